@@ -1,0 +1,37 @@
+# Everything sets itself up: `make demo`, `make test`, `make check` work on a machine with Python 3.11+, git and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check slow format clean
+
+demo: $(STAMP)
+	@$(BIN)/rgr demo
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-report=term --cov-fail-under=95 -q
+	@$(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100 >/dev/null \
+		|| { $(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100; exit 1; }
+
+slow: $(STAMP)
+	@$(BIN)/python -m pytest -n auto -m slow -q
+
+check: $(STAMP)
+	@$(BIN)/ruff format --check -q .
+	@$(BIN)/ruff check -q .
+	@$(BIN)/lint-imports --no-cache | tail -n 4
+	@$(BIN)/pyright
+
+format: $(STAMP)
+	@$(BIN)/ruff format -q .
+	@$(BIN)/ruff check -q --fix .
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) …"
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .coverage .coverage.* htmlcov
