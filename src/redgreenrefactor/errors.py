@@ -1,0 +1,53 @@
+"""What can go wrong, each with an exit code and a hint that says what to type next."""
+
+
+class RgrError(Exception):
+    """Something a person has to know: the message says what happened to what, the hint what to do."""
+
+    exit_code = 70
+    type = "Error"
+    hint = ""
+
+    def __init__(self, message: str, *, hint: str | None = None, type: str | None = None) -> None:  # noqa: A002
+        super().__init__(message)
+        self.message = message
+        if hint is not None:
+            self.hint = hint
+        if type is not None:
+            self.type = type
+
+
+class UsageError(RgrError):
+    """Bad usage or bad configuration."""
+
+    exit_code = 2
+    type = "UsageError"
+    hint = "Type 'rgr --help' for the commands and their flags."
+
+
+class NotReadyError(RgrError):
+    """The surroundings are not ready; nothing was touched."""
+
+    exit_code = 3
+    type = "NotReady"
+
+
+class LedgerError(NotReadyError):
+    """A handoff could not be read from, or written to, the repository."""
+
+    type = "LedgerError"
+    hint = "Run 'tdd-orchestrator repair-notes' to recover."
+
+
+class GitError(NotReadyError):
+    """Git refused to do something that should have worked."""
+
+    type = "GitError"
+
+
+class InterruptedRunError(RgrError):
+    """A person or the system asked the program to stop."""
+
+    exit_code = 130
+    type = "Interrupted"
+    hint = "Type 'rgr resume' to go on."

@@ -1,0 +1,1 @@
+"""Frozen values that everything else speaks in; standard library only, no input or output."""

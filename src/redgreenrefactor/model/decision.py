@@ -1,0 +1,206 @@
+"""What follows from a handoff: pure functions that a fresh run and a resumed run share."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redgreenrefactor.model.goal import Case, Plan, comparable
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, to_object, with_extra
+from redgreenrefactor.model.verdict import Outcome, Verdict
+from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Work at this phase."""
+
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Everything asked for is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """The run ends here without being done."""
+
+
+Decision = Go | Finish | Halt
+
+
+def decide(workflow: Workflow, handoff: Handoff) -> Decision:
+    """Return what the latest handoff says comes next."""
+    if handoff.next_phase is PhaseName.COMPLETE:
+        return Finish()
+    if handoff.state in (State.ABORTED, State.STOPPED):
+        return Halt()
+    return Go(workflow.phase(handoff.next_phase))
+
+
+def cycle_of(handoff: Handoff) -> int:
+    """Return the cycle the due phase belongs to: a PLAN opens a new one, unless it is asked again."""
+    opens = handoff.next_phase is PhaseName.PLAN
+    asked_again = handoff.phase is PhaseName.PLAN and handoff.cycle_number > 0
+    return handoff.cycle_number + 1 if opens and not asked_again else handoff.cycle_number
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One attempt at a phase, as the handoff that follows it is told."""
+
+    phase: Phase
+    cycle: int
+    attempt: int
+    plan: Plan  # the list as it stands after the turn
+    timestamp: str
+
+
+def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Handoff:
+    """Return the handoff of a turn that was accepted."""
+    plans = turn.phase.name is PhaseName.PLAN
+    case = verdict.case if plans else handoff.current_test
+    covered = verdict.outcome is Outcome.COVERED
+    finished = covered or turn.phase.name is PhaseName.REFACTOR
+    completed, pending = progress(turn.plan, case, finished=finished)
+    next_phase = turn.phase.then
+    if covered:
+        next_phase = PhaseName.PLAN
+    if plans and case is None:
+        next_phase = PhaseName.COMPLETE
+    return Handoff(
+        run_id=handoff.run_id,
+        feature=handoff.feature,
+        state=State.COMPLETE if next_phase is PhaseName.COMPLETE else State.RUNNING,
+        phase=turn.phase.name,
+        next_phase=next_phase,
+        cycle_number=turn.cycle,
+        current_test=case,
+        completed_tests=completed,
+        pending_tests=pending,
+        test_result=verdict.test_result,
+        retry_count=retries_used(handoff),
+        timestamp=turn.timestamp,
+        attempts=turn.attempt,
+        outcome=verdict.outcome,
+        findings=verdict.findings,
+        extra={key: value for key, value in {**verdict.facts, **extra}.items() if value is not None},
+    )
+
+
+def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int) -> Handoff:
+    """Return what the starting commit's handoff becomes after a rejection: the same phase is due, or none."""
+    used = retries_used(handoff) + 1
+    return replace(
+        handoff,
+        state=State.ABORTED if used > retries else State.RUNNING,
+        retry_count=min(used, retries),
+        attempts=turn.attempt,
+        timestamp=turn.timestamp,
+        findings=verdict.findings,
+        **error_of(verdict),
+    )
+
+
+def unmeasured(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
+    """Return what the starting commit's handoff becomes when nothing could be measured: stopped, not counted."""
+    return replace(
+        handoff,
+        state=State.STOPPED,
+        retry_count=retries_used(handoff),
+        attempts=handoff.attempts_due,
+        timestamp=turn.timestamp,
+        findings=verdict.findings,
+        **error_of(verdict),
+    )
+
+
+def attempted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Handoff:
+    """Return the note a rejected attempt's own commit carries."""
+    noted = replace(
+        handoff,
+        phase=turn.phase.name,
+        next_phase=turn.phase.name,
+        cycle_number=turn.cycle,
+        test_result=verdict.test_result,
+        retry_count=retries_used(handoff),
+        attempts=turn.attempt,
+        timestamp=turn.timestamp,
+        findings=verdict.findings,
+        carried_from=None,
+        extra={},
+        **error_of(verdict),
+    )
+    return with_extra(noted, **{**verdict.facts, **extra})
+
+
+def error_of(verdict: Verdict) -> dict[str, Any]:
+    """Return the two error keys a verdict leads to."""
+    gravest = verdict.gravest
+    if gravest is None:
+        return {"error": None, "error_details": None}
+    return {"error": gravest.message, "error_details": ErrorDetails(gravest.type, gravest.message)}
+
+
+def stopped(handoff: Handoff, timestamp: str, *, awaiting: str | None = None) -> Handoff:
+    """Return the handoff of a run that stops here and can go on."""
+    return replace(handoff, state=State.STOPPED, timestamp=timestamp, awaiting=awaiting)
+
+
+def opening(run_id: str, feature: str, timestamp: str, plan: Plan, previous: Handoff | None) -> Handoff:
+    """Return the handoff a run starts from; an earlier run's that ended on the same commit is kept in it."""
+    completed, pending = progress(plan, None, finished=False)
+    handoff = Handoff(
+        phase=PhaseName.PLAN,
+        next_phase=PhaseName.PLAN,
+        run_id=run_id,
+        feature=feature,
+        completed_tests=completed,
+        pending_tests=pending,
+        timestamp=timestamp,
+    )
+    return handoff if previous is None else with_extra(handoff, previous=to_object(previous))
+
+
+def carried(handoff: Handoff, commit: str, timestamp: str) -> Handoff:
+    """Return a handoff as it is put on a later commit that is not a turn of the run."""
+    return replace(handoff, carried_from=handoff.carried_from or commit, timestamp=timestamp)
+
+
+def relisted(handoff: Handoff, commit: str, plan: Plan, timestamp: str) -> Handoff:
+    """Return PLAN's handoff after a person changed the list: asked again if another case comes first now."""
+    case = handoff.current_test
+    same = case is not None and bool(plan.open) and plan.open[0].key == comparable(case.description)
+    completed, pending = progress(plan, case if same else None, finished=False)
+    return replace(
+        carried(handoff, commit, timestamp),
+        next_phase=handoff.next_phase if same else PhaseName.PLAN,
+        current_test=case if same else None,
+        completed_tests=completed,
+        pending_tests=pending,
+        awaiting=None,
+        state=State.RUNNING,
+    )
+
+
+def refreshed(handoff: Handoff) -> Handoff:
+    """Return the handoff a resumed run starts from: going on, with a fresh set of retries."""
+    return replace(
+        handoff,
+        state=State.COMPLETE if handoff.next_phase is PhaseName.COMPLETE else State.RUNNING,
+        retry_count=0 if handoff.error is not None else handoff.retry_count,
+        awaiting=None,
+    )
+
+
+def retries_used(handoff: Handoff) -> int:
+    """Return the rejections of the due phase so far; without an error the count tells of the past phase."""
+    return handoff.retry_count if handoff.error is not None else 0
+
+
+def progress(plan: Plan, case: Case | None, *, finished: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the texts that are done and those still to do, in list order; the current case is in neither."""
+    current = comparable(case.description) if case else None
+    done = tuple(item.text for item in plan.items if item.done or (finished and item.key == current))
+    pending = tuple(item.text for item in plan.items if not item.done and item.key != current)
+    return done, pending

@@ -1,0 +1,118 @@
+"""What happened, as frozen values; views and records read them, nothing else prints."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.verdict import Verdict
+from redgreenrefactor.model.workflow import PhaseName
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run begins, or goes on."""
+
+    run_id: str
+    feature: str
+    project: str
+    test_command: str
+    measure: str
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A session is about to work at a phase."""
+
+    phase: PhaseName
+    cycle: int
+    attempt: int
+    case: Case | None
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSaid:
+    """A line of a session's progress."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """The session is over; its work is about to be sealed and judged."""
+
+    seconds: float
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteStarted:
+    """Tests are being run by us."""
+
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteEnded:
+    """A run of tests is over."""
+
+    purpose: str
+    passed: int
+    failed: int
+    total: int
+    seconds: float
+    per_test: bool
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A turn has its verdict."""
+
+    phase: PhaseName
+    cycle: int
+    attempt: int
+    verdict: Verdict
+    commit: str | None
+    subject: str
+    seconds: float
+    aborts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The engine waits before the next attempt."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something a person should know that stops nothing."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The run is over, for now or for good."""
+
+    status: str
+    message: str
+    seconds: float
+
+
+Event = (
+    RunStarted
+    | TurnStarted
+    | SessionSaid
+    | SessionEnded
+    | SuiteStarted
+    | SuiteEnded
+    | Judged
+    | Paused
+    | Warned
+    | RunEnded
+)
+Emit = Callable[[Event], None]

@@ -1,0 +1,226 @@
+"""What the orchestrator measured itself, and the measurements a gate may still ask for."""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from redgreenrefactor.model.goal import Case, Plan
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.session import Report
+from redgreenrefactor.model.verdict import Verdict
+from redgreenrefactor.model.workflow import PhaseName
+
+TestId = str
+
+
+class Status(StrEnum):
+    """How one test ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"  # outside the test's own body: set-up, tear-down
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+
+
+class Kind(StrEnum):
+    """Why a test did not pass."""
+
+    ASSERTION = "assertion"  # an assertion, pytest.fail, DID NOT RAISE
+    MISSING = "missing-symbol"  # ImportError, AttributeError, NameError
+    NOT_IMPLEMENTED = "not-implemented"
+    SYNTAX = "syntax"
+    EXCEPTION = "exception"
+    SETUP = "setup"
+    EXIT = "exit"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file, relative to the project where it lies inside."""
+
+    file: str
+    line: int
+    function: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The name that an import, a look-up or an attribute access did not find."""
+
+    name: str | None  # the module, or the name
+    owner: str | None = None  # the module or type it was looked for in
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """One test's result, worst report first: a test with any failed part has failed."""
+
+    __test__ = False  # not for pytest
+
+    id: TestId
+    status: Status
+    file: str = ""
+    function: str = ""  # qualified name of what was defined, e.g. TestAdd.test_zero
+    line: int = 0  # where it is defined
+    defined_in: str = ""  # another file, for a test inherited from a base class elsewhere
+    kind: Kind | None = None
+    exception: str = ""
+    message: str = ""
+    frames: tuple[Place, ...] = ()  # the traceback, outermost first
+    missing: Missing | None = None
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether it counts as green."""
+        return self.status is Status.PASSED
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ran and did not hold."""
+        return self.status in (Status.FAILED, Status.ERROR)
+
+    @property
+    def origin(self) -> tuple[str, str]:
+        """The definition all parameter sets and inheriting classes of one test share."""
+        return (
+            self.defined_in or self.file,
+            self.function.rsplit(".", 1)[-1] if self.defined_in else self.function,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CollectError:
+    """A file whose tests could not be collected."""
+
+    file: str
+    message: str
+    exception: str = ""
+    place: Place | None = None
+    missing: Missing | None = None
+
+
+class Measure(StrEnum):
+    """How much a suite run tells."""
+
+    PER_TEST = "per-test"
+    EXIT_CODE = "exit-code"
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """One run of the project's tests with an id, a status and a kind for every test."""
+
+    results: Mapping[TestId, TestResult] = field(default_factory=dict[TestId, TestResult])
+    errors: tuple[CollectError, ...] = ()
+    exit_code: int = 0
+    finished: bool = True  # the runner came to its end and said so
+    timed_out: bool = False
+    answered: bool = True  # False: the budget for probes was used up first
+    measure: Measure = Measure.PER_TEST
+    seconds: float = 0.0
+    output: str = ""  # the end of what it printed
+    tampering: tuple[str, ...] = ()  # signs that the runner itself was interfered with
+    disturbed: tuple[str, ...] = ()  # files of the commit that were changed on disk while the tests ran
+    executed: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    deselected: frozenset[TestId] = frozenset()  # collected, but kept from running by the project's own settings
+    foreign: tuple[str, ...] = ()  # files of the project that were loaded from outside the checkout
+    cut_off: TestId | None = None  # the test that was running when the run died or its time was up
+
+    @cached_property
+    def ids(self) -> frozenset[TestId]:
+        """Every test that was collected."""
+        return frozenset(self.results)
+
+    @cached_property
+    def passed(self) -> frozenset[TestId]:
+        """The tests that passed."""
+        return frozenset(name for name, result in self.results.items() if result.passed)
+
+    @property
+    def green(self) -> bool:
+        """Whether a person would call this run green."""
+        if self.measure is Measure.EXIT_CODE:
+            return self.finished and self.exit_code == 0
+        return (
+            self.finished and not self.errors and not any(result.failed for result in self.results.values())
+        )
+
+
+UNANSWERED = SuiteRun(finished=False, answered=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A question: run these tests, on this commit's tree, with these files replaced."""
+
+    commit: str
+    overlay: tuple[tuple[str, str | None], ...] = ()  # path → new text, None takes the file away
+    tests: tuple[TestId, ...] = ()  # none: the whole suite
+    trace: bool = False  # also say which lines were executed
+    disguise: bool = False  # let nothing in the running test's frames and variables tell that it is a test
+    seed: int | None = None  # for whatever the interpreter does at random
+    probe: bool = False  # beyond the suite runs a turn needs: bounded by probe.budget
+    repeat: int = 0  # a different number asks for a measurement of its own
+
+
+Question = Trial
+Judgement = Generator[Question, SuiteRun, Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file's mode and content on one side of a change; large and binary ones have no text."""
+
+    mode: str
+    oid: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to one path between two commits; the path is relative to the repository."""
+
+    path: str
+    before: File | None
+    after: File | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings a gate judges by."""
+
+    red_on_pass: str = "cover"  # noqa: S105
+    legacy_on_break: str = "block"
+    minimality_min: float | None = None
+    coverage_min: float | None = None
+    retries: int = 3
+
+
+DEFAULT_RULES = Rules()
+NO_PLAN = Plan()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What *we* measured about a turn; suite runs are asked for."""
+
+    phase: PhaseName
+    case: Case | None
+    base: str  # the commit the phase began from
+    head: str  # the sealed commit
+    opening: str  # the commit the run began from: its tests are the legacy
+    changes: tuple[Change, ...]
+    report: Report
+    handoff: Handoff
+    plan_before: Plan = NO_PLAN
+    plan_after: Plan = NO_PLAN
+    rewritten: tuple[str, ...] = ()  # what was done to history and refs
+    prefix: str = ""  # the project's folder inside the repository, with a slash, or nothing
+    command: str = ""  # the test command
+    rules: Rules = DEFAULT_RULES
+    # A commit never changes, so reading a file of one (commit, path → text) is as good as holding it.
+    read: Callable[[str, str], str | None] = lambda _commit, _path: None

@@ -1,0 +1,50 @@
+"""What was asked for, and the list of cases it is broken into."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One line of the list, with the files it will live in; `currentTest` in JSON."""
+
+    description: str
+    test_file: str
+    impl_file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One box of `test-list.md`."""
+
+    text: str
+    done: bool
+    line: int
+
+    @property
+    def key(self) -> str:
+        """The text as it is compared: without emphasis, letter case, spacing and a closing full stop."""
+        return comparable(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`test-list.md` as a value; an absent file is an empty plan."""
+
+    items: tuple[Item, ...] = ()
+    blob: str | None = None
+
+    @property
+    def done(self) -> tuple[Item, ...]:
+        """The ticked items, in list order."""
+        return tuple(item for item in self.items if item.done)
+
+    @property
+    def open(self) -> tuple[Item, ...]:
+        """The items still to do, in list order."""
+        return tuple(item for item in self.items if not item.done)
+
+
+def comparable(text: str) -> str:
+    """Return what two wordings of the same case have in common."""
+    plain = "".join(character for character in text if character not in "`*_")
+    return " ".join(plain.split()).rstrip(".").casefold()

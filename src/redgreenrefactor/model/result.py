@@ -1,0 +1,211 @@
+"""What a whole run came to, told from its handoffs alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.verdict import Outcome
+from redgreenrefactor.model.workflow import PhaseName
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A handoff and the commit that carries it."""
+
+    commit: str
+    handoff: Handoff
+
+
+class RunStatus(StrEnum):
+    """How an invocation ended."""
+
+    COMPLETE = "complete"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class CycleCommits:
+    """The commits of one cycle; covered cases have no green and no refactor."""
+
+    plan: str | None = None
+    red: str | None = None
+    green: str | None = None
+    refactor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CycleResult:
+    """What became of one case."""
+
+    cycle_number: int
+    test: str | None
+    outcome: str  # done, covered, failed, unfinished
+    commits: CycleCommits
+    retries: int
+    seconds: float
+    usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowResult:
+    """What became of a run."""
+
+    run_id: str
+    feature: str
+    status: RunStatus
+    cycles: tuple[CycleResult, ...]
+    error: str | None
+    error_details: ErrorDetails | None
+    usage: Usage | None
+    seconds: float
+    head: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value `rgr run --json` prints."""
+        return {
+            "runId": self.run_id,
+            "feature": self.feature,
+            "status": str(self.status),
+            "cycles": [_cycle_to_json(cycle) for cycle in self.cycles],
+            "error": self.error,
+            "errorDetails": None
+            if self.error_details is None
+            else {"type": self.error_details.type, "message": self.error_details.message},
+            "usage": usage_to_json(self.usage),
+            "seconds": round(self.seconds, 3),
+            "head": self.head,
+        }
+
+
+def result_of(history: Sequence[Entry], status: RunStatus, seconds: float) -> WorkflowResult:
+    """Return the result of the run whose handoffs these are, newest first, never empty."""
+    latest = history[0].handoff
+    own = [entry for entry in reversed(history) if entry.handoff.carried_from is None]
+    numbers = sorted({entry.handoff.cycle_number for entry in own} - {0})
+    cycles = [
+        _cycle_result([e for e in own if e.handoff.cycle_number == number], latest) for number in numbers
+    ]
+    failed = status is not RunStatus.COMPLETE
+    return WorkflowResult(
+        run_id=latest.run_id,
+        feature=latest.feature,
+        status=status,
+        cycles=tuple(cycle for cycle in cycles if cycle is not None),
+        error=latest.error if failed else None,
+        error_details=latest.error_details if failed else None,
+        usage=total_usage([*(entry.handoff.extra for entry in own), due_of(latest)]),
+        seconds=seconds,
+        head=history[0].commit,
+    )
+
+
+def _cycle_result(entries: Sequence[Entry], latest: Handoff) -> CycleResult | None:
+    """Return what became of one cycle; the last PLAN, which opens none, is no cycle."""
+    commits = {entry.handoff.phase: entry.commit for entry in entries}
+    last = entries[-1].handoff
+    if last.next_phase is PhaseName.COMPLETE:
+        return None
+    if last.outcome is Outcome.COVERED:
+        outcome = "covered"
+    elif last.phase is PhaseName.REFACTOR:
+        outcome = "done"
+    elif latest.state is State.ABORTED and latest.cycle_number == last.cycle_number:
+        outcome = "failed"
+    else:
+        outcome = "unfinished"
+    still_due = cycle_of(latest) == last.cycle_number
+    spent = [entry.handoff.extra for entry in entries] + [due_of(latest)] * still_due
+    return CycleResult(
+        cycle_number=last.cycle_number,
+        test=last.current_test.description if last.current_test else None,
+        outcome=outcome,
+        commits=CycleCommits(
+            plan=commits.get(PhaseName.PLAN),
+            red=commits.get(PhaseName.RED),
+            green=commits.get(PhaseName.GREEN),
+            refactor=commits.get(PhaseName.REFACTOR),
+        ),
+        retries=sum(_number(extra.get("retries")) for extra in spent)
+        + (_retries_due(latest) if still_due else 0),
+        seconds=round(sum(seconds_of(extra) for extra in spent), 3),
+        usage=total_usage(spent),
+    )
+
+
+def due_of(handoff: Handoff) -> Mapping[str, Any]:
+    """Return what the attempts at the phase that is due have used so far."""
+    due: Any = handoff.extra.get("due") if handoff.error is not None else None
+    return cast("dict[str, Any]", due) if isinstance(due, dict) else {}
+
+
+def _retries_due(latest: Handoff) -> int:
+    """Return the retries of the phase that is due: one for each rejection, but none follows the last."""
+    return max(0, latest.attempts_due - (latest.state is State.ABORTED))
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def seconds_of(note: Mapping[str, Any]) -> float:
+    """Return the time a note records, if it is readable."""
+    seconds = note.get("seconds")
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
+
+
+def total_usage(notes: Iterable[Mapping[str, Any]]) -> Usage | None:
+    """Return what all these notes' turns used together; None where no agent said."""
+    known = [usage for note in notes if (usage := usage_of(note)) is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def usage_of(note: Mapping[str, Any]) -> Usage | None:
+    """Return the usage a note records, if it is readable."""
+    body: Any = note.get("usage")
+    if not isinstance(body, dict):
+        return None
+    usage = cast("dict[str, Any]", body)
+    cost = usage.get("costUsd")
+    return Usage(
+        _number(usage.get("inputTokens")),
+        _number(usage.get("outputTokens")),
+        _number(usage.get("cacheReadTokens")),
+        _number(usage.get("cacheWriteTokens")),
+        float(cost) if isinstance(cost, int | float) else None,
+    )
+
+
+def usage_to_json(usage: Usage | None) -> dict[str, Any] | None:
+    """Return a usage as notes and results spell it."""
+    if usage is None:
+        return None
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "cacheReadTokens": usage.cache_read_tokens,
+        "cacheWriteTokens": usage.cache_write_tokens,
+        "costUsd": usage.cost_usd,
+    }
+
+
+def _cycle_to_json(cycle: CycleResult) -> dict[str, Any]:
+    return {
+        "cycleNumber": cycle.cycle_number,
+        "test": cycle.test,
+        "outcome": cycle.outcome,
+        "commits": {
+            "plan": cycle.commits.plan,
+            "red": cycle.commits.red,
+            "green": cycle.commits.green,
+            "refactor": cycle.commits.refactor,
+        },
+        "retries": cycle.retries,
+        "seconds": cycle.seconds,
+        "usage": usage_to_json(cycle.usage),
+    }

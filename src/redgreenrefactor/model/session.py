@@ -1,0 +1,82 @@
+"""One fresh piece of an agent's work: what it is told, and what it says afterwards."""
+
+from dataclasses import dataclass
+
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.workflow import PhaseName, RoleName
+
+TOOLS = ("Read", "Write", "Edit", "Bash", "Glob", "Grep")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Who a session is asked to be."""
+
+    name: RoleName
+    description: str
+    system_prompt: str
+    tools: tuple[str, ...] = TOOLS
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """Everything one session is told."""
+
+    role: Role
+    phase: PhaseName
+    cycle: int
+    attempt: int
+    run_id: str
+    task: str
+    handoff: str  # the handoff it starts from, as JSON text
+
+    @property
+    def text(self) -> str:
+        """The whole brief as one text: the role, then the task."""
+        return f"{self.role.system_prompt.rstrip()}\n\n{self.task.rstrip()}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a session used; the input counts neither what was read from nor written to the cache."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            sum(costs) if costs else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a session said and used: a claim, never evidence."""
+
+    message: str = ""
+    usage: Usage | None = None
+    failure: Finding | None = None
+
+
+_NOTHING_ASKED = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+
+
+def answered(brief: Brief, message: str, usage: Usage | None = None) -> Report:
+    """Return the report of a session that came to its end; where an answer is asked, silence is a failure."""
+    if message.strip() or brief.phase in _NOTHING_ASKED:
+        return Report(message.strip(), usage)
+    finding = Finding(
+        FindingType.AGENT_FAILURE,
+        f"the {brief.phase} session ended without a final message",
+        hint="End with a message that holds the JSON answer that was asked for.",
+    )
+    return Report("", usage, finding)

@@ -1,0 +1,118 @@
+"""What a gate says about a turn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from redgreenrefactor.model.goal import Case
+
+
+class FindingType(StrEnum):
+    """Everything that can be wrong with a turn, the gravest first."""
+
+    HISTORY_REWRITTEN = "HistoryRewritten"
+    TEST_TAMPERING = "TestTampering"
+    SCOPE_VIOLATION = "ScopeViolation"
+    MALFORMED_HANDOFF = "MalformedHandoff"
+    NOTHING_DONE = "NothingDone"
+    COMPILATION_ERROR = "CompilationError"
+    NO_TEST_ADDED = "NoTestAdded"
+    TOO_MANY_TESTS = "TooManyTests"
+    UNEXPECTED_PASS = "UnexpectedPass"  # noqa: S105
+    WRONG_FAILURE = "WrongFailure"
+    MEANINGLESS_TEST = "MeaninglessTest"
+    TEST_FAILURE = "TestFailure"
+    LEGACY_BROKEN = "LegacyBroken"
+    FLAKY_TEST = "FlakyTest"
+    COVERAGE_TOO_LOW = "CoverageTooLow"
+    NOT_MINIMAL = "NotMinimal"
+    TIMEOUT = "Timeout"
+    AGENT_FAILURE = "AgentFailure"
+    RATE_LIMITED = "RateLimited"
+    NETWORK_ERROR = "NetworkError"
+    MODEL_UNAVAILABLE = "ModelUnavailable"
+    BUDGET_EXCEEDED = "BudgetExceeded"
+    UNDECIDED = "Undecided"
+
+
+GRAVITY = {kind: rank for rank, kind in enumerate(FindingType)}
+
+
+class Severity(StrEnum):
+    """An error rejects; a warning is only recorded and shown."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: what, where, and what to do instead."""
+
+    type: FindingType
+    message: str
+    file: str | None = None
+    line: int | None = None
+    hint: str | None = None
+    severity: Severity = Severity.ERROR
+
+
+class Ruling(StrEnum):
+    """The three values of a verdict."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNDECIDED = "undecided"
+
+
+class TestOutcome(StrEnum):
+    """What the orchestrator measured, as the note says it."""
+
+    __test__ = False  # not for pytest
+
+    PASS = "PASS"  # noqa: S105
+    FAIL = "FAIL"
+
+
+class Outcome(StrEnum):
+    """How an accepted phase differs from the ordinary one."""
+
+    COVERED = "covered"
+    WARNED = "warned"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A ruling with its reasons, and what was learned on the way."""
+
+    ruling: Ruling
+    findings: tuple[Finding, ...] = ()
+    test_result: TestOutcome | None = None
+    outcome: Outcome | None = None
+    case: Case | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def gravest(self) -> Finding | None:
+        """The finding that decides, the first of its rank."""
+        errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
+        return min(errors, key=lambda finding: GRAVITY[finding.type], default=None)
+
+
+def rule(
+    *findings: Finding,
+    test_result: TestOutcome | None = None,
+    outcome: Outcome | None = None,
+    case: Case | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> Verdict:
+    """Return the verdict these findings lead to: errors reject, what could not be measured is undecided."""
+    errors = {finding.type for finding in findings if finding.severity is Severity.ERROR}
+    if errors - {FindingType.UNDECIDED}:
+        ruling = Ruling.REJECTED
+    elif errors:
+        ruling = Ruling.UNDECIDED
+    else:
+        ruling = Ruling.ACCEPTED
+    return Verdict(ruling, findings, test_result, outcome, case, facts or {})

@@ -1,0 +1,155 @@
+"""The places where the engine meets the world, as protocols."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from redgreenrefactor.model.evidence import Change, Measure, SuiteRun, TestId
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.workflow import Phase
+
+Say = Callable[[str], None]
+
+
+class Agent(Protocol):
+    """Who works: one call is one fresh session."""
+
+    @property
+    def name(self) -> str:
+        """How it was asked for, e.g. `command:./agent.sh`."""
+        ...
+
+    def work(self, brief: Brief, folder: Path, say: Say) -> Report:
+        """Let one session work in the folder until it ends; failure is a value in the report."""
+        ...
+
+
+class Suite(Protocol):
+    """The project's tests."""
+
+    @property
+    def command(self) -> str:
+        """What a person would type."""
+        ...
+
+    @property
+    def measure(self) -> Measure:
+        """How much its runs tell."""
+        ...
+
+    def run(
+        self,
+        folder: Path,
+        tests: Sequence[TestId] = (),
+        *,
+        trace: bool = False,
+        disguise: bool = False,
+        seed: int | None = None,
+    ) -> SuiteRun:
+        """Run the tests, or just these, in a checkout of the project; never raises for what tests do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A turn's work as exactly one commit, and what was noticed while it was made."""
+
+    commit: str
+    subject: str
+    empty: bool  # nothing differs from where the phase began
+    resealed: bool = False  # the commit is ours, not the agent's own
+    signed: bool | None = None  # None: signing was not asked for
+    rewritten: tuple[str, ...] = ()  # what was done to history and refs; all of it has been put back
+    warnings: tuple[str, ...] = ()
+
+
+class Workspace(Protocol):
+    """The checkout a run works in: it seals turns and rewinds them."""
+
+    @property
+    def project(self) -> Path:
+        """The folder sessions work in."""
+        ...
+
+    @property
+    def prefix(self) -> str:
+        """That folder inside the repository: nothing, or a path with a closing slash."""
+        ...
+
+    def head(self) -> str:
+        """Return the commit that is checked out."""
+        ...
+
+    def begin(self, run_id: str, base: str) -> None:
+        """Remember, beyond a crash, that whatever appears from now on is a session's work on this commit."""
+        ...
+
+    def seal(self, base: str, phase: Phase, description: str, *, empty: bool) -> Sealed:
+        """Turn everything done since the base into one commit that is checked out, refs put right.
+
+        Where nothing was done, `empty` says whether that, too, becomes a commit.
+        """
+        ...
+
+    def keep(self, run_id: str, base: str, why: str) -> str | None:
+        """Keep whatever differs from the base at a ref; return the ref, None if nothing does."""
+        ...
+
+    def end(self) -> None:
+        """Forget the session: what is checked out is accounted for."""
+        ...
+
+    def rewind(self, base: str) -> None:
+        """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
+        ...
+
+    def set_aside(self, commit: str, ref: str) -> None:
+        """Make the commit stay reachable under this ref."""
+        ...
+
+    def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:
+        """Return the highest number an attempt at this phase has been kept under."""
+        ...
+
+    def changes(self, base: str, head: str) -> tuple[Change, ...]:
+        """Return what differs between two commits, with the text of what can be read as text."""
+        ...
+
+    def read(self, commit: str, path: str) -> tuple[str, str] | None:
+        """Return blob id and text of a file of the project at a commit."""
+        ...
+
+    def source(self, commit: str, path: str) -> str | None:
+        """Return the text of a file of the repository at a commit."""
+        ...
+
+    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
+        """Lay out the project at a commit, with files replaced, in a clean folder of our own; return the folder."""
+        ...
+
+    def disturbed(self) -> tuple[str, ...]:
+        """Return the files of that checkout which somebody has changed since it was laid out."""
+        ...
+
+    def fingerprint(self, commit: str) -> str:
+        """Return what two commits share if nothing but `test-list.md` differs between them."""
+        ...
+
+
+class Ledger(Protocol):
+    """The only memory: one handoff a commit."""
+
+    def latest(self) -> Entry | None:
+        """Return the newest handoff along HEAD's first parents."""
+        ...
+
+    def history(self) -> Iterator[Entry]:
+        """Yield the handoffs of the latest run along HEAD's first parents, newest first, down to its opening."""
+        ...
+
+    def write(self, notes: Mapping[str, Handoff]) -> None:
+        """Put these notes on these commits, all or none."""
+        ...

@@ -1,0 +1,1 @@
+"""The workflows: tables that the one engine walks through."""

@@ -1,0 +1,131 @@
+"""A handoff survives being written and read, in either spelling, with whatever else stands beside it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json, to_object, with_extra
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
+
+text = st.text(max_size=30)
+some_text = st.text(min_size=1, max_size=30)
+findings = st.builds(
+    Finding,
+    st.sampled_from(FindingType),
+    text,
+    st.none() | text,
+    st.none() | st.integers(1, 999),
+    st.none() | text,
+    st.sampled_from(Severity),
+)
+known = {"schemaVersion", "cycle"}
+handoffs = st.builds(
+    Handoff,
+    phase=st.sampled_from(PhaseName),
+    next_phase=st.sampled_from(PhaseName),
+    run_id=text,
+    feature=text,
+    state=st.sampled_from(State),
+    cycle_number=st.integers(0, 10**6),
+    current_test=st.none() | st.builds(Case, text, text, text),
+    completed_tests=st.lists(text, max_size=5).map(tuple),
+    pending_tests=st.lists(text, max_size=5).map(tuple),
+    test_result=st.none() | st.sampled_from(TestOutcome),
+    error=st.none() | text,
+    error_details=st.none() | st.builds(ErrorDetails, text, text),
+    retry_count=st.integers(0, 99),
+    timestamp=text,
+    attempts=st.integers(0, 99),
+    outcome=st.none() | st.sampled_from(Outcome),
+    findings=st.lists(findings, max_size=3).map(tuple),
+    carried_from=st.none() | some_text,
+    awaiting=st.none() | some_text,
+    extra=st.dictionaries(st.text("xyz", min_size=1, max_size=5), st.none() | st.integers() | text, max_size=3),
+)
+
+
+@given(handoffs)
+def test_writing_and_reading_gives_the_same(handoff: Handoff) -> None:
+    assert from_json(to_json(handoff)) == handoff
+
+
+@given(handoffs)
+def test_snake_case_is_read_too(handoff: Handoff) -> None:
+    body = {_snake(key): value for key, value in to_object(handoff).items()}
+    for key in ("current_test",):
+        if body[key]:
+            body[key] = {_snake(name): value for name, value in body[key].items()}
+    assert from_json(json.dumps(body)) == handoff
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | text, lambda inner: st.lists(inner) | st.dictionaries(text | st.sampled_from(["phase", "nextPhase", "cycleNumber", "findings", "currentTest", "errorDetails"]), inner)))
+def test_any_json_is_a_handoff_or_a_ledger_error(body: Any) -> None:
+    try:
+        from_json(json.dumps(body))
+    except LedgerError as error:
+        assert error.hint  # noqa: PT017
+
+
+@given(st.text())
+def test_any_text_is_a_handoff_or_a_ledger_error(note: str) -> None:
+    with pytest.raises(LedgerError):
+        from_json(note)
+
+
+def test_the_form_of_the_specification_is_read() -> None:
+    handoff = from_json(
+        '{"phase": "GREEN", "next_phase": "REFACTOR", "cycle": 1, "current_test": {"description": "d",'
+        ' "test_file": "t.py", "impl_file": "i.py"}, "completed_tests": ["a"], "pending_tests": [],'
+        ' "test_result": "PASS", "error": null, "timestamp": "2025-01-11T10:30:00Z", "mine": 1}'
+    )
+    assert (handoff.cycle_number, handoff.next_phase, handoff.extra) == (1, PhaseName.REFACTOR, {"mine": 1})
+    assert handoff.current_test == Case("d", "t.py", "i.py")
+
+
+@pytest.mark.parametrize(
+    ("note", "named"),
+    [
+        ("nonsense", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"phase": "RED"}', "nextPhase"),
+        ('{"phase": "BLUE", "nextPhase": "RED"}', "phase"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "cycleNumber": -1}', "cycleNumber"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "cycleNumber": true}', "cycleNumber"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "currentTest": []}', "currentTest"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "currentTest": {}}', "currentTest"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "completedTests": "a"}', "completedTests"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "findings": {}}', "findings"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "feature": 3}', "feature"),
+        ('{"phase": "RED", "nextPhase": "GREEN", "schemaVersion": 2}', "schema version"),
+    ],
+)
+def test_what_is_wrong_is_named(note: str, named: str) -> None:
+    with pytest.raises(LedgerError, match=named) as refusal:
+        from_json(note)
+    assert "repair-notes" in refusal.value.hint
+
+
+def test_a_long_list_is_counted_not_listed() -> None:
+    long = Handoff(
+        PhaseName.PLAN, PhaseName.RED, completed_tests=("a",) * 150, pending_tests=("b",) * 60, extra={"testList": "blob"}
+    )
+    body = to_object(long)
+    assert (body["completedTests"], body["pendingTests"]) == (None, None)
+    assert (body["completedCount"], body["pendingCount"], body["testList"]) == (150, 60, "blob")
+    again = to_object(from_json(to_json(long)))
+    assert again == body
+
+
+def test_a_key_can_be_taken_away() -> None:
+    handoff = Handoff(PhaseName.PLAN, PhaseName.RED, extra={"a": 1, "b": 2})
+    assert with_extra(handoff, a=None, c=3).extra == {"b": 2, "c": 3}
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
