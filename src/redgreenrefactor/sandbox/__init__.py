@@ -1,0 +1,1 @@
+"""Where foreign programs are started, and held."""

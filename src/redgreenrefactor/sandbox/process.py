@@ -1,0 +1,415 @@
+"""The only starter of processes: short commands of our own, and foreign programs with all they start."""
+
+import codecs
+import contextlib
+import errno
+import fcntl
+import functools
+import os
+import select
+import selectors
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+
+from redgreenrefactor.errors import InterruptedRunError
+
+_PIECE = 65_536  # what is read or written at once, in bytes, and the longest line that is passed on whole
+_LEFT_IN_PIPE = 1024  # pieces: more than a pipe holds, but an end where somebody out of reach goes on writing
+_NOT_EXECUTABLE = 126  # as shells answer
+
+_Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a process ended, and what it printed."""
+
+    exit_code: int  # negative: killed by that signal
+    stdout: bytes  # whole from `call`; from `run` at most what was to be kept, and a line about the rest
+    stderr: bytes
+    timed_out: bool = False
+    seconds: float = 0.0
+
+
+class Interrupt:
+    """A request to stop, from SIGINT, SIGTERM or SIGHUP, that strikes only where somebody waits.
+
+    It is made once and stands for good: whoever waits on it afterwards is struck at once.
+    """
+
+    def __init__(self) -> None:
+        self.requested: str | None = None
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._writing, False)
+        self._open = weakref.finalize(self, _close, self._reading, self._writing)
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable with the request."""
+        return self._reading
+
+    def close(self) -> None:
+        """Give the descriptors back; the request can still be made and checked, but not waited for."""
+        self._open()
+
+    @contextlib.contextmanager
+    def listen(self) -> Generator[None]:
+        """Turn the three signals into requests inside this context; only valid in the main thread."""
+        with contextlib.ExitStack() as stack:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                before = signal.getsignal(number)
+                if number == signal.SIGHUP and before == signal.SIG_IGN:
+                    continue  # started under nohup: it shall outlive the terminal
+                signal.signal(number, lambda number, _frame: self.request(signal.Signals(number).name))
+                stack.callback(signal.signal, number, signal.SIG_DFL if before is None else before)
+            yield
+
+    def request(self, reason: str) -> None:
+        """Strike whoever waits, now or later; the first reason stays. Safe in signal handlers and threads."""
+        self.requested = self.requested or reason
+        if self._open.alive:
+            with contextlib.suppress(BlockingIOError):  # full of earlier requests, which do as well
+                os.write(self._writing, b"!")
+
+    def check(self) -> None:
+        """Raise InterruptedRunError if a stop was requested."""
+        if self.requested:
+            raise InterruptedRunError(f"The run was interrupted by {self.requested}.")
+
+    def pause(self, seconds: float) -> None:
+        """Return after that time; raise InterruptedRunError as soon as a stop is, or has been, requested."""
+        self.check()
+        waiting = select.poll()
+        waiting.register(self, select.POLLIN)
+        waiting.poll(max(0.0, seconds) * 1000)
+        self.check()
+
+
+def call(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"") -> Finished:
+    """Run a short command of our own to its end, whatever is pressed or requested; all its output is kept."""
+    began = time.monotonic()
+    done = subprocess.run(
+        argv, cwd=cwd, env=env, input=stdin, capture_output=True, check=False, start_new_session=True
+    )
+    return Finished(done.returncode, done.stdout, done.stderr, seconds=time.monotonic() - began)
+
+
+def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a long-lived partner of our own, with pipes on its standard input and output."""
+    return subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+    on_stderr: _Tell | None = None,
+    on_stdout: _Tell | None = None,
+    keep: int = 4_000_000,
+    grace: float = 2.0,
+) -> Finished:
+    """Run somebody else's program; when this returns or raises, nothing it has started is running any more.
+
+    Not even SIGKILL on this process leaves anything behind. When time is up or a stop is requested, the
+    program and its descendants are asked with SIGTERM and ended with SIGKILL after the grace; leftovers of a
+    program that has ended are ended at once. Lines are passed on as they come. A program that cannot be
+    started answers as in a shell: exit code 127 or 126, and the reason on its standard error.
+    """
+    began = time.monotonic()
+    if interrupt is not None:
+        interrupt.check()
+    with contextlib.ExitStack() as stack:
+        try:
+            tree = stack.enter_context(_grown(argv, cwd, env, fed=bool(stdin), grace=grace))
+        except OSError as problem:
+            if problem.errno != errno.E2BIG:
+                raise
+            return Finished(_NOT_EXECUTABLE, b"", os.fsencode(f"{argv[0]}: {problem.strerror}\n"))
+        stdout, stderr = _Stream(tree.stdout, keep, on_stdout), _Stream(tree.stderr, keep, on_stderr)
+        watch = _Watch(tree, stdin, interrupt, None if timeout is None else began + timeout)
+        watch.until_gone(stdout, stderr)
+        code = _exit_code(watch.told, tree.keeper.wait())
+    return Finished(code, stdout.kept(), stderr.kept(), watch.timed_out, time.monotonic() - began)
+
+
+def shell(
+    command: str,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+    timeout: float | None = None,
+    interrupt: Interrupt | None = None,
+    on_stderr: _Tell | None = None,
+    on_stdout: _Tell | None = None,
+    keep: int = 4_000_000,
+    grace: float = 2.0,
+) -> Finished:
+    """Run a line of shell as `run` runs a program."""
+    return run(
+        ["/bin/sh", "-c", command],
+        cwd=cwd,
+        env=env,
+        stdin=stdin,
+        timeout=timeout,
+        interrupt=interrupt,
+        on_stderr=on_stderr,
+        on_stdout=on_stdout,
+        keep=keep,
+        grace=grace,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A program and everything below its keeper, and our ends of the pipes to them."""
+
+    keeper: subprocess.Popen[bytes]
+    control: FileIO  # closed: the keeper ends the tree
+    status: FileIO  # at its end: the tree is gone
+    stdin: FileIO | None
+    stdout: FileIO
+    stderr: FileIO
+
+
+@contextlib.contextmanager
+def _grown(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, fed: bool, grace: float
+) -> Generator[_Tree]:
+    """Have a keeper start the program; leaving the context, for whatever reason, leaves nothing of it."""
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        heard, control = _pipe(theirs, ours)
+        status, told = _pipe(ours, theirs)
+        stdout, printed = _pipe(ours, theirs)
+        stderr, complained = _pipe(ours, theirs)
+        read, stdin = _pipe(theirs, ours) if fed else (subprocess.DEVNULL, None)
+        passed = (heard.fileno(), told.fileno())
+        keeper = subprocess.Popen(
+            [*_keeper(), *map(str, passed), str(grace), env.get("LC_CTYPE", ""), *argv],
+            cwd=cwd,
+            env=env,
+            stdin=read,
+            stdout=printed,
+            stderr=complained,
+            pass_fds=passed,
+            start_new_session=True,
+        )
+        theirs.close()
+        try:
+            yield _Tree(keeper, control, status, stdin, stdout, stderr)
+        finally:
+            control.close()
+            keeper.wait()
+
+
+def _keeper() -> tuple[str, ...]:
+    """Return what starts a keeper, as cheaply as the interpreter can."""
+    return sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))
+
+
+def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[FileIO, FileIO]:
+    """Return the two ends of a new pipe, each to be closed by its owner."""
+    reading, writing = map(_beyond_standard_streams, os.pipe())
+    return reader.enter_context(FileIO(reading, "rb")), writer.enter_context(FileIO(writing, "wb"))
+
+
+def _beyond_standard_streams(descriptor: int) -> int:
+    """Return the descriptor, moved if its number means something to a program: ours may be closed."""
+    if descriptor > 2:  # noqa: PLR2004 - standard error
+        return descriptor
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(descriptor)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _exit_code(told: bytes, keeper: int) -> int:
+    """Return what the keeper said last: others may have got hold of its pipe, but it outlives them or is killed."""
+    last = told.rpartition(b"\n")[2]
+    return int(last) if last and not keeper else keeper or -signal.SIGKILL
+
+
+class _Watch:
+    """Feeds a program, listens to it, and has its tree ended when time is up or a stop is requested."""
+
+    def __init__(
+        self, tree: _Tree, stdin: bytes, interrupt: Interrupt | None, deadline: float | None
+    ) -> None:
+        self.told = b""
+        self.timed_out = False
+        self._gone = False
+        self._interrupted = False
+        self._tree = tree
+        self._unfed = memoryview(stdin)
+        self._interrupt = interrupt
+        self._deadline = deadline
+        self._selector = selectors.DefaultSelector()
+
+    def until_gone(self, *streams: "_Stream") -> None:
+        """Return when nothing of the tree is left; raise InterruptedRunError if it was ended by request."""
+        with self._selector:
+            self._watch(self._tree.status, self._hear)
+            for stream in streams:
+                self._watch(stream.source, functools.partial(self._take_in, stream))
+            if self._tree.stdin is not None:
+                os.set_blocking(self._tree.stdin.fileno(), False)
+                feed = functools.partial(self._feed, self._tree.stdin)
+                self._selector.register(self._tree.stdin, selectors.EVENT_WRITE, feed)
+            if self._interrupt is not None:
+                self._watch(self._interrupt, functools.partial(self._stop, self._interrupt))
+            while not self._gone:
+                self._step()
+        for stream in streams:
+            stream.finish()
+        if self._interrupt is not None and self._interrupted:
+            self._interrupt.check()
+
+    def _watch(self, source: FileIO | Interrupt, then: Callable[[], None]) -> None:
+        self._selector.register(source, selectors.EVENT_READ, then)
+
+    def _step(self) -> None:
+        """Take care of whatever comes next, be it the end of patience."""
+        patience = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        for key, _ in self._selector.select(patience):
+            key.data()
+        if self._deadline is not None and time.monotonic() >= self._deadline and not self._gone:
+            self._deadline = None
+            self.timed_out = True
+            self._tree.control.close()
+
+    def _hear(self) -> None:
+        """Take in what the keeper says; its last word is the end of the pipe."""
+        said = self._tree.status.read(_PIECE)
+        self.told = (self.told + said)[-_PIECE:]
+        self._gone = not said
+
+    def _take_in(self, stream: "_Stream") -> None:
+        if stream.read() == b"":
+            self._selector.unregister(stream.source)
+
+    def _feed(self, stdin: FileIO) -> None:
+        """Write as much as the program takes; what it refuses for good is none of our concern."""
+        try:
+            written = stdin.write(self._unfed[:_PIECE]) or 0  # None: not ready after all
+        except BrokenPipeError:
+            written = len(self._unfed)
+        self._unfed = self._unfed[written:]
+        if not self._unfed:
+            self._selector.unregister(stdin)
+            stdin.close()
+
+    def _stop(self, interrupt: Interrupt) -> None:
+        self._selector.unregister(interrupt)
+        self._interrupted = True
+        self._tree.control.close()
+
+
+class _Stream:
+    """What comes out of a pipe: passed on by the line, and kept within bounds."""
+
+    def __init__(self, source: FileIO, keep: int, tell: _Tell | None) -> None:
+        self.source = source
+        self._ends = _Ends(keep)
+        self._lines = _Lines(tell) if tell else None
+        os.set_blocking(source.fileno(), False)
+
+    def read(self) -> bytes | None:
+        """Take in and return what is there: nothing at the pipe's end, None if there may be more later."""
+        chunk: bytes | None = self.source.read(_PIECE)
+        if chunk:
+            self._ends.add(chunk)
+            if self._lines:
+                self._lines.add(chunk)
+        return chunk
+
+    def finish(self) -> None:
+        """Take in what was left in the pipe when the last writer was gone."""
+        for _ in range(_LEFT_IN_PIPE):
+            if not self.read():
+                break
+        if self._lines:
+            self._lines.finish()
+
+    def kept(self) -> bytes:
+        """Return what was kept."""
+        return self._ends.joined()
+
+
+class _Ends:
+    """The beginning and the end of a stream, half of what is kept each, and how much there was in all."""
+
+    def __init__(self, keep: int) -> None:
+        self._head_room = keep // 2
+        self._tail_room = keep - keep // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._total = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Remember the chunk, and forget what has become the middle."""
+        room = self._head_room - len(self._head)
+        self._total += len(chunk)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 2 * self._tail_room + _PIECE:  # seldom, because it copies
+            del self._tail[: len(self._tail) - self._tail_room]
+
+    def joined(self) -> bytes:
+        """Return all of it or, with a line in the middle that says how much is left out, both ends."""
+        left_out = self._total - self._head_room - self._tail_room
+        if left_out <= 0:
+            return bytes(self._head + self._tail)
+        marker = b"\n[... %d bytes left out ...]\n" % left_out
+        return bytes(self._head + marker + self._tail[len(self._tail) - self._tail_room :])
+
+
+class _Lines:
+    """Text that is passed on line by line as it comes; a very long line in pieces."""
+
+    def __init__(self, tell: _Tell) -> None:
+        self._tell = tell
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._begun = ""
+
+    def add(self, chunk: bytes, *, final: bool = False) -> None:
+        """Pass on the lines that these bytes complete."""
+        *complete, begun = (self._begun + self._decoder.decode(chunk, final)).split("\n")
+        for line in complete:
+            self._tell(self._pass_on(line).removesuffix("\r"))
+        self._begun = self._pass_on(begun)
+
+    def finish(self) -> None:
+        """Pass on a last line that nothing has completed."""
+        self.add(b"", final=True)
+        if self._begun:
+            self._tell(self._begun)
+
+    def _pass_on(self, line: str) -> str:
+        """Pass on what is too long for one line; return the rest, which is never empty for want of it."""
+        while len(line) > _PIECE:
+            self._tell(line[:_PIECE])
+            line = line[_PIECE:]
+        return line
