@@ -1,0 +1,1 @@
+"""Git, spelled in one place: objects, the workspace, and the ledger of handoffs."""

@@ -1,0 +1,111 @@
+"""The only memory: one JSON note a commit, in refs/notes/tdd-handoffs."""
+
+from collections.abc import Iterator, Mapping
+
+from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.model.handoff import Handoff, from_json, to_json
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.repository.git import Git, said
+from redgreenrefactor.repository.objects import Commit, Objects
+from redgreenrefactor.repository.refs import ATTEMPTS, NOTES
+
+RACES = 5  # other orchestrators write to the same ref from their own worktrees
+
+
+class GitLedger:
+    """Handoffs as git notes, written by compare-and-swap."""
+
+    def __init__(self, git: Git, objects: Objects) -> None:
+        self._git = git
+        self._objects = objects
+
+    def latest(self) -> Entry | None:
+        """Return the newest handoff along HEAD's first parents."""
+        return next(self._entries("HEAD"), None)
+
+    def history(self) -> Iterator[Entry]:
+        """Yield the latest run's handoffs along HEAD's first parents, newest first, down to its opening."""
+        for entry in self._entries("HEAD"):
+            yield entry
+            if entry.handoff.cycle_number == 0 and entry.handoff.carried_from is None:
+                return
+
+    def read(self, commit: str) -> Handoff | None:
+        """Return the handoff a commit carries."""
+        text = self._text(self._tip(), commit)
+        return None if text is None else self._parse(commit, text)
+
+    def attempts(self, run_id: str) -> list[Entry]:
+        """Return a run's rejected attempts in the order they were made."""
+        listing = self._git.text("for-each-ref", "--format=%(objectname)", f"{ATTEMPTS}{run_id}/")
+        found = [(oid, self.read(oid)) for oid in listing.split()]
+        entries = [Entry(oid, handoff) for oid, handoff in found if handoff is not None]
+        return sorted(entries, key=lambda entry: (entry.handoff.timestamp, entry.handoff.attempts))
+
+    def write(self, notes: Mapping[str, Handoff]) -> None:
+        """Put these notes on these commits, all or none."""
+        complaint = ""
+        for _ in range(RACES):
+            tip = self._tip()
+            stream = _stream(tip, notes)
+            finished = self._git.attempt(
+                "fast-import", "--quiet", "--date-format=now", "--done", stdin=stream
+            )
+            if finished.exit_code == 0:
+                return
+            complaint = said(finished)
+            if self._tip() == tip:
+                break
+        raise LedgerError(
+            f"a handoff could not be written to {NOTES}: {complaint}",
+            hint="Nothing was lost. See that the disk is not full and the repository is writable, "
+            "then type 'rgr resume'.",
+        )
+
+    def _tip(self) -> Commit | None:
+        tip = self._objects.commit(NOTES)
+        if tip is None and self._objects.get(NOTES) is not None:
+            raise LedgerError(f"{NOTES} does not point to a commit")
+        return tip
+
+    def _entries(self, start: str) -> Iterator[Entry]:
+        tip = self._tip()
+        commit = self._objects.commit(start) if tip else None
+        while commit is not None:
+            text = self._text(tip, commit.oid)
+            if text is not None:
+                yield Entry(commit.oid, self._parse(commit.oid, text))
+            commit = self._objects.commit(commit.parents[0]) if commit.parents else None
+
+    def _text(self, tip: Commit | None, commit: str) -> bytes | None:
+        """Return a commit's note, however deep the notes tree fans out."""
+        tree, rest = (tip.tree if tip else ""), commit
+        while tree:
+            entries = self._objects.tree(tree)
+            if rest in entries:
+                found = self._objects.get(entries[rest].oid)
+                return found[2] if found else None
+            folder = entries.get(rest[:2])
+            tree, rest = (folder.oid if folder and folder.is_tree else ""), rest[2:]
+        return None
+
+    def _parse(self, commit: str, text: bytes) -> Handoff:
+        try:
+            return from_json(text.decode())
+        except (LedgerError, UnicodeDecodeError) as error:
+            raise LedgerError(f"the handoff note on {commit[:10]} cannot be read: {error}") from error
+
+
+def _stream(tip: Commit | None, notes: Mapping[str, Handoff]) -> bytes:
+    """Return what makes fast-import add one notes commit on top of the tip, and refuse if the ref has moved on."""
+    message = b"Notes added by rgr"
+    lines = [
+        b"commit " + NOTES.encode(),
+        b"committer RedGreenRefactor <rgr@localhost> now",
+        b"data %d\n%s" % (len(message), message),
+        *([b"from " + tip.oid.encode()] if tip else []),
+    ]
+    for commit, handoff in notes.items():
+        body = to_json(handoff).encode()
+        lines += [b"N inline " + commit.encode(), b"data %d\n%s" % (len(body), body)]
+    return b"\n".join([*lines, b"done", b""])

@@ -1,0 +1,72 @@
+"""One orchestrator a workspace: the kernel lets go of a dead owner's lock by itself."""
+
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from redgreenrefactor.errors import NotReadyError
+
+NAME = "rgr.lock"
+
+
+@contextmanager
+def held(path: Path) -> Generator[None]:
+    """Hold the lock while the block runs; somebody else's is a NotReadyError that names its process."""
+    descriptor = _taken(path)
+    try:
+        yield
+    finally:
+        # Removed while still held, so that nobody can take the file between the two steps.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether a living process holds the lock."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _taken(path: Path) -> int:
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise NotReadyError(
+                f"the lock {path} cannot be written: {error.strerror}",
+                hint="Make the repository writable for this user, then try again.",
+            ) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.read(descriptor, 64).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise NotReadyError(
+                f"another orchestrator is at work here (process {owner})",
+                hint=f"Wait for it, or stop it with 'kill {owner}', then type 'rgr resume'.",
+                type="Locked",
+            ) from error
+        if _still_at(path, descriptor):
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+            return descriptor
+        os.close(descriptor)  # its last owner removed it in the meantime
+
+
+def _still_at(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,173 @@
+"""Commits, trees and blobs, read through one long-lived git process."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, cast
+
+from redgreenrefactor.errors import GitError
+from redgreenrefactor.repository.git import Git, decoded, encoded
+from redgreenrefactor.sandbox import process
+
+TREE = "40000"
+LINK = "120000"
+SUBMODULE = "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One entry of a tree."""
+
+    mode: str
+    oid: str
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a folder."""
+        return self.mode == TREE
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as it is stored."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    author: str  # name <email> seconds zone
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return self.message.strip().partition("\n")[0].strip()
+
+
+class Objects:
+    """The repository's objects by name; what is read once is remembered, for objects never change."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._partner = process.start(git.argv("cat-file", "--batch"), cwd=git.folder, env=git.env)
+        self._trees: dict[str, Mapping[str, Node]] = {}
+
+    def close(self) -> None:
+        """End the git process."""
+        for stream in (self._partner.stdin, self._partner.stdout):
+            if stream is not None:
+                stream.close()
+        self._partner.wait()
+
+    def get(self, name: str) -> tuple[str, str, bytes] | None:
+        """Return id, type and content of an object, or None where there is none of that name."""
+        if "\n" in name:
+            return None  # the partner reads lines; no name that git gives out holds one
+        ask, answer = cast("IO[bytes]", self._partner.stdin), cast("IO[bytes]", self._partner.stdout)
+        try:
+            ask.write(encoded(name) + b"\n")
+            ask.flush()
+            header = answer.readline().split()
+        except (OSError, ValueError) as error:
+            raise GitError(f"git cat-file ended early: {error}") from error
+        if not header:
+            raise GitError("git cat-file ended early", hint="Is the repository damaged? See 'git fsck'.")
+        if len(header) != 3 or not header[2].isdigit():  # noqa: PLR2004 - "<name> missing", "<name> ambiguous"
+            return None
+        content = answer.read(int(header[2]))
+        answer.read(1)
+        return header[0].decode(), header[1].decode(), content
+
+    def resolve(self, name: str) -> str | None:
+        """Return the id a name stands for."""
+        found = self.get(name)
+        return found[0] if found else None
+
+    def commit(self, name: str) -> Commit | None:
+        """Return a commit by id or by any name git knows it under."""
+        found = self.get(name)
+        if found is None or found[1] != "commit":
+            return None
+        head, _, message = decoded(found[2]).partition("\n\n")
+        lines = [line.partition(" ") for line in head.split("\n")]
+        return Commit(
+            oid=found[0],
+            tree=next((value for key, _, value in lines if key == "tree"), ""),
+            parents=tuple(value for key, _, value in lines if key == "parent"),
+            author=next((value for key, _, value in lines if key == "author"), ""),
+            message=message,
+        )
+
+    def tree(self, oid: str) -> Mapping[str, Node]:
+        """Return what a folder holds, by name; an unknown tree holds nothing."""
+        if oid not in self._trees:
+            found = self.get(oid) if oid else None
+            content = found[2] if found and found[1] == "tree" else b""
+            self._trees[oid] = dict(_entries(content, len(oid) // 2))
+        return self._trees[oid]
+
+    def node(self, tree: str, path: str) -> Node | None:
+        """Return what stands at a path of a tree."""
+        node = Node(TREE, tree)
+        for name in path.split("/"):
+            if not node.is_tree:
+                return None
+            found = self.tree(node.oid).get(name)
+            if found is None:
+                return None
+            node = found
+        return node
+
+    def files(self, tree: str, prefix: str = "") -> Iterator[tuple[str, Node]]:
+        """Yield every file of a tree with its path, links and submodules included."""
+        for name, node in self.tree(tree).items():
+            if node.is_tree:
+                yield from self.files(node.oid, f"{prefix}{name}/")
+            else:
+                yield f"{prefix}{name}", node
+
+    def differences(
+        self, before: str, after: str, prefix: str = ""
+    ) -> Iterator[tuple[str, Node | None, Node | None]]:
+        """Yield every path that differs between two trees, with what stands there on each side."""
+        if before == after:
+            return
+        old, new = self.tree(before), self.tree(after)
+        for name in sorted(old.keys() | new.keys()):
+            one, two = old.get(name), new.get(name)
+            if one == two:
+                continue
+            yield from self._differs(f"{prefix}{name}", one, two)
+
+    def _differs(
+        self, path: str, one: Node | None, two: Node | None
+    ) -> Iterator[tuple[str, Node | None, Node | None]]:
+        folders = [node.oid if node and node.is_tree else EMPTY for node in (one, two)]
+        yield from self.differences(folders[0], folders[1], f"{path}/")
+        files = [None if node is None or node.is_tree else node for node in (one, two)]
+        if files[0] or files[1]:
+            yield path, files[0], files[1]
+
+    def without(self, tree: str, path: str) -> str:
+        """Return a name for a tree that does not depend on what stands at one path."""
+        first, _, rest = path.partition("/")
+        entries = {name: f"{node.mode} {node.oid}" for name, node in self.tree(tree).items()}
+        node = self.tree(tree).get(first)
+        if not rest:
+            entries.pop(first, None)
+        elif node is not None and node.is_tree:
+            entries[first] = self.without(node.oid, rest)
+        listing = "\0".join(f"{name}\0{value}" for name, value in sorted(entries.items()))
+        return hashlib.sha256(encoded(listing)).hexdigest()
+
+
+EMPTY = ""  # no object has this name, so it reads as a folder without entries
+
+
+def _entries(content: bytes, size: int) -> Iterator[tuple[str, Node]]:
+    position = 0
+    while position < len(content):
+        space = content.index(b" ", position)
+        end = content.index(b"\0", space)
+        oid = content[end + 1 : end + 1 + size]
+        yield decoded(content[space + 1 : end]), Node(content[position:space].decode(), oid.hex())
+        position = end + 1 + size

@@ -1,0 +1,227 @@
+"""One repository and one checkout of it: where it lies, what state it is in, who we are there."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.repository.git import Git, advice, check_version, said, scrubbed
+from redgreenrefactor.repository.leftout import PATTERNS
+from redgreenrefactor.repository.objects import Objects
+
+OURS = {
+    "GIT_AUTHOR_NAME": "RedGreenRefactor",
+    "GIT_AUTHOR_EMAIL": "rgr@localhost",
+    "GIT_COMMITTER_NAME": "RedGreenRefactor",
+    "GIT_COMMITTER_EMAIL": "rgr@localhost",
+}
+IN_PROGRESS = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What `git status` says."""
+
+    head: str | None  # None: there is no commit yet
+    branch: str | None  # None: HEAD is detached
+    tracked: tuple[str, ...]
+    untracked: tuple[str, ...]
+
+    @property
+    def dirty(self) -> tuple[str, ...]:
+        """Everything that differs from the commit."""
+        return (*self.tracked, *self.untracked)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository seen from one of its checkouts; nothing is written by opening it."""
+
+    root: Path  # of the checkout
+    prefix: str  # the project inside it: nothing, or a path with a closing slash
+    git_dir: Path  # of this checkout
+    common_dir: Path  # shared by all checkouts
+    environ: Mapping[str, str]
+    identity: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def project(self) -> Path:
+        """The folder the program was asked to work in."""
+        return self.root / self.prefix if self.prefix else self.root
+
+    @cached_property
+    def git(self) -> Git:
+        """Git in the checkout, acting as the user, or as us where git does not know the user."""
+        return Git(self.root, {**scrubbed(self.environ), **self.identity})
+
+    @cached_property
+    def excluding(self) -> Git:
+        """The same, ignoring also what is left out of commits."""
+        return Git(self.root, self.git.env, ("-c", f"core.excludesFile={self.cache / 'exclude'}"))
+
+    @cached_property
+    def objects(self) -> Objects:
+        """The repository's objects."""
+        return Objects(self.git)
+
+    @cached_property
+    def config(self) -> Mapping[str, str]:
+        """Git's configuration as it is now; the last value of a key counts."""
+        fields = Git(self.root, scrubbed(self.environ)).fields("config", "-z", "--list")
+        return {key: value for key, _, value in (entry.partition("\n") for entry in fields)}
+
+    @cached_property
+    def cache(self) -> Path:
+        """A folder of our own outside the repository, the same for every run in this checkout."""
+        name = hashlib.sha256(os.fsencode(self.git_dir)).hexdigest()[:16]
+        home = self.environ.get("XDG_CACHE_HOME") or str(
+            Path(self.environ.get("HOME", "~")).expanduser() / ".cache"
+        )
+        for base in (
+            Path(home) / "redgreenrefactor",
+            Path(tempfile.gettempdir()) / f"redgreenrefactor-{os.getuid()}",
+        ):
+            with suppress(OSError):
+                (base / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+                if os.access(base / name, os.W_OK):
+                    return base / name
+        raise NotReadyError(
+            "there is no folder to keep a clean checkout in",
+            hint="Make ~/.cache or the temporary folder writable, or set XDG_CACHE_HOME.",
+        )
+
+    def status(self) -> Status:
+        """Return the state of the checkout; what is left out of commits counts as ignored."""
+        return _parsed_status(
+            list(
+                self.excluding.fields(
+                    "status",
+                    "--porcelain=v2",
+                    "--branch",
+                    "-z",
+                    "--no-renames",
+                    "--untracked-files=normal",
+                    "--ignore-submodules=dirty",
+                ),
+            ),
+        )
+
+    def in_progress(self) -> str | None:
+        """Return what was begun here and not finished, e.g. a merge."""
+        return next((what for name, what in IN_PROGRESS.items() if (self.git_dir / name).exists()), None)
+
+    def write_excludes(self, *more: str) -> None:
+        """Make git ignore what is left out of commits, besides what the user ignores everywhere."""
+        users = ""
+        with suppress(OSError):
+            users = self._users_excludes().read_text("utf-8", "surrogateescape")
+        text = "\n".join([users, *PATTERNS, *more, ""])
+        replace_file(self.cache / "exclude", text.encode("utf-8", "surrogateescape"))
+
+    def _users_excludes(self) -> Path:
+        home = Path(self.environ.get("HOME", "~")).expanduser()
+        configured = self.config.get("core.excludesfile", "")
+        if configured.startswith("~/"):
+            return home / configured[2:]
+        if configured:
+            return self.root / configured
+        return Path(self.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "ignore"
+
+    def close(self) -> None:
+        """End what was started for reading."""
+        if "objects" in self.__dict__:
+            self.objects.close()
+
+
+def open_repository(project: Path, environ: Mapping[str, str]) -> Repository:
+    """Return the repository a folder lies in; none, a bare one or an old git is a NotReadyError."""
+    git = Git(project, scrubbed(environ))
+    found = git.attempt("rev-parse", "--is-bare-repository", "--git-dir", "--git-common-dir", "--show-prefix")
+    if found.exit_code != 0:
+        complaint = said(found)
+        if "not a git repository" not in complaint:
+            raise NotReadyError(f"git cannot read {project}: {complaint}", hint=advice(complaint))
+        raise NotReadyError(
+            f"{project} is not in a git repository", hint=f"Type 'git init {project}', then try again."
+        )
+    bare, git_dir, common_dir, prefix, *_ = [*found.stdout.decode("utf-8", "surrogateescape").split("\n"), ""]
+    if bare == "true":
+        raise NotReadyError(
+            f"{project} is a bare repository", hint="Clone it, and work in the clone: 'git clone …'."
+        )
+    check_version(git)
+    root = Path(git.text("rev-parse", "--show-toplevel"))
+    repository = Repository(
+        root=root,
+        prefix=prefix,
+        git_dir=(project / git_dir).resolve(),
+        common_dir=(project / common_dir).resolve(),
+        environ=environ,
+    )
+    return _introduced(repository)
+
+
+def _introduced(repository: Repository) -> Repository:
+    """Return the repository with our own identity where git knows nobody else's."""
+    known = repository.config
+    by_config = known.get("user.name") and known.get("user.email")
+    by_environment = all(repository.environ.get(name) for name in OURS)
+    if by_config or by_environment:
+        return repository
+    return Repository(
+        root=repository.root,
+        prefix=repository.prefix,
+        git_dir=repository.git_dir,
+        common_dir=repository.common_dir,
+        environ=repository.environ,
+        identity=OURS,
+    )
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put the content at the path at once: readers see the old file or the new one, never a part."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise NotReadyError(
+            f"{path} cannot be written: {error.strerror}",
+            hint="Free some disk space or make the folder writable, then type 'rgr resume'.",
+        ) from error
+
+
+def _parsed_status(fields: list[str]) -> Status:
+    head: str | None = None
+    branch: str | None = None
+    tracked: list[str] = []
+    untracked: list[str] = []
+    for entry in fields:
+        kind, _, rest = entry.partition(" ")
+        if entry.startswith("# branch.oid "):
+            head = None if entry.endswith("(initial)") else entry.split(" ")[2]
+        elif entry.startswith("# branch.head "):
+            branch = None if entry == "# branch.head (detached)" else entry.split(" ", 2)[2]
+        elif kind == "?":
+            untracked.append(rest)
+        elif kind == "1":
+            tracked.append(entry.split(" ", 8)[8])
+        elif kind == "u":
+            tracked.append(entry.split(" ", 10)[10])
+    return Status(head, branch, tuple(tracked), tuple(untracked))

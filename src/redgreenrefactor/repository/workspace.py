@@ -1,0 +1,466 @@
+"""The checkout a run works in: turns become commits here, or are undone without losing anything."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from redgreenrefactor.errors import GitError, NotReadyError
+from redgreenrefactor.model.evidence import Change, File
+from redgreenrefactor.model.workflow import Phase
+from redgreenrefactor.ports import Sealed
+from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.checkout import CleanCheckout
+from redgreenrefactor.repository.leftout import BESIDE, left_out
+from redgreenrefactor.repository.message import fits, mended
+from redgreenrefactor.repository.objects import Commit, Node
+from redgreenrefactor.repository.refs import (
+    ATTEMPTS,
+    KEPT,
+    NOTES,
+    STASH,
+    Damage,
+    Refs,
+    damage,
+    read_refs,
+    update_refs,
+)
+from redgreenrefactor.repository.repository import Repository, Status, replace_file
+
+MARK = "rgr-session.json"
+LARGEST_TEXT = 1_000_000
+NAMED = 10  # files a refusal names before it counts the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a session started from, for whoever finds its leftovers."""
+
+    run_id: str
+    base: str
+    branch: str | None
+    refs: Refs
+
+
+class GitWorkspace:
+    """A checkout of a git repository, worked in by one orchestrator at a time."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._git = repository.excluding
+        self._objects = repository.objects
+        self._clean = CleanCheckout(repository)
+        self._mark: Mark | None = None
+        repository.write_excludes()
+
+    @property
+    def project(self) -> Path:
+        """The folder sessions work in."""
+        return self._repository.project
+
+    @property
+    def prefix(self) -> str:
+        """That folder inside the repository."""
+        return self._repository.prefix
+
+    @property
+    def compiled(self) -> Path:
+        """Where byte code of the clean checkout is kept."""
+        return self._clean.compiled
+
+    # --- looking
+
+    def head(self) -> str:
+        """Return the commit that is checked out."""
+        found = self._objects.resolve("HEAD")
+        if found is None:
+            raise NotReadyError(
+                "there is no commit yet", hint="Type 'rgr run \"FEATURE\"': it makes an empty first one."
+            )
+        return found
+
+    def status(self) -> Status:
+        """Return the state of the checkout; build outputs and environments found on the way count as ignored."""
+        status = self._repository.status()
+        outputs = sorted({found for path in status.untracked for found in self._outputs(path)})
+        if outputs:
+            self._repository.write_excludes(*(f"/{path}/" for path in outputs))
+            status = self._repository.status()
+        return status
+
+    def changes(self, base: str, head: str) -> tuple[Change, ...]:
+        """Return what differs between two commits."""
+        trees = [self._commit(base).tree, self._commit(head).tree]
+        return tuple(
+            Change(path, self._file(before), self._file(after))
+            for path, before, after in self._objects.differences(*trees)
+        )
+
+    def read(self, commit: str, path: str) -> tuple[str, str] | None:
+        """Return blob id and text of a file of the project at a commit."""
+        node = self._objects.node(self._commit(commit).tree, f"{self.prefix}{path}")
+        found = self._objects.get(node.oid) if node else None
+        if node is None or found is None or found[1] != "blob":
+            return None
+        return node.oid, found[2].decode("utf-8", "replace")
+
+    def source(self, commit: str, path: str) -> str | None:
+        """Return the text of a file of the repository at a commit."""
+        file = self._file(self._objects.node(self._commit(commit).tree, path))
+        return file.text if file else None
+
+    def fingerprint(self, commit: str) -> str:
+        """Return what two commits share if nothing but `test-list.md` differs between them."""
+        return self._objects.without(self._commit(commit).tree, f"{self.prefix}test-list.md")
+
+    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
+        """Lay out the project at a commit, with files replaced, in a clean folder of our own."""
+        return self._clean.lay_out(commit, overlay) / self.prefix
+
+    def disturbed(self) -> tuple[str, ...]:
+        """Return the files of that checkout which somebody has changed since it was laid out."""
+        return self._clean.disturbed()
+
+    def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:
+        """Return the highest number an attempt at this phase has been kept under."""
+        start = f"{ATTEMPTS}{run_id}/{cycle}-{phase}-"
+        numbers = [name.removeprefix(start) for name in self._refs().oids if name.startswith(start)]
+        return max((int(number) for number in numbers if number.isdigit()), default=0)
+
+    def require_clean(self) -> None:
+        """Refuse to touch a checkout that holds work of the user's."""
+        if what := self._repository.in_progress():
+            raise NotReadyError(
+                f"{what} is in progress here", hint="Finish or abort it, then try again.", type="InProgress"
+            )
+        if dirty := self.status().dirty:
+            names = ", ".join(dirty[:NAMED]) + (
+                f" and {len(dirty) - NAMED} more" if len(dirty) > NAMED else ""
+            )
+            raise NotReadyError(
+                f"the working tree has uncommitted changes: {names}",
+                hint="Commit them, or put them away with 'git stash -u', then try again.",
+                type="DirtyTree",
+            )
+
+    # --- working
+
+    def first_commit(self) -> str:
+        """Make an empty first commit in a repository that has none."""
+        tree = self._git.text("mktree")
+        commit = self._git.text("commit-tree", tree, "-m", "chore: empty first commit")
+        self._git.raw("update-ref", "HEAD", commit, "")
+        return commit
+
+    def begin(self, run_id: str, base: str) -> None:
+        """Remember, beyond a crash, that whatever appears from now on is a session's work on this commit."""
+        # What we write ourselves between two sessions is asked for by name: listing all refs again costs a process.
+        ours = {name: self._objects.resolve(name) for name in (NOTES, self._branch()) if name}
+        refs = self._refs().changed(ours)
+        self._mark = Mark(run_id, base, self._branch(), refs)
+        replace_file(self._repository.git_dir / MARK, _mark_to_json(self._mark).encode())
+
+    def end(self) -> None:
+        """Forget the session: what is checked out is accounted for."""
+        (self._repository.git_dir / MARK).unlink(missing_ok=True)
+
+    def seal(self, base: str, phase: Phase, description: str, *, empty: bool) -> Sealed:
+        """Turn everything done since the base into one commit that is checked out, refs put right.
+
+        Where nothing was done, `empty` says whether that, too, becomes a commit.
+        """
+        self._clear_locks()
+        status, later = self.status(), read_refs(self._git)
+        work = self._objects.commit(status.head or base) or self._commit(base)
+        harm = self._damage(later)
+        rewritten = (*self._cut_loose(base, work), *harm.rewritten)
+        signed: bool | None = None
+        untouched = work.oid == base and not status.dirty and not empty
+        if untouched or (not rewritten and self._good_as_it_is(work, base, phase, status)):
+            commit = work
+        else:
+            commit, signed = self._resealed(base, work, phase, description, status)
+        self._put_back(commit.oid, later, harm)
+        return Sealed(
+            commit=commit.oid,
+            subject=commit.subject,
+            empty=commit.tree == self._commit(base).tree,
+            resealed=commit.oid != work.oid,
+            signed=signed,
+            rewritten=rewritten,
+            warnings=harm.warnings,
+        )
+
+    def rewind(self, base: str) -> None:
+        """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
+        if any((self._repository.git_dir / name).exists() for name in ("rebase-merge", "rebase-apply")):
+            self._git.attempt("rebase", "--quit")
+        self._head_back()
+        self._git.raw("reset", "--quiet", "--hard", base)
+        self._git.raw("clean", "--quiet", "-ffd")
+        branch = self._branch()
+        if self._mark and branch:
+            self._mark = Mark(self._mark.run_id, base, branch, self._mark.refs.changed({branch: base}))
+
+    def set_aside(self, commit: str, ref: str) -> None:
+        """Make the commit stay reachable under this ref; what stood there before is kept, too."""
+        refs = self._refs()
+        before = refs.oids.get(ref)
+        if before == commit:
+            return
+        updates: dict[str, str | None] = {ref: commit}
+        commands = [f"update {ref} {commit} {before or '0' * len(commit)}"]
+        if before:
+            kept = f"{KEPT}{ref.removeprefix('refs/tdd/')}-{before[:10]}"
+            updates[kept] = before
+            commands.append(f"update {kept} {before}")
+        update_refs(self._git, commands)
+        self._remember(updates)
+
+    def keep(self, run_id: str, base: str, why: str) -> str | None:
+        """Keep whatever differs from the base at a ref under refs/tdd/kept/; return the ref, None if nothing does."""
+        self._clear_locks()
+        status = self.status()
+        head = status.head or base
+        if head == base and not status.dirty:
+            return None
+        if status.dirty:
+            tree = self._staged_tree(self._commit(base))
+            head = self._git.text("commit-tree", tree, "-p", head, "-m", f"kept: {why}")
+        ref = f"{KEPT}{run_id}/{why.replace(' ', '-')}-{head[:10]}"
+        update_refs(self._git, [f"update {ref} {head}"])
+        self._remember({ref: head})
+        return ref
+
+    def recover(self, accounted: Callable[[str], bool]) -> str | None:
+        """Clean up after a session that was cut off; return the ref its leftovers are kept at, if there are any.
+
+        `accounted` tells whether a commit is a turn whose handoff was written: then nothing is left to do.
+        """
+        mark = self._read_mark()
+        if mark is None:
+            return None
+        self._mark = mark
+        kept: str | None = None
+        status = self.status()
+        if status.dirty or not (status.head and status.head != mark.base and accounted(status.head)):
+            kept = self.keep(mark.run_id, mark.base, "interrupted session")
+            later = read_refs(self._git)
+            self._put_back(mark.base, later, self._damage(later))
+            self.rewind(mark.base)
+        self.end()
+        return kept
+
+    def commit_list(self, base: str, subject: str) -> str:
+        """Commit an edited `test-list.md`, and nothing else, on top of the base."""
+        self._git.raw("add", "--", f"{self.prefix}test-list.md")
+        commit, _ = self._written(self._git.text("write-tree"), base, f"{subject}\n", None)
+        self._git.raw("update-ref", "HEAD", commit.oid, base)
+        branch = self._branch()
+        self._remember({branch: commit.oid} if branch else {})
+        return commit.oid
+
+    # --- inside
+
+    def _commit(self, name: str) -> Commit:
+        found = self._objects.commit(name)
+        if found is None:
+            raise GitError(
+                f"there is no commit {name[:10]}",
+                hint="Is this a shallow clone? Type 'git fetch --unshallow'.",
+            )
+        return found
+
+    def _branch(self) -> str | None:
+        """Return the branch the run works on; only asked of git before the first session."""
+        if self._mark is not None:
+            return self._mark.branch
+        found = self._git.attempt("symbolic-ref", "--quiet", "HEAD")
+        return found.stdout.decode().strip() or None
+
+    def _refs(self) -> Refs:
+        return self._mark.refs if self._mark is not None else read_refs(self._git)
+
+    def _remember(self, updates: Mapping[str, str | None]) -> None:
+        if self._mark is not None:
+            mark = self._mark
+            self._mark = Mark(mark.run_id, mark.base, mark.branch, mark.refs.changed(updates))
+
+    def _read_mark(self) -> Mark | None:
+        try:
+            return _mark_from_json((self._repository.git_dir / MARK).read_text())
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _outputs(self, path: str) -> Iterator[str]:
+        """Yield environments and build outputs at, or in, an untracked path."""
+        folder = self._repository.root / path
+        if path.endswith("/") and folder.is_dir():
+            for found in sorted(folder.glob("**/pyvenv.cfg")):
+                yield found.parent.relative_to(self._repository.root).as_posix()
+            for name in BESIDE:
+                for found in (folder, *sorted(folder.glob(f"**/{name}/"))):
+                    relative = found.relative_to(self._repository.root).as_posix()
+                    if left_out(f"{relative}/x", self._on_disk):
+                        yield relative
+
+    def _on_disk(self, path: str) -> bool:
+        return (self._repository.root / path).exists()
+
+    def _file(self, node: Node | None) -> File | None:
+        if node is None:
+            return None
+        found = self._objects.get(node.oid)
+        raw = found[2] if found and found[1] == "blob" else None
+        text = None
+        if raw is not None and len(raw) <= LARGEST_TEXT and b"\0" not in raw:
+            text = raw.decode("utf-8", "surrogateescape")
+        return File(node.mode, node.oid, text)
+
+    def _cut_loose(self, base: str, work: Commit) -> Iterator[str]:
+        """Yield that the commit a phase began from has been rewritten, if it has."""
+        known = base in (work.oid, *work.parents)
+        if not known and self._git.attempt("merge-base", "--is-ancestor", base, work.oid).exit_code != 0:
+            yield f"the commit the phase began from, {base[:10]}, is no longer part of the history"
+
+    def _damage(self, later: Refs) -> Damage:
+        run_id = self._mark.run_id if self._mark else "unknown"
+        return damage(self._refs(), later, self._branch(), run_id, others_at_work=self._others_at_work())
+
+    def _others_at_work(self) -> bool:
+        common = self._repository.common_dir
+        places = (common / lock.NAME, *common.glob(f"worktrees/*/{lock.NAME}"))
+        return any(lock.is_held(place) for place in places if place.parent != self._repository.git_dir)
+
+    def _put_back(self, commit: str, later: Refs, harm: Damage) -> None:
+        """Make all refs what they were, and the own branch, checked out, the sealed commit."""
+        branch = self._branch()
+        own = {branch: commit} if branch else {}
+        moves = [f"update {name} {oid}" for name, oid in own.items() if later.oids.get(name) != oid]
+        update_refs(self._git, [*harm.commands, *moves])
+        self._head_back(commit)
+        self._remember({**harm.kept, **own})
+
+    def _head_back(self, commit: str | None = None) -> None:
+        """Put HEAD back on the run's branch, or detach it again at the commit."""
+        branch = self._branch()
+        current = (self._repository.git_dir / "HEAD").read_text().strip()
+        if branch and current != f"ref: {branch}":
+            self._git.raw("symbolic-ref", "HEAD", branch)
+        elif branch is None and commit and current != commit:
+            self._git.raw("update-ref", "--no-deref", "HEAD", commit)
+
+    def _good_as_it_is(self, work: Commit, base: str, phase: Phase, status: Status) -> bool:
+        return (
+            work.parents == (base,)
+            and not status.dirty
+            and fits(work.message, phase.prefixes)
+            and not self._left_out(base, work)
+            and work.oid not in self._refs().oids.values()
+            and not (
+                work.tree == self._commit(base).tree
+                and phase.key == "refactor"
+                and work.subject != NO_CHANGES
+            )
+        )
+
+    def _left_out(self, base: str, work: Commit) -> list[str]:
+        """Return the files added since the base that belong into no commit."""
+        return [
+            path
+            for path, before, _ in self._objects.differences(self._commit(base).tree, work.tree)
+            if before is None and left_out(path, lambda name: self._objects.node(work.tree, name) is not None)
+        ]
+
+    def _resealed(
+        self, base: str, work: Commit, phase: Phase, description: str, status: Status
+    ) -> tuple[Commit, bool | None]:
+        """Make one commit on top of the base of all that was done, committed or not."""
+        start = self._commit(base)
+        tree = work.tree
+        if status.dirty or self._left_out(base, work):
+            tree = self._staged_tree(start)
+        message = mended(work.message if work.oid != base else "", phase.prefixes, description)
+        if tree == start.tree and phase.key == "refactor":
+            message = f"{NO_CHANGES}\n"
+        return self._written(tree, base, message, work.author if work.oid != base else None)
+
+    def _staged_tree(self, start: Commit) -> str:
+        """Stage everything but what is left out, and return the tree of it."""
+        self._git.raw("add", "--all", "--", ":/")
+        tree = self._git.text("write-tree")
+        added = [
+            path
+            for path, before, _ in self._objects.differences(start.tree, tree)
+            if before is None and left_out(path, self._on_disk)
+        ]
+        if added:
+            paths = "".join(f"{path}\0" for path in added).encode("utf-8", "surrogateescape")
+            self._git.raw(
+                "rm", "--cached", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=paths
+            )
+            tree = self._git.text("write-tree")
+        return tree
+
+    def _written(self, tree: str, base: str, message: str, author: str | None) -> tuple[Commit, bool | None]:
+        """Write one commit, signed where the user signs; no two attempts share a commit."""
+        env = _author_env(author)
+        signs = self._repository.config.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1")
+        raw = message.encode("utf-8", "surrogateescape")
+        while True:
+            signed: bool | None = None
+            oid = ""
+            if signs:
+                done = self._git.attempt("commit-tree", "-S", tree, "-p", base, stdin=raw, env=env)
+                signed, oid = done.exit_code == 0, done.stdout.decode().strip()
+            if not oid:
+                oid = self._git.text("commit-tree", tree, "-p", base, stdin=raw, env=env)
+            if oid not in self._refs().oids.values():
+                return self._commit(oid), signed
+            seconds = int(self._commit(oid).author.split()[-2]) + 1
+            env = {**env, "GIT_AUTHOR_DATE": f"{seconds} +0000", "GIT_COMMITTER_DATE": f"{seconds} +0000"}
+
+    def _clear_locks(self) -> None:
+        """Remove the lock files of gits that died with their session."""
+        names = ["index.lock", "HEAD.lock"]
+        shared = ["packed-refs.lock", f"{NOTES}.lock", f"{STASH}.lock", "config.lock"]
+        branch = self._branch()
+        for lock_file in (
+            *(self._repository.git_dir / name for name in names),
+            *(
+                self._repository.common_dir / name
+                for name in [*shared, *([f"{branch}.lock"] if branch else [])]
+            ),
+        ):
+            lock_file.unlink(missing_ok=True)
+
+
+NO_CHANGES = "refactor: no changes needed"
+
+
+def _author_env(author: str | None) -> dict[str, str]:
+    """Return the variables that make a commit somebody's; the stored form is `name <email> seconds zone`."""
+    if author is None:
+        return {}
+    name, _, rest = author.partition(" <")
+    email, _, date = rest.partition("> ")
+    return {"GIT_AUTHOR_NAME": name or "unknown", "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": date}
+
+
+def _mark_to_json(mark: Mark) -> str:
+    return json.dumps(
+        {
+            "runId": mark.run_id,
+            "base": mark.base,
+            "branch": mark.branch,
+            "refs": dict(mark.refs.oids),
+            "inUse": sorted(mark.refs.in_use),
+        },
+    )
+
+
+def _mark_from_json(text: str) -> Mark:
+    body = cast("dict[str, Any]", json.loads(text))
+    refs = Refs(dict(body["refs"]), frozenset(body["inUse"]))
+    return Mark(str(body["runId"]), str(body["base"]), body["branch"], refs)
