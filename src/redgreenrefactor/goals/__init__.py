@@ -1,0 +1,1 @@
+"""Outside texts become values."""

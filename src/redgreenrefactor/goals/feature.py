@@ -1,0 +1,67 @@
+"""The feature that was asked for, from the command line, a file or standard input."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from redgreenrefactor.errors import UsageError
+
+HOW = 'Type: rgr run "FEATURE", or rgr run --file FILE, or rgr run - to read it from standard input.'
+LOOK = "Check the spelling; the path is taken from the folder you are in."
+SAVE = "Save it as plain text in UTF-8 and try again."
+
+
+def read_feature(words: str | None, file: Path | None, stdin: Callable[[], str]) -> str:
+    """Return the one feature that was given, trimmed; anything unusable is a usage error."""
+    if words is not None and file is not None:
+        raise UsageError(f"The feature was given twice: as {_short(words)} and as --file {file}.", hint=HOW)
+    if words == "-" or file == Path("-"):
+        return _usable(_from_stdin(stdin), "Standard input")
+    if file is not None:
+        return _usable(_from_file(file), f"The file {file}")
+    if words is not None:
+        return _usable(words, "The feature")
+    raise UsageError("No feature was given.", hint=HOW)
+
+
+def _from_stdin(stdin: Callable[[], str]) -> str:
+    try:
+        return stdin()
+    except UnicodeDecodeError as error:
+        raise UsageError("Standard input is not UTF-8 text.", hint=SAVE) from error
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror or error}.", hint=HOW) from error
+
+
+def _from_file(file: Path) -> str:
+    try:
+        return file.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The file {file} is not UTF-8 text.", hint=SAVE) from error
+    except FileNotFoundError as error:
+        raise UsageError(f"There is no file {file}.", hint=LOOK) from error
+    except IsADirectoryError as error:
+        raise UsageError(
+            f"{file} is a folder, not a file.", hint="Name a file inside it with --file."
+        ) from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UsageError(f"The file {file} cannot be read: {why}.", hint=HOW) from error
+
+
+def _usable(text: str, origin: str) -> str:
+    """Return the text as the run will carry it, if it can be put into notes and briefs."""
+    feature = text.removeprefix("\ufeff").replace("\r\n", "\n").strip()
+    if not feature:
+        raise UsageError(f"{origin} is empty: it says nothing about what to build.", hint=HOW)
+    if "\0" in feature:
+        raise UsageError(f"{origin} holds NUL characters, so it is not text.", hint=SAVE)
+    try:
+        feature.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{origin} is not valid Unicode text.", hint=SAVE) from error
+    return feature
+
+
+def _short(words: str) -> str:
+    limit = 60
+    return repr(words if len(words) <= limit else f"{words[: limit - 1]}…")
