@@ -1,0 +1,119 @@
+"""Any program as an agent: the brief on its standard input, its final message on standard output."""
+
+import os
+import tempfile
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from signal import Signals
+
+from redgreenrefactor.agents.environment import environment
+from redgreenrefactor.model.session import Brief, Report, answered
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.ports import Say
+from redgreenrefactor.prompts.quote import bounded, plain
+from redgreenrefactor.sandbox.process import Finished, Interrupt, shell
+
+LAST_LINES = 10  # of standard error, for the message of a failure
+_LAST_CHARACTERS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAgent:
+    """A shell command that is started afresh for every session."""
+
+    command: str
+    _: KW_ONLY
+    env: Mapping[str, str]
+    timeout: float | None
+    interrupt: Interrupt | None = None
+    passed_on: Collection[str] = ()  # credentials the user wants it to have
+    identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
+
+    @property
+    def name(self) -> str:
+        """How it was asked for."""
+        return f"command:{self.command}"
+
+    def work(self, brief: Brief, folder: Path, say: Say) -> Report:
+        """Run the command in the folder until it ends; it ends with everything it started."""
+
+        def tell(line: str) -> None:
+            if text := plain(line).strip("\n"):
+                say(text)
+
+        with _handoff_file(brief, folder) as handoff:
+            finished = shell(
+                self.command,
+                cwd=folder,
+                env=self._environment(brief, handoff),
+                stdin=brief.text.encode("utf-8", "replace"),
+                timeout=self.timeout,
+                interrupt=self.interrupt,
+                on_stderr=tell,
+            )
+        return self._report(brief, finished)
+
+    def _environment(self, brief: Brief, handoff: Path) -> dict[str, str]:
+        return {
+            **environment(self.env, passed_on=self.passed_on, identity=self.identity),
+            "TDD_ROLE": brief.role.name,
+            "TDD_PHASE": brief.phase,
+            "TDD_CYCLE": str(brief.cycle),
+            "TDD_ATTEMPT": str(brief.attempt),
+            "TDD_RUN_ID": brief.run_id,
+            "TDD_HANDOFF": str(handoff),
+        }
+
+    def _report(self, brief: Brief, finished: Finished) -> Report:
+        message = finished.stdout.decode("utf-8", "replace").strip()
+        if finished.timed_out:
+            return Report(message, failure=self._timeout())
+        if finished.exit_code != 0:
+            return Report(message, failure=_failure(finished))
+        return answered(brief, message)
+
+    def _timeout(self) -> Finding:
+        return Finding(
+            FindingType.TIMEOUT,
+            f"the session ran past its limit of {self.timeout:g} s and was ended",
+            hint="Raise session.timeout in tdd.properties if it needs longer.",
+        )
+
+
+def _failure(finished: Finished) -> Finding:
+    lines = plain(finished.stderr.decode("utf-8", "replace")).strip().splitlines()[-LAST_LINES:]
+    said = bounded("\n".join(lines), _LAST_CHARACTERS)
+    return Finding(
+        FindingType.AGENT_FAILURE,
+        f"the agent's command {_ending(finished.exit_code)}" + (f":\n{said}" if said else ""),
+        hint="Try the command by hand in the project's folder; it gets its brief on standard input.",
+    )
+
+
+def _ending(exit_code: int) -> str:
+    if exit_code > 0:
+        return f"ended with exit code {exit_code}"
+    signal = next((known.name for known in Signals if known == -exit_code), "a signal")
+    return f"was killed by {signal} (exit code {exit_code})"
+
+
+@contextmanager
+def _handoff_file(brief: Brief, folder: Path) -> Generator[Path]:
+    """Provide a file with the handoff the session starts from, outside the repository, until it has ended."""
+    place = _outside(folder)
+    with tempfile.TemporaryDirectory(prefix="rgr-", dir=place, ignore_cleanup_errors=True) as temporary:
+        file = Path(temporary) / "handoff.json"
+        file.write_text(brief.handoff, encoding="utf-8", errors="replace")
+        yield file
+
+
+def _outside(folder: Path) -> Path:
+    """Return a folder for temporary files that no `git add` in the repository can pick up."""
+    folder = folder.resolve()
+    root = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+    usual = Path(tempfile.gettempdir()).resolve()
+    places = (usual, Path("/tmp"), Path("/var/tmp"), root.parent)  # noqa: S108 - only as a last resort
+    fit = (place for place in places if not place.is_relative_to(root) and os.access(place, os.W_OK))
+    return next(fit, usual)

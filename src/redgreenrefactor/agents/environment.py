@@ -1,0 +1,39 @@
+"""The environment a session starts in."""
+
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+
+from redgreenrefactor.sandbox.secrets import without_secrets
+
+_OF_THE_USER = (
+    "GIT_AUTHOR_*",
+    "GIT_COMMITTER_*",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_SSH*",
+    "GIT_SSL_*",
+    "GIT_EDITOR",
+    "GIT_PAGER",
+    "GIT_TERMINAL_PROMPT",
+)
+
+
+def environment(
+    env: Mapping[str, str], *, passed_on: Collection[str] = (), identity: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return what a session finds: no credentials that were not named, no git but that of its own folder."""
+    return {**without_git(without_secrets(env, passed_on)), **(identity or {})}
+
+
+def without_git(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what would turn git to another repository, index or work tree."""
+    return {name: value for name, value in env.items() if not name.startswith("GIT_") or _users(name)}
+
+
+def _users(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in _OF_THE_USER)

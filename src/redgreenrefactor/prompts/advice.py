@@ -1,0 +1,72 @@
+"""What to do instead, for every reason work is rejected."""
+
+from collections.abc import Iterable
+
+from redgreenrefactor.model.verdict import GRAVITY, FindingType
+from redgreenrefactor.model.workflow import PhaseName
+
+MOST = 4  # pieces of advice a brief gives: more would hide the gravest
+
+
+def advice(phase: PhaseName, kinds: Iterable[FindingType]) -> tuple[str, ...]:
+    """Return what to do instead, the gravest first; after a failed GREEN, something else than before."""
+    found = sorted(set(kinds), key=lambda kind: GRAVITY[kind])
+    lines = [_ADVICE[kind] for kind in found if kind in _ADVICE][:MOST]
+    if phase is PhaseName.GREEN and _LOST_APPROACH.intersection(found):
+        lines.append("Take another approach than the rejected one, rather than mending it.")
+    return tuple(lines)
+
+
+_ADVICE = {
+    FindingType.HISTORY_REWRITTEN: (
+        "Add one commit on top of the commit you find;"
+        " leave every other commit, branch, tag, stash and note as it is."
+    ),
+    FindingType.TEST_TAMPERING: (
+        "Leave existing tests, the test runner and its configuration exactly as they are,"
+        " and write code that does not know whether it is being tested."
+    ),
+    FindingType.SCOPE_VIOLATION: "Change only the files your phase may change.",
+    FindingType.MALFORMED_HANDOFF: (
+        "Make `test-list.md` and the JSON answer agree: the first open box is the current test,"
+        " ticked lines stay as they are, and whatever goes is named under `dropped`."
+    ),
+    FindingType.NOTHING_DONE: "Your phase must change something, and the change must be committed.",
+    FindingType.COMPILATION_ERROR: (
+        "Make every file parse, compile and collect. Where planned code does not exist yet,"
+        " RED may put a stub into the implementation file or import inside the test."
+    ),
+    FindingType.NO_TEST_ADDED: "Add one test that the test command collects: right folder, right name.",
+    FindingType.TOO_MANY_TESTS: "Add one test only; the other cases have their own turn.",
+    FindingType.UNEXPECTED_PASS: (
+        "Check the assertion: does the test really exercise this case, and would it notice a wrong result?"
+        " If it missed the point, write a test that fails. If the behaviour is truly there already,"
+        " commit the same honest test again; do not bend it until it fails."
+    ),
+    FindingType.WRONG_FAILURE: (
+        "Let the test fail only for want of the behaviour:"
+        " see that its own set-up, names, files and packages are right."
+    ),
+    FindingType.MEANINGLESS_TEST: (
+        "Assert the result of the planned code, so that right code passes and wrong code fails."
+    ),
+    FindingType.TEST_FAILURE: "Run the whole suite before you commit.",
+    FindingType.LEGACY_BROKEN: "Tests that passed before must go on passing, unchanged.",
+    FindingType.FLAKY_TEST: "Make the test independent of time, chance, network and the order of tests.",
+    FindingType.COVERAGE_TOO_LOW: "Write no code that no test executes.",
+    FindingType.NOT_MINIMAL: "Take away whatever no test asks for.",
+    FindingType.TIMEOUT: "Work in smaller steps, and start nothing that waits or never ends.",
+    FindingType.AGENT_FAILURE: "The last session ended before its work was done. Begin again.",
+}
+_LOST_APPROACH = frozenset(
+    {
+        FindingType.TEST_TAMPERING,
+        FindingType.COMPILATION_ERROR,
+        FindingType.TEST_FAILURE,
+        FindingType.LEGACY_BROKEN,
+        FindingType.FLAKY_TEST,
+        FindingType.COVERAGE_TOO_LOW,
+        FindingType.NOT_MINIMAL,
+        FindingType.TIMEOUT,
+    }
+)

@@ -1,0 +1,55 @@
+"""What a retry is told: what was rejected, why, where, and what to do instead."""
+
+from collections.abc import Sequence
+
+from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff
+from redgreenrefactor.model.verdict import GRAVITY, Finding, FindingType, Severity
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.prompts.advice import advice
+from redgreenrefactor.prompts.quote import quoted
+
+
+def rejection(phase: PhaseName, handoff: Handoff, attempt: int, findings: Sequence[Finding]) -> str:
+    """Return the end of a retry's task; nothing where the handoff tells of no error."""
+    if handoff.error is None:
+        return ""
+    reasons = _gravest_first(findings)
+    details = handoff.error_details or ErrorDetails("", handoff.error)
+    told = [_told(finding) for finding in reasons] or [
+        f"{details.type}: {details.message}".removeprefix(": ")
+    ]
+    kinds = [finding.type for finding in reasons] or [kind for kind in FindingType if kind == details.type]
+    parts = [
+        "## The last attempt was rejected",
+        "Its changes were undone; you start where it started." + _kept(phase, handoff, attempt),
+        "What was wrong with it:",
+        quoted("\n\n".join(told)),
+        _instead(advice(phase, kinds)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _gravest_first(findings: Sequence[Finding]) -> list[Finding]:
+    errors = (finding for finding in findings if finding.severity is Severity.ERROR)
+    return sorted(errors, key=lambda finding: GRAVITY[finding.type])
+
+
+def _told(finding: Finding) -> str:
+    line = f", line {finding.line}" if finding.line else ""
+    where = f" in {finding.file}{line}" if finding.file else ""
+    hint = f"\nHint: {finding.hint}" if finding.hint else ""
+    return f"{finding.type}{where}: {finding.message}{hint}"
+
+
+def _kept(phase: PhaseName, handoff: Handoff, attempt: int) -> str:
+    """Return where to look at the rejected work."""
+    last = attempt - 1
+    if last < 1 or not handoff.run_id:
+        return ""
+    ref = f"refs/tdd/attempts/{handoff.run_id}/{cycle_of(handoff)}-{phase}-{last}"
+    return f" If it made a commit, `git show {ref}` shows it."
+
+
+def _instead(lines: Sequence[str]) -> str:
+    return "What to do instead:\n\n" + "\n".join(f"- {line}" for line in lines) if lines else ""

@@ -1,0 +1,151 @@
+"""A brief is a role's text, then its task, filled from the handoff; what changes most comes last."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.handoff import Handoff, to_json
+from redgreenrefactor.model.session import Brief, Role
+from redgreenrefactor.model.verdict import Finding, Outcome
+from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
+from redgreenrefactor.prompts.quote import in_line, plain, quoted
+from redgreenrefactor.prompts.rejection import rejection
+from redgreenrefactor.prompts.templates import Prompts, fill, load
+
+FEATURE_LIMIT = 2000  # characters of the feature for those who need it only for orientation
+NEXT_FEW = 3
+_LONG_LINE = 1000
+_DESCRIPTIONS = {
+    RoleName.TEST_LIST: "keeps the list of cases and chooses the next one",
+    RoleName.TEST: "writes one failing test",
+    RoleName.IMPLEMENTING: "writes the least code that makes the test pass",
+    RoleName.REFACTOR: "improves the code while every test stays green",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What one session's task is made of; feature, case and last error stand in the handoff."""
+
+    phase: Phase
+    handoff: Handoff
+    attempt: int
+    test_command: str
+    findings: tuple[Finding, ...] = ()  # of the attempt that was rejected last
+    prefix: str = ""  # the project's folder inside the repository, with a slash, or nothing
+
+
+def roles(prompts_dir: Path | None, models: Mapping[RoleName, str]) -> Mapping[RoleName, Role]:
+    """Return every role with its text still to be filled, which `brief` does."""
+    prompts = load(prompts_dir)
+    return {name: role(prompts, name, models.get(name, "")) for name in RoleName}
+
+
+def role(prompts: Prompts, name: RoleName, model: str = "") -> Role:
+    """Return who a session is asked to be."""
+    return Role(name, _DESCRIPTIONS[name], prompts.texts[name], model=model)
+
+
+def brief(prompts: Prompts, ask: Ask, model: str = "") -> Brief:
+    """Return everything one session is told."""
+    who = role(prompts, ask.phase.role, model)
+    return Brief(
+        role=replace(who, system_prompt=fill(who.system_prompt, _values(ask)) + "\n"),
+        phase=ask.phase.name,
+        cycle=cycle_of(ask.handoff),
+        attempt=ask.attempt,
+        run_id=ask.handoff.run_id,
+        task=task(prompts, ask),
+        handoff=to_json(ask.handoff),
+    )
+
+
+def task(prompts: Prompts, ask: Ask) -> str:
+    """Return the task: what is wanted, and last, for a retry, what was rejected and why."""
+    wanted = fill(prompts.tasks[ask.phase.role], _values(ask))
+    rejected = rejection(ask.phase.name, ask.handoff, ask.attempt, ask.findings)
+    return f"{wanted}\n\n{rejected}".rstrip() + "\n"
+
+
+def _values(ask: Ask) -> dict[str, str]:
+    handoff, case = ask.handoff, ask.handoff.current_test
+    return {
+        "feature": _feature(ask),
+        "description": in_line(case.description, _LONG_LINE) if case else "",
+        "test_file": _code(case.test_file) if case else "",
+        "impl_file": _code(case.impl_file) if case else "",
+        "completed": str(_completed(handoff)),
+        "pending": str(_pending(handoff)),
+        "next": _next(handoff),
+        "progress": _progress(ask),
+        "finished": _finished(handoff),
+        "project": _project(ask.prefix),
+        "test_command": _code(ask.test_command),
+        "phase": ask.phase.name,
+        "cycle": str(cycle_of(handoff)),
+        "attempt": str(ask.attempt),
+    }
+
+
+def _feature(ask: Ask) -> str:
+    """Return the whole feature for PLAN, which has to cover it, and its beginning for the others."""
+    feature = plain(ask.handoff.feature)
+    if ask.phase.name is PhaseName.PLAN or len(feature) <= FEATURE_LIMIT:
+        return quoted(feature, None)
+    return (
+        f"{quoted(feature[:FEATURE_LIMIT], None)}\n\n"
+        f"These are its first {FEATURE_LIMIT} of {len(feature)} characters;"
+        " `git notes --ref=tdd-handoffs show HEAD` has all of it."
+    )
+
+
+def _code(text: str) -> str:
+    line = in_line(text, _LONG_LINE)
+    return f"`` {line} ``" if "`" in line else f"`{line}`"
+
+
+def _completed(handoff: Handoff) -> int:
+    return len(handoff.completed_tests) or _counted(handoff, "completedCount")
+
+
+def _pending(handoff: Handoff) -> int:
+    return len(handoff.pending_tests) or _counted(handoff, "pendingCount")
+
+
+def _counted(handoff: Handoff, key: str) -> int:
+    """Return the length of a list that was too long for the note."""
+    count = handoff.extra.get(key)
+    return count if isinstance(count, int) else 0
+
+
+def _next(handoff: Handoff) -> str:
+    return "; ".join(in_line(text) for text in handoff.pending_tests[:NEXT_FEW])
+
+
+def _progress(ask: Ask) -> str:
+    """Return how far the list is; whoever writes code is not told what comes next, lest it be written now."""
+    handoff, phase = ask.handoff, ask.phase.name
+    completed, pending = _completed(handoff), _pending(handoff)
+    if phase is PhaseName.PLAN and handoff.current_test is None and not completed and not pending:
+        return "If `test-list.md` does not exist yet, write it now; otherwise go on with it."
+    coming = _next(handoff) if phase in (PhaseName.PLAN, PhaseName.RED) else ""
+    more = " …" if pending > NEXT_FEW else ""
+    told = f"Cases done: {completed}. Still to come: {pending}" + (f" ({coming}{more})." if coming else ".")
+    if phase is PhaseName.GREEN and handoff.outcome is Outcome.WARNED:
+        return f"{told} The new test passes already: if no code is missing, change nothing."
+    return told
+
+
+def _finished(handoff: Handoff) -> str:
+    """Return whose box is to be ticked; a PLAN that follows a PLAN, being asked again, ticks none."""
+    case = handoff.current_test
+    if case is None or handoff.phase is PhaseName.PLAN or handoff.next_phase is not PhaseName.PLAN:
+        return ""
+    return f"Just finished, so tick its box: {in_line(case.description, _LONG_LINE)}"
+
+
+def _project(prefix: str) -> str:
+    if not prefix:
+        return ""
+    return f"The project is the folder {_code(prefix)} of its repository. Change nothing outside of it."

@@ -1,0 +1,131 @@
+"""Every agent keeps the same promises, whoever works."""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.agents.replay import ReplayAgent, Script
+from redgreenrefactor.agents.script import Bash, Scene, Write
+from redgreenrefactor.model.session import Brief, Report, Role
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.workflow import PhaseName, RoleName
+from redgreenrefactor.ports import Agent
+from redgreenrefactor.testing import FakeAgent
+
+ENV = {"PATH": os.environ["PATH"]}
+PHASES = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+
+Build = Callable[[str, bool], Agent]  # its final message, and whether it fails after its work
+
+
+def command_agent(message: str, fails: bool) -> Agent:
+    code = (
+        "import os, sys; sys.stdin.read();"
+        "open('made.txt', 'w').write(os.environ['TDD_PHASE']);"
+        f"print('progress', file=sys.stderr); print({message!r}); sys.exit({int(fails)})"
+    )
+    return CommandAgent(f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}", env=ENV, timeout=60)
+
+
+def replay_agent(message: str, fails: bool) -> Agent:
+    ending = (Bash("exit 1"),) if fails else ()
+    scenes = tuple(
+        Scene(phase, 1, calls=(Write("made.txt", phase), *ending), message=message) for phase in PHASES
+    )
+    return ReplayAgent(Script("tale", scenes=scenes), env=ENV)
+
+
+def fake_agent(message: str, fails: bool) -> Agent:
+    def session(brief: Brief, folder: Path) -> Report | str:
+        (folder / "made.txt").write_text(brief.phase)
+        failure = Finding(FindingType.AGENT_FAILURE, "it failed")
+        return Report(message, failure=failure) if fails else message
+
+    return FakeAgent(session)
+
+
+@pytest.fixture(params=[command_agent, replay_agent, fake_agent])
+def build(request: pytest.FixtureRequest) -> Build:
+    return request.param
+
+
+def brief_for(phase: PhaseName) -> Brief:
+    return Brief(Role(RoleName.TEST, "", "Who you are."), phase, 1, 1, "run-7", "What to do.", "{}")
+
+
+def unheard(line: str) -> None:
+    assert line
+
+
+def test_it_has_a_name(build: Build) -> None:
+    assert build("done", False).name
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_it_leaves_its_work_in_the_folder_and_reports_its_final_message(
+    build: Build, phase: PhaseName, tmp_path: Path
+) -> None:
+    report = build("all is well", False).work(brief_for(phase), tmp_path, unheard)
+
+    assert (tmp_path / "made.txt").read_text() == phase
+    assert report == Report("all is well")
+
+
+def test_space_around_the_final_message_does_not_count(build: Build, tmp_path: Path) -> None:
+    assert (
+        build("\n all is well \n", False).work(brief_for(PhaseName.PLAN), tmp_path, unheard).message
+        == "all is well"
+    )
+
+
+def test_progress_is_said_in_single_lines(build: Build, tmp_path: Path) -> None:
+    said: list[str] = []
+
+    build("done", False).work(brief_for(PhaseName.RED), tmp_path, said.append)
+
+    assert said
+    assert all(line and "\n" not in line for line in said)
+
+
+@pytest.mark.parametrize("message", ["", " \n\t\n"])
+def test_an_empty_message_is_a_failure_where_an_answer_is_asked(
+    build: Build, message: str, tmp_path: Path
+) -> None:
+    report = build(message, False).work(brief_for(PhaseName.PLAN), tmp_path, unheard)
+
+    assert report.failure is not None
+    assert report.failure.type is FindingType.AGENT_FAILURE
+
+
+@pytest.mark.parametrize("phase", [PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR])
+def test_an_empty_message_is_fine_where_nothing_is_asked(
+    build: Build, phase: PhaseName, tmp_path: Path
+) -> None:
+    assert build("", False).work(brief_for(phase), tmp_path, unheard) == Report("")
+
+
+def test_failure_is_a_value_and_the_work_so_far_stays(build: Build, tmp_path: Path) -> None:
+    report = build("half", True).work(brief_for(PhaseName.GREEN), tmp_path, unheard)
+
+    assert report.failure is not None
+    assert report.failure.type is FindingType.AGENT_FAILURE
+    assert report.failure.message
+    assert (tmp_path / "made.txt").exists()
+
+
+def test_every_session_is_fresh(build: Build, tmp_path: Path) -> None:
+    agent = build("done", False)
+    first = agent.work(brief_for(PhaseName.RED), tmp_path, unheard)
+    (tmp_path / "made.txt").unlink()
+
+    assert agent.work(brief_for(PhaseName.RED), tmp_path, unheard) == first
+    assert (tmp_path / "made.txt").exists()
+
+
+def test_usage_is_none_where_the_agent_does_not_report_it(build: Build, tmp_path: Path) -> None:
+    assert build("done", False).work(brief_for(PhaseName.RED), tmp_path, unheard).usage is None
