@@ -1,0 +1,1 @@
+"""Events become files that people and scripts read."""

@@ -1,0 +1,119 @@
+"""Events as JSON lines, for scripts that follow a run."""
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.model.events import Emit, Event, Warned
+
+
+class EventFile:
+    """Every event is one line at the end of a file, written at once.
+
+    A file that cannot be opened is a UsageError. One that fails later (a full disk) must not stop a run:
+    `warn` is told once, and nothing more is written, so that the file has no gap in the middle.
+    """
+
+    def __init__(self, path: Path, *, clock: Callable[[], datetime], warn: Emit) -> None:
+        self._path = path
+        self._clock = clock
+        self._warn = warn
+        try:
+            self._file: int | None = os.open(
+                path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666
+            )
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"the events file {path} cannot be written: {_reason(error)}",
+                hint="Give --events a file in a folder that exists and can be written to.",
+            ) from error
+        if _ends_inside_a_line(path):
+            self._write(b"\n")
+
+    def __call__(self, event: Event) -> None:
+        """Append the event as one line; never raises for what the disk does."""
+        self._write(to_line(event, self._clock()).encode("ascii"))
+
+    def close(self) -> None:
+        """Let the file go; later events are not written."""
+        if self._file is not None:
+            with suppress(OSError):
+                os.close(self._file)
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write(self, line: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            while line:  # once, unless a pipe or a disk is full
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            self.close()
+            self._warn(
+                Warned(f"the events file {self._path} fails ({_reason(error)}): no more events go there")
+            )
+
+
+def to_line(event: Event, time: datetime) -> str:
+    """Return an event as one line of JSON, its name and time first."""
+    stamp = time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return json.dumps({"event": type(event).__name__, "time": stamp, **_object(event)}) + "\n"
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return {_camel(field.name): _json(getattr(value, field.name)) for field in fields(value)}
+
+
+def _json(value: Any) -> Any:
+    """Return any frozen value as JSON spells it; what JSON has no word for becomes text."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {str(key): _json(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+        case list() | tuple():
+            return [_json(item) for item in cast("list[Any]", value)]
+        case AbstractSet():
+            return sorted((_json(item) for item in cast("AbstractSet[Any]", value)), key=str)
+        case _:
+            return _object(value) if is_dataclass(value) else str(value)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _ends_inside_a_line(path: Path) -> bool:
+    """Whether an earlier run could not finish its last line."""
+    try:
+        if not path.is_file() or path.stat().st_size == 0:
+            return False
+        with path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() != b"\n"
+    except OSError:
+        return False

@@ -1,0 +1,390 @@
+"""Events told as rows of text, and what is being waited for meanwhile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redgreenrefactor.model.events import (
+    Event,
+    Judged,
+    Paused,
+    RunEnded,
+    RunStarted,
+    SessionEnded,
+    SessionSaid,
+    SuiteEnded,
+    SuiteStarted,
+    TurnStarted,
+    Warned,
+)
+from redgreenrefactor.model.evidence import Measure
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.verdict import Finding, Outcome, Ruling, Severity, TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.lines import (
+    Ink,
+    Row,
+    Span,
+    Tone,
+    aligned,
+    block,
+    cells,
+    count,
+    cut,
+    cut_row,
+    measure,
+    seconds,
+    short,
+)
+
+ROOMY = 60  # columns from which on details stand under the verdict instead of at the left
+MOST_FINDINGS = 4
+PROBE = "probe"  # the purpose of test runs beyond those of the whole suite
+
+PHASE_TONES = {
+    PhaseName.PLAN: Tone.PLAN,
+    PhaseName.RED: Tone.RED,
+    PhaseName.GREEN: Tone.GREEN,
+    PhaseName.REFACTOR: Tone.REFACTOR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What the run is waiting for; the places are given from the outermost inwards."""
+
+    what: str
+    where: tuple[str, ...] = ()
+
+
+class Story:
+    """Everything that happened so far, as far as the next line needs it."""
+
+    def __init__(self, ink: Ink, *, quiet: bool = False, starts: bool = False) -> None:
+        self._ink = ink
+        self._quiet = quiet
+        self._starts = starts and not quiet  # tell also what begins, for readers who see no live line
+        self._run_id = ""
+        self._turn: TurnStarted | None = None
+        self._suite: SuiteEnded | None = None
+        self._cycle = 0
+        self._headed = False
+        self.waiting: Waiting | None = None
+        self.said = ""
+
+    def tell(self, event: Event, width: int) -> list[Row]:
+        """Return the rows that are to be shown now, none wider than that."""
+        self._notice(event)
+        match event:
+            case Judged():
+                return self._judged(event, width)
+            case RunEnded():
+                return self._ended(event, width)
+            case _:
+                return [] if self._quiet else self._progress(event, width)
+
+    def _notice(self, event: Event) -> None:
+        """Remember what later rows and the live line need."""
+        match event:
+            case RunStarted():
+                self._run_id, self._turn = self._ink.line(event.run_id), None
+            case TurnStarted():
+                self._headed = self._headed and self._cycle == event.cycle
+                self._cycle = event.cycle
+                self._turn, self._suite, self.said = event, None, ""
+            case SessionSaid():
+                self.said = next((line for line in reversed(self._ink.lines(event.text)) if line), self.said)
+            case SuiteEnded():
+                self._suite = fuller(self._suite, event)
+            case _:
+                pass
+        self._wait(event)
+
+    def _wait(self, event: Event) -> None:
+        """Know what is waited for from now on."""
+        match event:
+            case TurnStarted():
+                self._await("session at work")
+            case SessionEnded():
+                self.said = ""
+                self._await("sealing and judging")
+            case SuiteStarted():
+                self._await("probing" if event.purpose == PROBE else "running the suite")
+            case SuiteEnded():
+                self._await("judging" if self._turn else "getting ready")
+            case Judged() | RunStarted():
+                self._await("getting ready")
+            case Paused():
+                self._await(f"waiting {pause(event.seconds)} before the next attempt")
+            case RunEnded():
+                self.waiting = None
+            case _:
+                pass
+
+    def _await(self, what: str) -> None:
+        turn = self._turn
+        where = (f"cycle {turn.cycle}", str(turn.phase), f"attempt {turn.attempt}") if turn else ()
+        self.waiting = Waiting(what, where)
+
+    def _progress(self, event: Event, width: int) -> list[Row]:
+        """Tell what is neither a verdict nor the end."""
+        match event:
+            case RunStarted():
+                return self._opening(event, width)
+            case Warned():
+                return self._texts(event.message, width, Tone.WARN, indent=2, lead="! ")
+            case SuiteEnded() if self._turn is None and event.purpose != PROBE:
+                return self._baseline(event, width)
+            case _:
+                return self._beginnings(event, width) if self._starts else []
+
+    def _opening(self, event: RunStarted, width: int) -> list[Row]:
+        ink = self._ink
+        title: Row = (
+            Span("rgr", Tone.STRONG),
+            Span(f" {ink.dot} "),
+            Span(ink.headline(event.feature), Tone.STRONG),
+            Span(" (going on)" if event.resumed else "", Tone.FAINT),
+        )
+        told = "per-test results" if event.measure == Measure.PER_TEST else "exit code only"
+        return [
+            *aligned(title, [f"run {self._run_id}"], width, ink, indent=0, keep=0),
+            (Span(cut(f"project: {ink.line(event.project)}", width, ink), Tone.FAINT),),
+            (Span(cut(f"tests: {ink.line(event.test_command)} ({told})", width, ink), Tone.FAINT),),
+        ]
+
+    def _baseline(self, event: SuiteEnded, width: int) -> list[Row]:
+        left: Row = (Span(f"  tests: {tally(event)}", Tone.FAINT),)
+        return aligned(left, [seconds(event.seconds)], width, self._ink, indent=2)
+
+    def _beginnings(self, event: Event, width: int) -> list[Row]:
+        """Tell what begins or goes on, for readers who see no live line."""
+        indent = detail_indent(width)
+        match event:
+            case TurnStarted():
+                return [*self._header(self._case(event), width), self._start(event, width)]
+            case SessionSaid():
+                return self._quoted(event.text, width)
+            case SessionEnded() if event.failed:
+                return self._texts(f"the session failed after {seconds(event.seconds)}", width, indent=indent)
+            case SuiteEnded() if event.purpose != PROBE:
+                left: Row = (Span(" " * indent + f"tests: {tally(event)}"),)
+                return aligned(left, [seconds(event.seconds)], width, self._ink, indent=indent)
+            case Paused() if event.seconds > 0:
+                return self._texts(
+                    f"waiting {pause(event.seconds)} before the next attempt", width, indent=indent
+                )
+            case _:
+                return []
+
+    def _start(self, event: TurnStarted, width: int) -> Row:
+        attempt = f" {self._ink.dot} attempt {event.attempt}" if event.attempt > 1 else ""
+        agent = f"working: {self._ink.line(event.agent)}"
+        return cut_row((*phase_label(event.phase), Span(agent + attempt)), width, self._ink)
+
+    def _quoted(self, text: str, width: int) -> list[Row]:
+        """Tell what a session says behind a bar, so that it cannot pass for ours."""
+        start = " " * detail_indent(width) + f"{self._ink.bar} "
+        return [
+            (Span(cut(start + line, width, self._ink).rstrip(), Tone.FAINT),)
+            for line in self._ink.lines(text)
+        ]
+
+    def _case(self, turn: TurnStarted) -> Case | None:
+        """Return the case a turn is about; a PLAN has still to find its own."""
+        return None if turn.phase is PhaseName.PLAN else turn.case
+
+    def _header(self, case: Case | None, width: int, *, last: bool = False) -> list[Row]:
+        """Tell once which cycle this is."""
+        if self._headed:
+            return []
+        self._headed = True
+        if last:
+            return [(), (Span("no case left", Tone.STRONG),)]
+        about = f" {self._ink.dot} {self._ink.headline(case.description)}" if case else ""
+        row: Row = (Span(f"cycle {self._cycle}", Tone.STRONG), Span(about, Tone.STRONG))
+        return [(), cut_row(row, width, self._ink)]
+
+    def _judged(self, event: Judged, width: int) -> list[Row]:
+        if event.verdict.ruling is not Ruling.ACCEPTED:
+            header = self._header(self._turn and self._case(self._turn), width)
+            return [*header, *self._refused(event, width)]
+        return [] if self._quiet else self._accepted(event, width)
+
+    def _accepted(self, event: Judged, width: int) -> list[Row]:
+        ink, verdict = self._ink, event.verdict
+        plans = event.phase is PhaseName.PLAN
+        case = verdict.case if plans else self._turn and self._turn.case
+        known = self._headed
+        left: Row = (
+            *phase_label(event.phase),
+            Span(f"{ink.ok} ", Tone.GOOD),
+            Span(f"{short(ink.line(event.commit or ''))} ", Tone.COMMIT),
+            Span(ink.line(event.subject)),
+        )
+        told = as_it_should(self._suite, event.phase, verdict.test_result)
+        rows = self._header(case, width, last=plans and case is None)
+        rows += aligned(left, [told, seconds(event.seconds)], width, ink, indent=detail_indent(width))
+        rows += self._outcome(verdict.outcome, width)
+        if plans and known:
+            following = f"next case: {ink.headline(case.description)}" if case else "no case left"
+            rows += self._texts(following, width, indent=detail_indent(width), most=1)
+        return [*rows, *self._warnings(verdict.findings, width)]
+
+    def _outcome(self, outcome: Outcome | None, width: int) -> list[Row]:
+        indent = detail_indent(width)
+        match outcome:
+            case Outcome.COVERED:
+                text = "already covered: the new test passes, and it notices broken code; on to the next case"
+                return self._texts(text, width, Tone.HINT, indent=indent)
+            case Outcome.WARNED:
+                text = "the new test passes before anything was built; going on (red.on.pass=warn)"
+                return self._texts(text, width, Tone.WARN, indent=indent, lead="! ")
+            case None:
+                return []
+
+    def _refused(self, event: Judged, width: int) -> list[Row]:
+        """Tell what was wrong with an attempt, what became of it and what comes next."""
+        gravest = event.verdict.gravest
+        undecided = event.verdict.ruling is Ruling.UNDECIDED
+        mark = Span("? ", Tone.WARN) if undecided else Span(f"{self._ink.bad} ", Tone.BAD)
+        said = "could not be judged" if undecided else "rejected"
+        left: Row = (*phase_label(event.phase), mark, Span(f"attempt {event.attempt} {said}"))
+        kind: Row = (Span(str(gravest.type), Tone.STRONG),) if gravest else ()
+        time = seconds(event.seconds)
+        below: list[Row] = []
+        if kind and measure((*left, Span(": "), *kind)) + 2 + cells(time) > width:
+            below = [(Span(" " * detail_indent(width)), *kind)]
+        elif kind:
+            left = (*left, Span(": "), *kind)
+        return [
+            *aligned(left, [time], width, self._ink, indent=detail_indent(width)),
+            *below,
+            *(self._finding(gravest, width) if gravest else []),
+            *self._others(event.verdict.findings, gravest, width),
+            *self._warnings(event.verdict.findings, width),
+            *self._aftermath(event, width),
+        ]
+
+    def _finding(self, finding: Finding, width: int) -> list[Row]:
+        indent = detail_indent(width)
+        where = place(finding, self._ink)
+        rows = self._texts(finding.message, width, indent=indent)
+        if where and where not in self._ink.line(finding.message):
+            rows += self._texts(f"at {where}", width, Tone.FAINT, indent=indent)
+        if finding.hint:
+            rows += self._texts(finding.hint, width, Tone.HINT, indent=indent, lead=f"{self._ink.arrow} ")
+        return rows
+
+    def _others(self, findings: Sequence[Finding], gravest: Finding | None, width: int) -> list[Row]:
+        """Tell briefly what else was wrong."""
+        errors = [found for found in findings if found.severity is Severity.ERROR and found is not gravest]
+        rows: list[Row] = []
+        for finding in errors[:MOST_FINDINGS]:
+            where = place(finding, self._ink)
+            text = f"also {finding.type}: {self._ink.headline(finding.message)}" + (
+                f" ({where})" if where else ""
+            )
+            rows += self._texts(text, width, indent=detail_indent(width), most=2)
+        if len(errors) > MOST_FINDINGS:
+            rest = f"and {count(len(errors) - MOST_FINDINGS, 'more finding')}"
+            rows += self._texts(rest, width, indent=detail_indent(width))
+        return rows
+
+    def _warnings(self, findings: Sequence[Finding], width: int) -> list[Row]:
+        rows: list[Row] = []
+        for finding in findings:
+            if finding.severity is Severity.WARNING:
+                where = place(finding, self._ink)
+                text = f"{finding.type}: {finding.message}" + (f" ({where})" if where else "")
+                rows += self._texts(text, width, Tone.WARN, indent=detail_indent(width), lead="! ", most=6)
+        return rows
+
+    def _aftermath(self, event: Judged, width: int) -> list[Row]:
+        indent = detail_indent(width)
+        ref = f"refs/tdd/attempts/{self._run_id}/{event.cycle}-{event.phase}-{event.attempt}"
+        if event.verdict.ruling is Ruling.UNDECIDED:
+            follows, ref = "rolled back; not counted as an attempt", "refs/tdd/kept/"
+        else:
+            follows = "rolled back; " + (
+                "no attempts left" if event.aborts else f"attempt {event.attempt + 1} is next"
+            )
+        kept = f"kept at {ref}" if event.commit else "nothing was committed"
+        return [
+            *self._texts(follows, width, Tone.FAINT, indent=indent),
+            *self._texts(kept, width, Tone.FAINT, indent=indent),
+        ]
+
+    def _ended(self, event: RunEnded, width: int) -> list[Row]:
+        good = event.status == "complete"
+        tone = Tone.GOOD if good else Tone.BAD if event.status == "failed" else Tone.WARN
+        mark = self._ink.ok if good else self._ink.bad if event.status == "failed" else "!"
+        head: Row = (Span(f"{mark} ", tone), Span(f"{self._ink.line(event.status)}", Tone.STRONG))
+        after = Span(f" after {seconds(event.seconds)}", Tone.FAINT)
+        message = self._texts(event.message.removeprefix(f"{event.status}: "), width, indent=2)
+        return [(), cut_row((*head, after), width, self._ink), *message, *([] if self._quiet else [()])]
+
+    def _texts(
+        self,
+        text: str,
+        width: int,
+        tone: Tone = Tone.PLAIN,
+        *,
+        indent: int = 0,
+        lead: str = "",
+        most: int = 12,
+    ) -> list[Row]:
+        rows = block(text, width, self._ink, indent=indent, lead=lead, most=most)
+        return [(Span(row, tone),) for row in rows]
+
+
+def fuller(known: SuiteEnded | None, new: SuiteEnded) -> SuiteEnded | None:
+    """Return the run that tells more of the whole suite: probes are no result of a phase."""
+    if new.purpose == PROBE:
+        return known
+    return new if known is None or new.total >= known.total else known
+
+
+def detail_indent(width: int) -> int:
+    """Return where details begin."""
+    return 14 if width >= ROOMY else 4
+
+
+def phase_label(phase: PhaseName) -> Row:
+    """Return the first column of a turn's line."""
+    return (Span("  "), Span(f"{phase:<10}", PHASE_TONES.get(phase, Tone.STRONG)))
+
+
+def place(finding: Finding, ink: Ink) -> str:
+    """Return file and line as editors take them; nothing where no file is known."""
+    if not finding.file:
+        return ""
+    return ink.line(finding.file) + ("" if finding.line is None else f":{finding.line}")
+
+
+def pause(value: float) -> str:
+    """Return a waiting time without needless digits."""
+    return f"{value:.0f} s" if value == int(value) else seconds(value)
+
+
+def tally(suite: SuiteEnded) -> str:
+    """Return what a run of the tests came to."""
+    if not suite.per_test:
+        return "the suite passed" if suite.exit_code == 0 else f"the suite failed (exit {suite.exit_code})"
+    if suite.total == suite.failed == 0:
+        return "no tests"
+    skipped = suite.total - suite.passed - suite.failed
+    parts = [f"{suite.passed} passed", f"{suite.failed} failed" if suite.failed else ""]
+    return ", ".join(part for part in [*parts, f"{skipped} skipped" if skipped > 0 else ""] if part)
+
+
+def as_it_should(suite: SuiteEnded | None, phase: PhaseName, result: TestOutcome | None) -> str:
+    """Return what an accepted turn's tests came to: in RED a failing one is what was wanted."""
+    if suite is None:
+        return ""
+    if phase is not PhaseName.RED or result is not TestOutcome.FAIL:
+        return tally(suite)
+    if not suite.per_test:
+        return "the suite failed as it should"
+    if suite.failed == 1:
+        return f"1 failed as it should, {suite.passed} passed"
+    return f"{suite.failed} failed, {suite.passed} passed"
