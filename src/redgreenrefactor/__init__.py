@@ -1,0 +1,88 @@
+"""Drives independent AI coding sessions through strict test-driven development, with git as the only memory.
+
+Importing the package imports nothing else: every name below is fetched when it is first asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from redgreenrefactor.errors import (
+        GitError,
+        InterruptedRunError,
+        LedgerError,
+        NotReadyError,
+        RgrError,
+        UsageError,
+    )
+    from redgreenrefactor.library import history, resume, roles, run, status
+    from redgreenrefactor.model.events import Event
+    from redgreenrefactor.model.goal import Case
+    from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+    from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
+    from redgreenrefactor.model.session import Role, Usage
+    from redgreenrefactor.model.verdict import Finding, FindingType
+    from redgreenrefactor.model.workflow import PhaseName, RoleName
+
+    __version__: str
+
+__all__ = [
+    "Case",
+    "CycleCommits",
+    "CycleResult",
+    "Entry",
+    "ErrorDetails",
+    "Event",
+    "Finding",
+    "FindingType",
+    "GitError",
+    "Handoff",
+    "InterruptedRunError",
+    "LedgerError",
+    "NotReadyError",
+    "PhaseName",
+    "RgrError",
+    "Role",
+    "RoleName",
+    "RunStatus",
+    "State",
+    "Usage",
+    "UsageError",
+    "WorkflowResult",
+    "__version__",
+    "history",
+    "resume",
+    "roles",
+    "run",
+    "status",
+]
+
+_HOMES = {
+    "errors": "GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
+    "library": "history resume roles run status",
+    "model.events": "Event",
+    "model.goal": "Case",
+    "model.handoff": "ErrorDetails Handoff State",
+    "model.result": "CycleCommits CycleResult Entry RunStatus WorkflowResult",
+    "model.session": "Role Usage",
+    "model.verdict": "Finding FindingType",
+    "model.workflow": "PhaseName RoleName",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return an exported name from the module it lives in."""
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415
+
+        return version("redgreenrefactor")
+    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the exported names beside those that are here already."""
+    return sorted({*globals(), *__all__})

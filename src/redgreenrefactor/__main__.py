@@ -1,0 +1,6 @@
+"""`python -m redgreenrefactor` is `rgr`."""
+
+from redgreenrefactor.cli import main
+
+if __name__ == "__main__":
+    main()

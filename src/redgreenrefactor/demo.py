@@ -1,0 +1,48 @@
+"""A complete workflow on a bundled kata: everything is real but the model."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from redgreenrefactor import runs
+from redgreenrefactor.agents.script_file import load_script
+from redgreenrefactor.model.result import WorkflowResult
+from redgreenrefactor.repository.git import Git, scrubbed
+from redgreenrefactor.wiring import Surroundings
+
+KATA = "roman"
+
+
+def play(around: Surroundings) -> tuple[Path, WorkflowResult]:
+    """Run the kata in a new temporary repository; return its folder and what came of it."""
+    script = load_script(KATA)
+    folder = Path(tempfile.mkdtemp(prefix="rgr-demo-"))
+    git = Git(folder, scrubbed(around.environ))
+    git.raw("init", "--quiet", "--initial-branch=main")
+    for path, content in script.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+    git.raw("add", "--all")
+    author = ("-c", "user.name=Demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false")
+    git.raw(*author, "commit", "--quiet", "-m", "chore: an empty project")
+    for key, value in (("user.name", "Demo"), ("user.email", "demo@localhost"), ("commit.gpgsign", "false")):
+        git.raw("config", key, value)
+    # A demonstration must look the same everywhere: variables meant for other projects do not count.
+    environ = {name: value for name, value in around.environ.items() if not name.startswith("TDD_")}
+    result = runs.start(script.feature, replace(around, project=folder, environ=environ), runs.Wishes())
+    return folder, result
+
+
+def what_to_look_at(folder: Path) -> str:
+    """Return where the repository is, and what to type there."""
+    return "\n".join(
+        [
+            "",
+            f"The repository is {folder}. Have a look:",
+            f"  cd {folder}",
+            "  git log --oneline                              every phase is one commit",
+            "  git notes --ref=tdd-handoffs show HEAD         what a session is handed",
+            "  rgr history --attempts                         the attempts that were rejected, and why",
+            "  rgr verify                                     re-judge every cycle from its commits",
+        ],
+    )

@@ -1,0 +1,320 @@
+"""The loop that does, again and again, what the latest handoff says comes next."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.gates import GATES
+from redgreenrefactor.gates.common import history
+from redgreenrefactor.model.decision import (
+    Finish,
+    Go,
+    Halt,
+    Turn,
+    accepted,
+    attempted,
+    cycle_of,
+    decide,
+    rejected,
+    stopped,
+    unmeasured,
+)
+from redgreenrefactor.model.events import Emit, Judged, Paused, SessionEnded, SessionSaid, TurnStarted, Warned
+from redgreenrefactor.model.evidence import Evidence, Judgement, Rules
+from redgreenrefactor.model.goal import Plan
+from redgreenrefactor.model.handoff import Handoff, State, with_extra
+from redgreenrefactor.model.result import Entry, RunStatus, due_of, seconds_of, total_usage, usage_to_json
+from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, Severity, Verdict, rule
+from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
+from redgreenrefactor.ports import Agent, Ledger, Sealed, Workspace
+
+LIST = "test-list.md"
+DOUBLINGS = 10  # waits stop growing after so many retries
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one invocation may use before it stops by itself."""
+
+    max_cycles: int | None = None
+    budget_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an invocation ended, and where."""
+
+    status: RunStatus
+    entry: Entry
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Everything one run needs, wired together."""
+
+    workflow: Workflow
+    workspace: Workspace
+    ledger: Ledger
+    judge: Callable[[Judgement], Verdict]  # the lab's
+    agents: Mapping[PhaseName, Agent]
+    brief: Callable[[Phase, Handoff, int], Brief]  # phase, handoff, attempt
+    read_plan: Callable[[str, str | None], Plan]  # text, blob
+    rules: Rules
+    emit: Emit
+    clock: Callable[[], float]
+    now: Callable[[], str]
+    pause: Callable[[float], None]
+    backoff: float = 1.0
+    command: str = ""  # the test command
+    opening: str = ""
+    approve: Callable[[Entry], Entry | None] | None = None
+
+    def run(self, start: Entry, limits: Limits) -> Ended:
+        """Take turns until the work is done, cannot be done, or a limit is reached."""
+        here, cycles, spent = start, 0, 0.0
+        try:
+            while (ended := self._ended(here, limits, cycles, spent)) is None:
+                there, cost = self._turn(here, self.workflow.phase(here.handoff.next_phase))
+                advanced, here = there.commit != here.commit, there
+                cycles += advanced and here.handoff.next_phase is PhaseName.PLAN
+                spent += cost
+                here = self._approved(here) if advanced else here
+                self._rest(here)
+        except InterruptedRunError as error:
+            return Ended(RunStatus.INTERRUPTED, self._stopped(here), error.message)
+        return ended
+
+    def _ended(self, here: Entry, limits: Limits, cycles: int, spent: float) -> Ended | None:
+        """Return why there is no next turn, None if there is one."""
+        match decide(self.workflow, here.handoff):
+            case Finish():
+                return Ended(RunStatus.COMPLETE, here)
+            case Halt():
+                failed = here.handoff.state is State.ABORTED
+                why = "the list waits for approval" if here.handoff.awaiting else here.handoff.error or ""
+                return Ended(RunStatus.FAILED if failed else RunStatus.STOPPED, here, why)
+            case Go(phase):
+                reason = _limit(limits, phase, cycles, spent)
+                return Ended(RunStatus.STOPPED, self._stopped(here), reason) if reason else None
+
+    def _rest(self, here: Entry) -> None:
+        """Wait before a retry, longer each time."""
+        if here.handoff.error is None or here.handoff.state is not State.RUNNING:
+            return
+        seconds = self.backoff * 2 ** min(here.handoff.retry_count - 1, DOUBLINGS)
+        self.emit(Paused(seconds))
+        self.pause(seconds)
+
+    # --- one turn
+
+    def _turn(self, here: Entry, phase: Phase) -> tuple[Entry, float]:
+        """Take one turn; return what follows and what it cost. An interrupted one leaves no trace but what is kept."""
+        try:
+            done = self._done(here, phase)
+        except InterruptedRunError:
+            self._cut_off(here)
+            raise
+        return self._recorded(done), done.cost
+
+    def _done(self, here: Entry, phase: Phase) -> "_Done":
+        """Let a session work, seal what it did, and judge it."""
+        handoff = here.handoff
+        cycle = cycle_of(handoff)
+        kept = self.workspace.last_attempt(handoff.run_id, cycle, phase.name)
+        attempt = max(handoff.attempts_due, kept) + 1
+        started = self.clock()
+        agent = self.agents[phase.name]
+        self.emit(TurnStarted(phase.name, cycle, attempt, handoff.current_test, agent.name))
+        self.workspace.begin(handoff.run_id, here.commit)
+        report = agent.work(self.brief(phase, handoff, attempt), self.workspace.project, self._say)
+        self.emit(SessionEnded(self.clock() - started, failed=report.failure is not None))
+        empty = report.failure is None and _may_be_empty(phase, handoff)
+        sealed = self.workspace.seal(here.commit, phase, _description(handoff), empty=empty)
+        verdict = self._verdict(here, phase, report, sealed)
+        turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
+        return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started)
+
+    def _verdict(self, here: Entry, phase: Phase, report: Report, sealed: Sealed) -> Verdict:
+        noticed = [
+            Finding(FindingType.SCOPE_VIOLATION, warning, severity=Severity.WARNING)
+            for warning in sealed.warnings
+        ]
+        evidence = Evidence(
+            phase=phase.name,
+            case=here.handoff.current_test,
+            base=here.commit,
+            head=sealed.commit,
+            opening=self.opening,
+            changes=self.workspace.changes(here.commit, sealed.commit),
+            report=report,
+            handoff=here.handoff,
+            plan_before=self._plan(here.commit),
+            plan_after=self._plan(sealed.commit),
+            rewritten=sealed.rewritten,
+            prefix=self.workspace.prefix,
+            command=self.command,
+            rules=self.rules,
+            read=self.workspace.source,
+        )
+        if report.failure is not None:
+            return rule(report.failure, *history(evidence), *noticed)
+        verdict = self.judge(GATES[phase.name](evidence))
+        return replace(verdict, findings=(*verdict.findings, *noticed))
+
+    def _plan(self, commit: str) -> Plan:
+        found = self.workspace.read(commit, LIST)
+        return Plan() if found is None else self.read_plan(found[1], found[0])
+
+    def _say(self, line: str) -> None:
+        self.emit(SessionSaid(line))
+
+    # --- what follows
+
+    def _recorded(self, done: "_Done") -> Entry:
+        match done.verdict.ruling:
+            case Ruling.ACCEPTED:
+                return self._accepted(done)
+            case Ruling.REJECTED:
+                return self._rejected(done)
+            case Ruling.UNDECIDED:
+                return self._undecided(done)
+
+    def _accepted(self, done: "_Done") -> Entry:
+        handoff = accepted(
+            done.here.handoff, done.turn, done.verdict, **done.extra(), **_list_blob(done.turn.plan)
+        )
+        self.ledger.write({done.sealed.commit: handoff})
+        self.workspace.end()
+        self._judged(done)
+        return Entry(done.sealed.commit, handoff)
+
+    def _rejected(self, done: "_Done") -> Entry:
+        """Keep the attempt, write down why it was rejected, and only then go back."""
+        here, turn = done.here, done.turn
+        after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries)
+        notes = {here.commit: with_extra(after, due=done.due())}
+        if done.sealed.commit != here.commit:
+            name = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}"
+            self.workspace.set_aside(done.sealed.commit, f"refs/tdd/attempts/{after.run_id}/{name}")
+            notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **done.extra())
+        self.ledger.write(notes)
+        self.workspace.rewind(here.commit)
+        self.workspace.end()
+        self._judged(done, aborts=after.state is State.ABORTED)
+        return Entry(here.commit, notes[here.commit])
+
+    def _undecided(self, done: "_Done") -> Entry:
+        here = done.here
+        self.workspace.keep(here.handoff.run_id, here.commit, "undecided attempt")
+        after = with_extra(unmeasured(here.handoff, done.turn, done.verdict), due=done.due())
+        self.ledger.write({here.commit: after})
+        self.workspace.rewind(here.commit)
+        self.workspace.end()
+        self._judged(done)
+        return Entry(here.commit, after)
+
+    def _judged(self, done: "_Done", *, aborts: bool = False) -> None:
+        turn, sealed = done.turn, done.sealed
+        commit = sealed.commit if sealed.commit != done.here.commit else None
+        self.emit(
+            Judged(
+                turn.phase.name,
+                turn.cycle,
+                turn.attempt,
+                done.verdict,
+                commit,
+                sealed.subject if commit else "",
+                done.seconds,
+                aborts=aborts,
+            ),
+        )
+
+    def _cut_off(self, here: Entry) -> None:
+        """Leave the workspace as it was before a session that was interrupted; its work stays reachable."""
+        kept = self.workspace.keep(here.handoff.run_id, here.commit, "interrupted session")
+        self.workspace.rewind(here.commit)
+        self.workspace.end()
+        if kept:
+            self.emit(Warned(f"what the interrupted session had done is kept at {kept}"))
+
+    def _stopped(self, here: Entry, *, awaiting: str | None = None) -> Entry:
+        after = stopped(here.handoff, self.now(), awaiting=awaiting)
+        self.ledger.write({here.commit: after})
+        return Entry(here.commit, after)
+
+    def _approved(self, entry: Entry) -> Entry:
+        """Let a person see the first list before anything is built on it."""
+        handoff = entry.handoff
+        first = handoff.phase is PhaseName.PLAN and handoff.cycle_number == 1
+        if self.approve is None or not first or handoff.next_phase is PhaseName.COMPLETE:
+            return entry
+        waiting = self._stopped(entry, awaiting="approval")  # also for whoever finds the list half edited
+        approved = self.approve(entry)
+        if approved is None:
+            return waiting
+        self.ledger.write({approved.commit: approved.handoff})
+        return approved
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A turn that is over and judged, not yet recorded."""
+
+    here: Entry
+    turn: Turn
+    sealed: Sealed
+    verdict: Verdict
+    report: Report
+    agent: str
+    seconds: float
+
+    @property
+    def cost(self) -> float:
+        """What the session cost, as far as it said."""
+        return (self.report.usage.cost_usd or 0.0) if self.report.usage else 0.0
+
+    def extra(self) -> dict[str, Any]:
+        """Return what else its note says."""
+        return {
+            "agent": self.agent,
+            **self.due(),
+            "retries": self.turn.attempt - 1,
+            "sealed": True if self.sealed.resealed else None,
+            "signed": self.sealed.signed,
+        }
+
+    def due(self) -> dict[str, Any]:
+        """Return what the attempts at the due phase have used so far, this one included."""
+        earlier = due_of(self.here.handoff)
+        used = {"usage": usage_to_json(self.report.usage)}
+        return {
+            "usage": usage_to_json(total_usage([earlier, used])),
+            "seconds": round(self.seconds + seconds_of(earlier), 3),
+        }
+
+
+def _limit(limits: Limits, phase: Phase, cycles: int, spent: float) -> str | None:
+    """Return which limit forbids another turn."""
+    if limits.max_cycles is not None and cycles >= limits.max_cycles and phase.name is PhaseName.PLAN:
+        return f"--max-cycles {limits.max_cycles} reached"
+    if limits.budget_usd is not None and spent >= limits.budget_usd:
+        return f"the budget of {limits.budget_usd:.2f} USD is used up ({spent:.2f})"
+    return None
+
+
+def _description(handoff: Handoff) -> str:
+    """Return what a commit is about whose session gave it no message."""
+    if handoff.next_phase is PhaseName.PLAN:
+        return "update the list of cases" if handoff.cycle_number else "list the cases"
+    return handoff.current_test.description if handoff.current_test else ""
+
+
+def _may_be_empty(phase: Phase, handoff: Handoff) -> bool:
+    return phase.name in (PhaseName.PLAN, PhaseName.REFACTOR) or handoff.outcome is Outcome.WARNED
+
+
+def _list_blob(plan: Plan) -> dict[str, Any]:
+    return {"testList": plan.blob}

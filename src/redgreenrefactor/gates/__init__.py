@@ -1,0 +1,19 @@
+"""Pure judgement: evidence in, questions on the way, a verdict out."""
+
+from collections.abc import Callable, Mapping
+
+from redgreenrefactor.gates.green import green
+from redgreenrefactor.gates.plan import plan
+from redgreenrefactor.gates.red import red
+from redgreenrefactor.gates.refactor import refactor
+from redgreenrefactor.model.evidence import Evidence, Judgement
+from redgreenrefactor.model.workflow import PhaseName
+
+Gate = Callable[[Evidence], Judgement]
+
+GATES: Mapping[PhaseName, Gate] = {
+    PhaseName.PLAN: plan,
+    PhaseName.RED: red,
+    PhaseName.GREEN: green,
+    PhaseName.REFACTOR: refactor,
+}

@@ -1,0 +1,389 @@
+"""Rules that hold in every phase, and the measurements every phase wants."""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from redgreenrefactor.gates import python
+from redgreenrefactor.gates.paths import inside, is_test, reconfigures
+from redgreenrefactor.model.evidence import (
+    Change,
+    Evidence,
+    Question,
+    Status,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
+
+LIST = "test-list.md"
+SUBMODULE, LINK = "160000", "120000"
+NAMED = 5  # tests a message names before it counts the rest
+
+
+def history(evidence: Evidence) -> Iterator[Finding]:
+    """Yield what was done to history and refs."""
+    for what in evidence.rewritten:
+        yield Finding(
+            FindingType.HISTORY_REWRITTEN,
+            f"history was rewritten: {what}; it has been put back",
+            hint="Add commits on top only. Leave other branches, tags, notes and earlier commits alone.",
+        )
+
+
+def off_limits(evidence: Evidence) -> Iterator[Finding]:
+    """Yield changes to what no phase, or only PLAN, may touch."""
+    for change in evidence.changes:
+        local = inside(evidence, change.path)
+        if local == "tdd.properties":
+            yield scope(
+                change, "nobody changes tdd.properties during a run", "Leave the configuration as it is."
+            )
+        elif local == LIST:
+            yield scope(
+                change, f"only PLAN changes {LIST}", f"Leave {LIST} as it is: the next PLAN ticks the box."
+            )
+        elif SUBMODULE in _modes(change):
+            yield scope(
+                change, "the submodule's pointer was moved", "Leave submodules at the commits they have."
+            )
+        elif change.after and change.after.mode == LINK and _leaves(change.path, change.after.text or ""):
+            yield scope(
+                change, "the link leads out of the repository", "Link only to files of this repository."
+            )
+
+
+def configuration(evidence: Evidence) -> Iterator[Finding]:
+    """Yield changes to how tests are found and run."""
+    for change in evidence.changes:
+        what = reconfigures(change)
+        if what is None and _is_run_by(evidence, change):
+            what = "the test command runs it"
+        if what:
+            yield Finding(
+                FindingType.TEST_TAMPERING,
+                f"{change.path} was changed, and {what}",
+                change.path,
+                hint="Leave the test runner and its configuration as they are.",
+            )
+
+
+def _is_run_by(evidence: Evidence, change: Change) -> bool:
+    """Tell whether the test command names a file, or is a tool that reads it."""
+    local = inside(evidence, change.path)
+    words = evidence.command.replace("=", " ").split()
+    tools = {
+        "make": ("Makefile", "makefile", "GNUmakefile"),
+        "tox": ("tox.ini",),
+        "nox": ("noxfile.py",),
+        "just": ("justfile",),
+    }
+    read = {name for word in words for name in tools.get(word, ())}
+    return local is not None and (local in read or local in {word.removeprefix("./") for word in words})
+
+
+def hooked(evidence: Evidence) -> Iterator[Finding]:
+    """Yield new or changed ways into the runner: hooks, plug-ins, files kept from being collected."""
+    for change in evidence.changes:
+        if not change.path.endswith(".py") or not is_test(evidence, change.path):
+            continue
+        before, after = (python.hooks(side.text if side else None) for side in (change.before, change.after))
+        for name, code in after.items():
+            if before.get(name) != code:
+                yield Finding(
+                    FindingType.TEST_TAMPERING,
+                    f"{change.path}: {name} changes how tests are collected or reported",
+                    change.path,
+                    hint="Write tests and fixtures only: take the hook away.",
+                )
+
+
+def tests_touched(evidence: Evidence) -> Iterator[Finding]:
+    """Yield changes to tests by a phase that has none to write."""
+    for change in evidence.changes:
+        if is_test(evidence, change.path) and not reconfigures(change):
+            done = "added" if change.before is None else "deleted" if change.after is None else "edited"
+            hooks = python.hooks(change.after.text) if change.after and change.path.endswith(".py") else {}
+            yield Finding(
+                FindingType.TEST_TAMPERING if change.before or hooks else FindingType.SCOPE_VIOLATION,
+                f"{change.path} was {done} in {evidence.phase}: tests stay as RED wrote them",
+                change.path,
+                _first_difference(change),
+                hint="Make the test pass by changing the implementation only; leave tests and their data alone.",
+            )
+
+
+def scope(change: Change, what: str, hint: str) -> Finding:
+    """Return the finding that a path is out of bounds."""
+    return Finding(FindingType.SCOPE_VIOLATION, f"{change.path}: {what}", change.path, hint=hint)
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Return those findings that reject."""
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
+# --- measuring
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The three suite runs a phase is judged by: before the run, before the turn, after it."""
+
+    legacy: SuiteRun
+    before: SuiteRun
+    after: SuiteRun
+
+    @property
+    def lost(self) -> list[TestId]:
+        """Tests that were there and are gone; what does not collect any more is not counted as lost."""
+        broken = {error.file for error in self.after.errors}
+        return sorted(
+            name for name in self.before.ids - self.after.ids if self.before.results[name].file not in broken
+        )
+
+    @property
+    def fresh(self) -> list[TestResult]:
+        """Tests that were not there before; what did not collect before is not counted as added."""
+        broken = {error.file for error in self.before.errors}
+        new = (self.after.results[name] for name in self.after.results if name not in self.before.results)
+        return [result for result in new if result.file not in broken]
+
+    @property
+    def broken(self) -> list[TestResult]:
+        """Tests that used to pass, are still there and no longer do."""
+        return [
+            self.after.results[name]
+            for name in sorted(self.before.passed & self.after.ids - self.after.passed)
+        ]
+
+
+Measuring = Generator[Question, SuiteRun, Measured | Verdict]
+
+
+def measure(evidence: Evidence) -> Measuring:
+    """Run the suite where it was not run yet; a verdict instead where the runner did not come to its end."""
+    legacy = yield from _settled(Trial(evidence.opening))
+    before = yield from _settled(Trial(evidence.base))
+    if not before.finished:
+        return rule(undecided(before, "before this turn"))
+    after = yield from _settled(Trial(evidence.head))
+    if after.timed_out:
+        return rule(timed_out(after))
+    if not after.finished:
+        return rule(died(evidence, after))
+    return Measured(legacy, before, after)
+
+
+def _settled(trial: Trial) -> Generator[Question, SuiteRun, SuiteRun]:
+    """Run once, and once more where the runner died without a report."""
+    run = yield trial
+    if not run.finished and not run.timed_out:
+        run = yield replace(trial, repeat=1)
+    return run
+
+
+def undecided(run: SuiteRun, when: str) -> Finding:
+    """Return the finding that nothing could be measured."""
+    why = "ran past test.timeout" if run.timed_out else f"left no report (exit code {run.exit_code})"
+    return Finding(
+        FindingType.UNDECIDED,
+        f"the test runner {why} {when}: {tail(run)}",
+        hint="Run the test command yourself, mend what is wrong, then type 'rgr resume'.",
+    )
+
+
+def timed_out(run: SuiteRun) -> Finding:
+    """Return the finding that the suite took too long after the turn."""
+    return Finding(
+        FindingType.TIMEOUT,
+        f"the suite ran past test.timeout: {tail(run)}",
+        hint="Look for an endless loop or a wait that never ends.",
+    )
+
+
+def died(evidence: Evidence, run: SuiteRun) -> Finding:
+    """Return the finding that the runner died after the turn, having lived before it."""
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"the test runner did not come to its end after this {evidence.phase} (exit code {run.exit_code}): {tail(run)}",
+        hint="Code and tests must let the runner finish: no os._exit, no sys.exit at import, no killed process.",
+    )
+
+
+def interference(evidence: Evidence, run: SuiteRun) -> Iterator[Finding]:
+    """Yield signs that the runner did not tell the truth, or that tests were changed while they ran."""
+    for what in run.tampering:
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"the test runner was interfered with: {what}",
+            hint="Remove whatever changes how tests are run or reported.",
+        )
+    for path in run.disturbed:
+        touched = is_test(evidence, path)
+        yield Finding(
+            FindingType.TEST_TAMPERING if touched else FindingType.SCOPE_VIOLATION,
+            f"{path} was changed on disk while the tests ran",
+            path,
+            hint="Leave the files of the project alone when tests run; write to temporary ones.",
+            severity=Severity.ERROR if touched and path.endswith(".py") else Severity.WARNING,
+        )
+
+
+def gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
+    """Yield tests that have disappeared."""
+    touched = {change.path for change in evidence.changes}
+    lost = measured.lost
+    legacy = [
+        name
+        for name in lost
+        if name in measured.legacy.passed
+        and f"{evidence.prefix}{measured.before.results[name].file}" not in touched
+    ]
+    others = [name for name in lost if name not in legacy]
+    if others:
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"tests are gone: {named(others)}",
+            measured.before.results[others[0]].file,
+            hint="Bring them back: no test is deleted, deselected, renamed away or shadowed.",
+        )
+    if legacy:
+        yield Finding(
+            FindingType.LEGACY_BROKEN,
+            f"tests that passed before this run are gone: {named(legacy)}",
+            measured.before.results[legacy[0]].file,
+            hint="Bring them back: the new feature must not take existing tests away.",
+            severity=Severity.ERROR if evidence.rules.legacy_on_break == "block" else Severity.WARNING,
+        )
+
+
+def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return a finding for every test that stopped passing; a legacy test is given a second chance."""
+    found: list[Finding] = []
+    legacy = [r for r in measured.broken if r.id in measured.legacy.passed]
+    still = legacy
+    if legacy:
+        again = yield Trial(evidence.head, tests=tuple(r.id for r in legacy), repeat=1)
+        still = [r for r in legacy if r.id not in again.passed]
+        flaky = [r.id for r in legacy if r.id in again.passed]
+        if flaky:
+            found.append(
+                Finding(
+                    FindingType.FLAKY_TEST,
+                    f"failed once and passed when run again: {named(flaky)}",
+                    severity=Severity.WARNING,
+                ),
+            )
+    for result in measured.broken:
+        if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+            found.append(_silenced(result))
+        elif result in still:
+            found.append(_broken_legacy(evidence, result))
+        elif result not in legacy:
+            found.append(failure(result))
+    return found
+
+
+def _silenced(result: TestResult) -> Finding:
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{result.id} passed before and is now {result.status}",
+        result.file,
+        result.line or None,
+        hint="A test that passed has to run and pass: take the skip or the expected failure away.",
+    )
+
+
+def _broken_legacy(evidence: Evidence, result: TestResult) -> Finding:
+    blocks = evidence.rules.legacy_on_break == "block"
+    return Finding(
+        FindingType.LEGACY_BROKEN,
+        f"{result.id} passed before this run and fails now: {brief(result)}",
+        result.file,
+        place_in(result).line,
+        hint="Keep the existing behaviour: the new feature must not break what worked.",
+        severity=Severity.ERROR if blocks else Severity.WARNING,
+    )
+
+
+def failure(result: TestResult) -> Finding:
+    """Return the finding that a test does not pass."""
+    place = place_in(result)
+    return Finding(
+        FindingType.TEST_FAILURE,
+        f"{result.id} fails: {brief(result)}",
+        place.file,
+        place.line,
+        hint="Make every test pass, not only the new one.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where to look."""
+
+    file: str | None
+    line: int | None
+
+
+def place_in(result: TestResult) -> Spot:
+    """Return the line of the test's own file where it failed, else where it is defined."""
+    for frame in reversed(result.frames):
+        if frame.file == result.file:
+            return Spot(frame.file, frame.line)
+    return Spot(result.file or None, result.line or None)
+
+
+def brief(result: TestResult) -> str:
+    """Return why a test failed, in one line."""
+    words = " ".join(result.message.split())
+    text = (
+        f"{result.exception}: {words}"
+        if result.exception and not words.startswith(result.exception)
+        else words
+    )
+    return text[:300] or str(result.status)
+
+
+def named(ids: Sequence[TestId]) -> str:
+    """Return the first few ids, and how many more there are."""
+    more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
+    return ", ".join(ids[:NAMED]) + more
+
+
+def tail(run: SuiteRun) -> str:
+    """Return the end of what the runner printed, in one line."""
+    lines = [line for line in run.output.strip().splitlines() if line.strip()]
+    return " | ".join(lines[-3:])[-500:] or "it printed nothing"
+
+
+def _modes(change: Change) -> set[str]:
+    return {side.mode for side in (change.before, change.after) if side is not None}
+
+
+def _leaves(path: str, target: str) -> bool:
+    """Tell whether a link at this path points out of the repository."""
+    if target.startswith("/"):
+        return True
+    depth = path.count("/")
+    for part in target.split("/"):
+        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
+        if depth < 0:
+            return True
+    return False
+
+
+def _first_difference(change: Change) -> int | None:
+    before, after = ((side.text or "").splitlines() if side else [] for side in (change.before, change.after))
+    for number, (old, new) in enumerate(zip(before, after, strict=False), 1):
+        if old != new:
+            return number
+    return min(len(before), len(after)) + 1 if before and after else None
+
+
+def last_line(text: str) -> str:
+    """Return the end of a report, where its cause stands."""
+    lines = text.strip().splitlines()
+    return lines[-1].strip()[:300] if lines else ""

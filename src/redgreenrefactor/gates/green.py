@@ -1,0 +1,220 @@
+"""GREEN: every test passes, the new one too, and no test or configuration was touched."""
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, cast
+
+from redgreenrefactor.gates.common import (
+    Measured,
+    brief,
+    configuration,
+    errors,
+    failure,
+    gone,
+    history,
+    interference,
+    last_line,
+    measure,
+    off_limits,
+    regressions,
+    tests_touched,
+)
+from redgreenrefactor.gates.diff import added_lines
+from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.minimal import minimality
+from redgreenrefactor.gates.paths import inside, is_test
+from redgreenrefactor.gates.proof import HANDFUL, belongs, bends, holds, noticed_by, planted_in, spread
+from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
+from redgreenrefactor.model.evidence import (
+    Evidence,
+    Judgement,
+    Measure,
+    Question,
+    Status,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
+
+Probing = Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]
+
+
+def green(evidence: Evidence) -> Judgement:
+    """Every test passes, the new one too, and no test or configuration was touched."""
+    found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *tests_touched(evidence)]
+    found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
+    if not evidence.changes and evidence.handoff.outcome is not Outcome.WARNED:
+        found.append(_nothing_done())
+    if errors(found):
+        return rule(*found)
+    measured = yield from measure(evidence)
+    if isinstance(measured, Verdict):
+        return measured
+    if measured.after.measure is Measure.EXIT_CODE:
+        return (yield from by_exit_code(evidence, measured))
+    found += [*interference(evidence, measured.after), *gone(evidence, measured), *not_green(measured)]
+    found += yield from regressions(evidence, measured)
+    facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
+    if errors(found):
+        return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
+    more, learned = yield from _probes(evidence, measured)
+    return rule(*found, *more, test_result=TestOutcome.PASS, facts=facts | learned)
+
+
+def not_green(measured: Measured) -> Iterator[Finding]:
+    """Yield the tests that do not pass and never passed; those failing before the run are left alone."""
+    known = {error.file for error in measured.legacy.errors}
+    for error in measured.after.errors:
+        if error.file not in known:
+            yield Finding(
+                FindingType.COMPILATION_ERROR,
+                f"{error.file} cannot be collected: {last_line(error.message)}",
+                error.file,
+                error.place.line if error.place else None,
+                hint="Make the code importable: the new test has to run.",
+            )
+    for error in measured.before.errors:
+        if error.file not in known and not _collected(measured, error.file):
+            yield Finding(
+                FindingType.TEST_TAMPERING,
+                f"the tests of {error.file} are gone",
+                error.file,
+                hint="Let the runner collect the new test.",
+            )
+    for result in measured.after.results.values():
+        if result.passed or result.id in measured.before.passed or result.id in measured.legacy.results:
+            continue
+        if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+            yield _silenced(result)
+        else:
+            yield failure(result)
+
+
+def _silenced(result: TestResult) -> Finding:
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{result.id} is {result.status} ({brief(result)})",
+        result.file,
+        result.line or None,
+        hint="The new test has to run and pass.",
+    )
+
+
+def _collected(measured: Measured, file: str) -> bool:
+    broken = {error.file for error in measured.after.errors}
+    return file in broken or any(result.file == file for result in measured.after.results.values())
+
+
+def _nothing_done() -> Finding:
+    return Finding(
+        FindingType.NOTHING_DONE,
+        "GREEN changed nothing",
+        hint="Write the least code that makes the new test pass.",
+    )
+
+
+# --- looking closer at the new test
+
+
+def _probes(evidence: Evidence, measured: Measured) -> Probing:
+    """Run the new test alone, in disguise, with bent expectations, on broken and on smaller code."""
+    ids = _new_ids(evidence, measured)
+    if not ids:
+        return [], {}
+    found = yield from _alone(evidence, ids)
+    if errors(found):
+        return found, {}
+    found += yield from _bent(evidence, measured, ids)
+    facts: dict[str, Any] = {}
+    if not errors(found):
+        bitten, facts = yield from _bites(evidence, ids)
+        more, share = yield from minimality(evidence, ids)
+        found, facts = [*found, *bitten, *more], {**facts, **share}
+    return found, facts
+
+
+def _new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
+    """Return the tests RED wrote, as its note names them."""
+    noted = cast("list[Any]", evidence.handoff.extra.get("tests") or [])
+    names = [name for name in noted if isinstance(name, str)]
+    return tuple(name for name in names if any(belongs(test, name) for test in measured.after.ids))
+
+
+def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return why the new test passes only among others, or only when the code can see that it is tested."""
+    disguised = yield Trial(evidence.head, tests=tuple(ids), disguise=True, seed=1, probe=True)
+    if not disguised.answered or holds(disguised, ids):
+        return []
+    alone = yield Trial(evidence.head, tests=tuple(ids), seed=1, probe=True)
+    if not alone.answered:
+        return []
+    failed = next((r for r in (*alone.results.values(), *disguised.results.values()) if r.failed), None)
+    if holds(alone, ids):
+        return [
+            Finding(
+                FindingType.TEST_TAMPERING,
+                f"{ids[0]} passes only as long as the code can tell that it is being tested"
+                + (f": {brief(failed)}" if failed else ""),
+                evidence.case.impl_file if evidence.case else None,
+                hint="Behave the same, tested or not: no looking at the call stack, test names or the runner.",
+            ),
+        ]
+    return [
+        Finding(
+            FindingType.FLAKY_TEST,
+            f"{ids[0]} passes with the whole suite and fails alone"
+            + (f": {brief(failed)}" if failed else ""),
+            failed.file if failed else None,
+            hint="The new test must pass by itself: no state left over from other tests or from an earlier run.",
+        ),
+    ]
+
+
+def _bent(
+    evidence: Evidence, measured: Measured, ids: Sequence[TestId]
+) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return why the new test passes whatever it expects."""
+    result = next(result for result in measured.after.results.values() if belongs(result.id, ids[0]))
+    passes = yield from bends(evidence, ids, result.file, result.function)
+    if passes is not True:
+        return []
+    overloaded = _defines_equality(evidence)
+    return [
+        Finding(
+            FindingType.TEST_TAMPERING if overloaded else FindingType.MEANINGLESS_TEST,
+            f"{ids[0]} still passes when other values are expected"
+            + (f": {overloaded} makes things equal that are not" if overloaded else ""),
+            overloaded.partition(":")[0] or result.file,
+            hint="Return plain values: what compares equal has to be equal.",
+            severity=Severity.ERROR if overloaded else Severity.WARNING,
+        ),
+    ]
+
+
+def _defines_equality(evidence: Evidence) -> str:
+    for change in evidence.changes:
+        text = change.after.text if change.after else None
+        for number, line in enumerate((text or "").splitlines(), 1):
+            if any(word in line for word in ("__eq__", "__ne__", "mock.ANY", "import ANY")):
+                return f"{change.path}:{number}"
+    return ""
+
+
+def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Probing:
+    """Return how many mistakes in the lines written now the new test notices."""
+    lines = {
+        local: added_lines(change)
+        for change in evidence.changes
+        if change.after
+        and (local := inside(evidence, change.path)) is not None
+        and not is_test(evidence, change.path)
+    }
+    planted = spread(planted_in(evidence, lines), HANDFUL)
+    noticed, tried = yield from noticed_by(
+        evidence.head, ids, planted, enough=len(planted), least=len(planted)
+    )
+    if not tried:
+        return [], {}
+    missed = [item.place for item in planted[:tried] if item not in noticed]
+    return [], {"mutants": {"tried": tried, "noticed": len(noticed), "missed": missed}}

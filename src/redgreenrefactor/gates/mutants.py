@@ -1,0 +1,126 @@
+"""Small mistakes planted into Python code, to see whether a test notices them."""
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Add,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitAnd,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One file with one mistake in it."""
+
+    line: int
+    what: str
+    text: str
+
+
+def mutants(text: str, lines: frozenset[int]) -> Iterator[Mutant]:
+    """Yield the file once for each mistake that can be planted into these lines, in their order."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    skipped = _docstrings(tree)
+    for index, node in enumerate(ast.walk(tree)):
+        line = getattr(node, "lineno", 0)
+        if line not in lines or node in skipped or _inside_annotation(node):
+            continue
+        for number, what in enumerate(_names(node)):
+            twin = copy.deepcopy(tree)
+            target = next(item for place, item in enumerate(ast.walk(twin)) if place == index)
+            _plant(target, number)
+            yield Mutant(line, what, ast.unparse(ast.fix_missing_locations(twin)) + "\n")
+
+
+def _docstrings(tree: ast.Module) -> set[ast.AST]:
+    found: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        for item in getattr(node, "body", []) if isinstance(getattr(node, "body", []), list) else []:
+            if isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
+                found.add(item.value)
+    return found
+
+
+def _inside_annotation(node: ast.AST) -> bool:
+    return isinstance(node, ast.arg | ast.alias)
+
+
+def _names(node: ast.AST) -> list[str]:
+    """Return the mistakes that can be made at a node."""
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in COMPARE:
+            return [f"{_op(op)} became {COMPARE[type(op)].__name__}"]
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in ARITHMETIC:
+            return [f"{_op(op)} became {ARITHMETIC[type(op)].__name__}"]
+        case ast.BoolOp(op=op):
+            return [f"{_op(op)} became {'Or' if isinstance(op, ast.And) else 'And'}"]
+        case ast.If() | ast.While() | ast.IfExp():
+            return ["the condition was turned round"]
+        case ast.Return(value=value) if value is not None and not _is_none(value):
+            return ["None is returned instead"]
+        case ast.Constant(value=bool() | int() | float() | str() as value):
+            return [f"{value!r} became {_other(value)!r}"]
+        case _:
+            return []
+
+
+def _plant(node: ast.AST, _number: int) -> None:
+    match node:
+        case ast.Compare(ops=[op]):
+            node.ops = [COMPARE[type(op)]()]
+        case ast.BinOp(op=op) | ast.AugAssign(op=op):
+            node.op = ARITHMETIC[type(op)]()
+        case ast.BoolOp(op=op):
+            node.op = ast.Or() if isinstance(op, ast.And) else ast.And()
+        case ast.If() | ast.While() | ast.IfExp():
+            node.test = ast.UnaryOp(ast.Not(), node.test)
+        case ast.Return():
+            node.value = ast.Constant(None)
+        case ast.Constant():
+            node.value = _other(node.value)  # type: ignore[arg-type]
+        case _:
+            raise AssertionError(node)
+
+
+def _other(value: bool | float | str) -> bool | float | str:  # noqa: FBT001
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        return f"{value}~"
+    return value + 1
+
+
+def _op(op: ast.AST) -> str:
+    return type(op).__name__
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

@@ -1,0 +1,99 @@
+"""What a path is: a test, the runner's configuration, or code."""
+
+import configparser
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any, cast
+
+from redgreenrefactor.model.evidence import Change, Evidence
+
+TEST_FOLDERS = frozenset(
+    {"test", "tests", "testing", "spec", "specs", "__tests__", "__snapshots__", "testdata"}
+)
+TEST_NAMES = (
+    re.compile(r"^test_.*\.py$|^.*_test\.py$|^tests?\.py$|^conftest\.py$"),
+    re.compile(r"^.*[._-](test|spec)s?\.[cm]?[jt]sx?$|^.*\.snap$"),
+    re.compile(r"^.*_test\.go$"),
+    re.compile(r"^.*(Test|Tests|TestCase|IT|Spec)\.(java|kt|groovy|scala)$|^Test[A-Z].*\.(java|kt)$"),
+)
+CONFIGURATION = (
+    re.compile(r"^\.?pytest\.(ini|toml)$|^\.coveragerc$|^noxfile\.py$"),
+    re.compile(r"^(jest|vitest|karma|ava)\.conf(ig)?\.[cm]?[jt]s(on)?$|^\.mocharc(\..*)?$|^\.jestrc.*$"),
+    re.compile(r"^(sitecustomize|usercustomize)\.py$"),
+)
+# In these files only some sections configure the tests; the rest is anybody's.
+SECTIONS = {
+    "pyproject.toml": ("tool.pytest", "tool.coverage", "tool.tox", "tool.hatch.envs"),
+    "setup.cfg": ("tool:pytest", "coverage"),
+    "tox.ini": ("pytest", "tox", "testenv", "coverage"),
+}
+
+
+def inside(evidence: Evidence, path: str) -> str | None:
+    """Return a repository path as the project names it, None where it lies outside."""
+    return path.removeprefix(evidence.prefix) if path.startswith(evidence.prefix) else None
+
+
+def is_test(evidence: Evidence, path: str) -> bool:
+    """Tell whether a path holds tests, or fixtures, helpers and data of theirs."""
+    local = inside(evidence, path)
+    case = evidence.case
+    if case and local == case.test_file:
+        return True
+    if case and local == case.impl_file:
+        return False
+    return looks_like_a_test(local if local is not None else path)
+
+
+def looks_like_a_test(path: str) -> bool:
+    """Tell by its name whether a path holds tests or something of theirs."""
+    pure = PurePosixPath(path)
+    if TEST_FOLDERS.intersection(pure.parts[:-1]):
+        return True
+    return any(pattern.match(pure.name) for pattern in TEST_NAMES)
+
+
+def reconfigures(change: Change) -> str | None:
+    """Return what a change does to the test runner's configuration, if it does anything."""
+    name = PurePosixPath(change.path).name
+    if any(pattern.match(name) for pattern in CONFIGURATION):
+        return "it configures the test runner"
+    if name in SECTIONS:
+        before, after = (
+            sections(name, side.text if side else None) for side in (change.before, change.after)
+        )
+        if before != after:
+            changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+            return f"its section [{changed[0]}] configures the tests"
+    return None
+
+
+def sections(name: str, text: str | None) -> Mapping[str, Any]:
+    """Return the parts of a file that configure tests; one that does not parse is a part of its own."""
+    if text is None:
+        return {}
+    try:
+        found = _toml(text) if name.endswith(".toml") else _ini(text)
+    except (tomllib.TOMLDecodeError, configparser.Error):
+        return {"unreadable": text}
+    wanted = SECTIONS[name]
+    return {key: value for key, value in found.items() if key.startswith(wanted)}
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    tool: Any = tomllib.loads(text).get("tool", {})
+    found: dict[str, Any] = {}
+    if isinstance(tool, dict):
+        for key, value in cast("dict[str, Any]", tool).items():
+            found[f"tool.{key}"] = value
+            if key == "hatch" and isinstance(value, dict):
+                found["tool.hatch.envs"] = cast("dict[str, Any]", value).get("envs")
+    return found
+
+
+def _ini(text: str) -> Mapping[str, Any]:
+    parser = configparser.RawConfigParser(strict=False)
+    parser.read_string(text)
+    return {name: dict(parser.items(name)) for name in parser.sections()}

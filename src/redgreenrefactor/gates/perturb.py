@@ -1,0 +1,80 @@
+"""A test with its expectations bent: whoever is honest fails it now."""
+
+import ast
+
+from redgreenrefactor.gates import python
+
+OTHER = """
+def _rgr_other(value):
+    kind = type(value)
+    if kind is bool:
+        return not value
+    if kind in (int, float) and value + 1 != value:
+        return value + 1
+    if kind is str:
+        return value + "~"
+    if kind is bytes:
+        return value + b"~"
+    return object()
+"""
+EQUALITIES = frozenset(
+    f"assert{kind}Equal" for kind in ("", "List", "Dict", "Tuple", "Set", "MultiLine", "Sequence")
+)
+
+
+def perturbed(text: str | None, function: str, impl_file: str) -> str | None:
+    """Return the file with every equality asserted in a test bent; None where the test asserts no equality."""
+    tree = python.parsed(text)
+    if tree is None:
+        return None
+    test = next((item.node for item in python.tests_in(text) if item.name == function), None)
+    if test is None:
+        return None
+    twin = next(
+        node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
+    )
+    bend = _Bend(python.derived(twin, python.imported_from(tree, impl_file)))
+    bend.visit(twin)
+    if not bend.count:
+        return None
+    place = next((i for i, node in enumerate(tree.body) if not _must_come_first(node)), len(tree.body))
+    tree.body[place:place] = ast.parse(OTHER).body
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _must_come_first(node: ast.stmt) -> bool:
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+
+
+class _Bend(ast.NodeTransformer):
+    """Wraps the expected side of each asserted equality."""
+
+    def __init__(self, tested: frozenset[str]) -> None:
+        self.tested = tested
+        self.count = 0
+
+    def visit_Assert(self, node: ast.Assert) -> ast.Assert:
+        """Bend `assert a == b`, also inside `and`."""
+        parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+        for part in parts:
+            if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq):
+                if python.uses(part.comparators[0], self.tested) and not python.uses(part.left, self.tested):
+                    part.left = self._other(part.left)
+                else:
+                    part.comparators = [self._other(part.comparators[0])]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Bend `self.assertEqual(a, b)`."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr in EQUALITIES and len(node.args) > 1:
+            first, second = node.args[:2]
+            if python.uses(second, self.tested) and not python.uses(first, self.tested):
+                node.args[0] = self._other(first)
+            else:
+                node.args[1] = self._other(second)
+        return node
+
+    def _other(self, node: ast.expr) -> ast.expr:
+        self.count += 1
+        return ast.Call(ast.Name("_rgr_other", ast.Load()), [node], [])

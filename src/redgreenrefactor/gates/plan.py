@@ -1,0 +1,203 @@
+"""PLAN: the list is kept honestly, and the next case is its first open box."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, cast
+
+from redgreenrefactor.gates.common import LIST, errors, history, scope
+from redgreenrefactor.gates.paths import inside
+from redgreenrefactor.model.decision import progress
+from redgreenrefactor.model.evidence import Evidence, Judgement
+from redgreenrefactor.model.goal import Case, Item, comparable
+from redgreenrefactor.model.handoff import Handoff, case_from_json
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, rule
+from redgreenrefactor.model.workflow import PhaseName
+
+ANSWER = (
+    'End with one JSON object: {"currentTest": {"description": "…", "testFile": "…", "implFile": "…"}}, '
+    'or {"currentTest": null} when every box is ticked.'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What PLAN said: the next case, or that there is none, and what it gave up."""
+
+    case: Case | None
+    dropped: frozenset[str]
+
+
+def plan(evidence: Evidence) -> Judgement:
+    """Only the list changed, it tells the truth about what is done, and the answer is its first open item."""
+    yield from ()  # nothing is run
+    found = [*history(evidence), *_scope(evidence)]
+    answer = read_answer(evidence.report.message)
+    if isinstance(answer, str):
+        return rule(*found, _malformed(answer, ANSWER))
+    found += [*_nothing_done(evidence), *_list_kept(evidence, answer), *_agrees(evidence, answer)]
+    if errors(found):
+        return rule(*found)
+    return rule(*found, case=_as_listed(evidence, answer.case))
+
+
+def read_answer(message: str) -> Answer | str:
+    """Return the last JSON object of a message that names a current test, or what is wrong with it."""
+    bodies = [body for body in _objects(message) if "currentTest" in body or "current_test" in body]
+    if not bodies:
+        return "the final message holds no JSON object with the key currentTest"
+    body = bodies[-1]
+    raw: Any = body["currentTest"] if "currentTest" in body else body["current_test"]
+    try:
+        case = None if raw is None else case_from_json(raw)
+        given = cast("list[dict[str, Any]]", body.get("dropped") or [])
+        dropped = frozenset(comparable(str(item["description"])) for item in given)
+    except (KeyError, TypeError) as error:
+        return f"currentTest or dropped has the wrong shape: {error!r}"
+    if case is not None and not all(
+        (case.description.strip(), case.test_file.strip(), case.impl_file.strip())
+    ):
+        return "currentTest needs a description, a testFile and an implFile"
+    return Answer(case, dropped)
+
+
+def _objects(message: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that stand in a text, outermost ones, in order."""
+    decoder, position = json.JSONDecoder(), message.find("{")
+    while position >= 0:
+        try:
+            value, end = decoder.raw_decode(message, position)
+        except (ValueError, RecursionError):
+            end = position + 1
+        else:
+            yield cast("dict[str, Any]", value)
+        position = message.find("{", end)
+
+
+def _scope(evidence: Evidence) -> Iterator[Finding]:
+    for change in evidence.changes:
+        if inside(evidence, change.path) != LIST:
+            yield scope(
+                change, f"PLAN changes only {LIST}", "Plan now; tests and code come in their own phases."
+            )
+
+
+def _earned(evidence: Evidence) -> set[str]:
+    """Return the cases that cycles of this run, or of the one before it, have finished."""
+    before = cast("object", evidence.handoff.extra.get("previous"))
+    done, _ = progress(
+        evidence.plan_before, evidence.handoff.current_test, finished=_finished(evidence.handoff)
+    )
+    earned = {comparable(text) for text in (*done, *evidence.handoff.completed_tests)}
+    if isinstance(before, dict):
+        texts: Any = cast("dict[str, Any]", before).get("completedTests")
+        earned |= {comparable(text) for text in cast("list[Any]", texts or []) if isinstance(text, str)}
+    return earned
+
+
+def _finished(handoff: Handoff) -> bool:
+    return handoff.phase is PhaseName.REFACTOR or handoff.outcome is Outcome.COVERED
+
+
+def _unticked(evidence: Evidence) -> list[Item]:
+    earned = _earned(evidence)
+    return [item for item in evidence.plan_after.open if item.key in earned]
+
+
+def _nothing_done(evidence: Evidence) -> Iterator[Finding]:
+    if evidence.changes:
+        return
+    if not evidence.plan_after.items:
+        yield Finding(
+            FindingType.NOTHING_DONE,
+            f"PLAN wrote no {LIST}",
+            LIST,
+            hint=f"Write {LIST}: one line '- [ ] …' for each case.",
+        )
+    elif waiting := _unticked(evidence):
+        yield Finding(
+            FindingType.NOTHING_DONE,
+            f"PLAN left {LIST} as it was, but {waiting[0].text!r} is done",
+            LIST,
+            waiting[0].line,
+            hint="Tick the box of every case that is done.",
+        )
+
+
+def _list_kept(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
+    """Yield what was done to the list that the work so far does not justify."""
+    before, after = evidence.plan_before, evidence.plan_after
+    earned = _earned(evidence)
+    given = Counter(item.key for item in before.done)
+    for item in after.done:
+        if given[item.key] > 0:
+            given[item.key] -= 1
+        elif item.key not in earned:
+            yield _malformed(
+                f"{item.text!r} is ticked, but no cycle of this run has done it",
+                "Leave its box open: a box is ticked after its cycle.",
+                item.line,
+            )
+    for item in before.done:
+        if given[item.key] > 0:
+            given[item.key] -= 1
+            yield _malformed(
+                f"the done item {item.text!r} was changed or taken away", "Leave done items as they are."
+            )
+    present = Counter(item.key for item in after.items)
+    for item in before.open:
+        if present[item.key] == 0 and item.key not in answer.dropped:
+            yield _malformed(
+                f"the open item {item.text!r} is gone",
+                'Bring it back, or name it in "dropped": [{"description": "…", "reason": "…"}].',
+            )
+    if evidence.changes:
+        for item in _unticked(evidence):
+            yield _malformed(f"{item.text!r} is done, but its box is open", "Tick its box.", item.line)
+
+
+def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
+    """Yield where the answer and the list say different things."""
+    waiting = evidence.plan_after.open
+    if answer.case is None:
+        if waiting:
+            yield _malformed(
+                f"currentTest is null, but {len(waiting)} boxes are open, first {waiting[0].text!r}",
+                "Answer with the first open item.",
+                waiting[0].line,
+            )
+        elif not evidence.plan_after.items and evidence.changes:
+            yield _malformed(f"{LIST} holds no item", "Write one line '- [ ] …' for each case.")
+        return
+    if not waiting or waiting[0].key != comparable(answer.case.description):
+        first = repr(waiting[0].text) if waiting else "none: every box is ticked"
+        yield _malformed(
+            f"currentTest is {answer.case.description!r}, but the first open item is {first}",
+            "Answer with the first '[ ]' of the list, word for word; reorder open items to choose another.",
+        )
+    for name, path in (("testFile", answer.case.test_file), ("implFile", answer.case.impl_file)):
+        if _outside(path):
+            yield _malformed(
+                f"{name} {path!r} lies outside the project", "Name a path inside the project, relative."
+            )
+    if PurePosixPath(answer.case.test_file) == PurePosixPath(answer.case.impl_file):
+        yield _malformed("testFile and implFile are the same file", "Name two different files.")
+
+
+def _as_listed(evidence: Evidence, case: Case | None) -> Case | None:
+    """Return the case in the list's own words, its paths in plain form."""
+    if case is None:
+        return None
+    paths = [str(PurePosixPath(path)) for path in (case.test_file, case.impl_file)]
+    return Case(evidence.plan_after.open[0].text, *paths)
+
+
+def _outside(path: str) -> bool:
+    pure = PurePosixPath(path)
+    return pure.is_absolute() or ".." in pure.parts or "\0" in path or str(pure) == "." or "\\" in path
+
+
+def _malformed(what: str, hint: str, line: int | None = None) -> Finding:
+    return Finding(FindingType.MALFORMED_HANDOFF, what, LIST if line else None, line, hint)

@@ -1,0 +1,164 @@
+"""Proof that a test notices broken code: mistakes are planted, expectations are bent."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from redgreenrefactor.gates import python
+from redgreenrefactor.gates.mutants import Mutant, mutants
+from redgreenrefactor.gates.paths import is_test
+from redgreenrefactor.gates.perturb import perturbed
+from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, Trial
+
+HANDFUL = 5
+MOST = 20  # mistakes that are planted before a test counts as blind
+
+Overlay = tuple[tuple[str, str | None], ...]
+Lines = Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A mistake in a file of the repository."""
+
+    path: str
+    mutant: Mutant
+
+    @property
+    def place(self) -> str:
+        """What it is, and where."""
+        return f"{self.path}:{self.mutant.line}: {self.mutant.what}"
+
+    @property
+    def overlay(self) -> Overlay:
+        """The file with the mistake in it."""
+        return ((self.path, self.mutant.text),)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Whether a test noticed what was done to the code or to its expectations."""
+
+    noticed: bool
+    why: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def holds(run: SuiteRun, ids: Sequence[TestId]) -> bool:
+    """Tell whether every one of these tests, with all its parameter sets, ran and passed."""
+    if not run.finished or run.errors:
+        return False
+    found = [result for name in ids for result in run.results.values() if belongs(result.id, name)]
+    return bool(found) and all(result.passed for result in found)
+
+
+def belongs(test: TestId, name: TestId) -> bool:
+    """Tell whether a test is the named one, or a parameter set of it."""
+    return test == name or test.startswith(f"{name}[")
+
+
+def proof(
+    evidence: Evidence, ids: Sequence[TestId], file: str, function: str
+) -> Generator[Question, SuiteRun, Proof]:
+    """Return whether a test that passes would fail if the code it executes were broken."""
+    traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
+    planted = spread(planted_in(evidence, _lines(evidence, traced, file)), MOST)
+    noticed, tried = yield from noticed_by(evidence.head, ids, planted, enough=1, least=HANDFUL)
+    facts: dict[str, Any] = {}
+    if tried:
+        facts["mutants"] = {
+            "tried": tried,
+            "noticed": len(noticed),
+            "examples": [item.place for item in noticed[:3]],
+        }
+    if noticed:
+        return Proof(noticed=True, facts=facts)
+    if planted and (yield from bends(evidence, ids, file, function)) is False:
+        return Proof(noticed=True, facts={**facts, "perturbation": "failed as it should"})
+    why = (
+        f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
+    )
+    return Proof(noticed=False, why=why, facts=facts)
+
+
+def noticed_by(
+    commit: str,
+    ids: Sequence[TestId],
+    planted: Sequence[Planted],
+    *,
+    enough: int,
+    least: int,
+    overlay: Overlay = (),
+) -> Generator[Question, SuiteRun, tuple[list[Planted], int]]:
+    """Return which mistakes make these tests fail, and how many were tried before that was enough."""
+    noticed: list[Planted] = []
+    tried = 0
+    for item in planted:
+        if len(noticed) >= enough and tried >= least:
+            break
+        run = yield Trial(commit, overlay=(*overlay, *item.overlay), tests=tuple(ids), probe=True)
+        if not run.answered:
+            break
+        tried += 1
+        if not holds(run, ids):
+            noticed.append(item)
+    return noticed, tried
+
+
+def bends(
+    evidence: Evidence, ids: Sequence[TestId], file: str, function: str
+) -> Generator[Question, SuiteRun, bool | None]:
+    """Return whether the test still passes with its expectations bent; None where that cannot be asked."""
+    path = f"{evidence.prefix}{file}"
+    impl = evidence.case.impl_file if evidence.case else ""
+    bent = perturbed(evidence.read(evidence.head, path), function, impl)
+    if bent is None:
+        return None
+    run = yield Trial(evidence.head, overlay=((path, bent),), tests=tuple(ids), probe=True)
+    return holds(run, ids) if run.answered else None
+
+
+def planted_in(evidence: Evidence, lines: Lines) -> list[Planted]:
+    """Return the mistakes that can be planted into these lines of the project's code."""
+    found: list[Planted] = []
+    for file, numbers in sorted(lines.items()):
+        path = f"{evidence.prefix}{file}"
+        text = evidence.read(evidence.head, path)
+        if text is not None and file.endswith(".py") and not is_test(evidence, path):
+            found += [Planted(path, mutant) for mutant in mutants(text, numbers)]
+    return found
+
+
+def _lines(evidence: Evidence, traced: SuiteRun, file: str) -> Lines:
+    """Return the lines of code a test executes; where none were seen, all of what it imports and what was planned."""
+    seen = {
+        name: lines
+        for name, lines in traced.executed.items()
+        if not is_test(evidence, f"{evidence.prefix}{name}")
+    }
+    if seen:
+        return seen
+    return {name: frozenset(range(1, 10_000)) for name in _imported(evidence, file)}
+
+
+def _imported(evidence: Evidence, file: str) -> Iterator[str]:
+    if evidence.case:
+        yield evidence.case.impl_file
+    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{file}"))
+    for module in python.imports(tree) if tree else ():
+        for root in ("", "src/", "lib/"):
+            for path in (
+                f"{root}{module.replace('.', '/')}.py",
+                f"{root}{module.replace('.', '/')}/__init__.py",
+            ):
+                if evidence.read(evidence.head, f"{evidence.prefix}{path}") is not None:
+                    yield path
+
+
+def spread(items: Sequence[Planted], count: int) -> list[Planted]:
+    """Return so many of the items, evenly spread, the ends first."""
+    if len(items) <= count:
+        return list(items)
+    places = sorted({round(index * (len(items) - 1) / (count - 1)) for index in range(count)})
+    chosen = [items[place] for place in places]
+    return [*chosen[::3], *chosen[1::3], *chosen[2::3]]

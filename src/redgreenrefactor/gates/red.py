@@ -1,0 +1,442 @@
+"""RED: exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
+
+import ast
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from redgreenrefactor.gates import python
+from redgreenrefactor.gates.common import (
+    Measured,
+    brief,
+    configuration,
+    errors,
+    gone,
+    history,
+    hooked,
+    interference,
+    last_line,
+    measure,
+    named,
+    off_limits,
+    place_in,
+    regressions,
+    scope,
+)
+from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.paths import inside, is_test, reconfigures
+from redgreenrefactor.gates.proof import proof
+from redgreenrefactor.gates.suspicion import misplaced, shadowing
+from redgreenrefactor.model.evidence import (
+    Change,
+    CollectError,
+    Evidence,
+    Judgement,
+    Kind,
+    Measure,
+    Missing,
+    Question,
+    Status,
+    SuiteRun,
+    TestResult,
+    Trial,
+)
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
+
+
+@dataclass(frozen=True, slots=True)
+class NewTest:
+    """The test RED added: one definition, with as many results as it has parameter sets."""
+
+    file: str
+    function: str
+    results: tuple[TestResult, ...]
+    definition: python.Definition | None
+    tree: ast.Module | None
+
+
+def red(evidence: Evidence) -> Judgement:
+    """Exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
+    found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
+    found += [*_scope(evidence), *_kept(evidence), *shadowing(evidence), *misplaced(evidence)]
+    if not evidence.changes:
+        found.append(_nothing_done())
+    if errors(found):
+        return rule(*found)
+    measured = yield from measure(evidence)
+    if isinstance(measured, Verdict):
+        return measured
+    if measured.after.measure is Measure.EXIT_CODE:
+        return (yield from by_exit_code(evidence, measured))
+    found += [*interference(evidence, measured.after), *gone(evidence, measured)]
+    found += yield from regressions(evidence, measured)
+    new = _new_test(evidence, measured)
+    if isinstance(new, Finding):
+        return rule(*found, new)
+    return (yield from _judged(evidence, found, new))
+
+
+def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement:
+    """Judge the new test itself."""
+    facts = {"evidence": "per-test", "tests": [result.id for result in new.results]}
+    found += _meaningless(new)
+    silenced = [r for r in new.results if r.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED)]
+    if silenced:
+        found.append(_silenced(silenced[0]))
+    elif all(result.passed for result in new.results):
+        if errors(found):
+            return rule(*found, test_result=TestOutcome.PASS, facts=facts)
+        return (yield from _passes(evidence, found, new))
+    else:
+        found += [wrong for r in new.results if r.failed for wrong in _wrong_reason(evidence, new, r)][:1]
+        if not errors(found):
+            found += yield from _repeatable(evidence, new)
+    return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
+
+
+def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return a finding where the new test, run alone and again, does not fail as it did."""
+    expected = {result.id: result.passed for result in new.results}
+    if any(result.kind is Kind.MISSING and not result.frames for result in new.results):
+        return []  # the file cannot even be imported yet: that does not change from run to run
+    for seed in (1, 2):
+        run = yield Trial(evidence.head, tests=tuple(expected), seed=seed, probe=True)
+        if not run.answered:
+            break
+        differs = [name for name, passed in expected.items() if (name in run.passed) != passed]
+        if differs:
+            return [
+                Finding(
+                    FindingType.FLAKY_TEST,
+                    f"{differs[0]} does not fail every time: run alone it passes",
+                    new.file,
+                    new.definition.line if new.definition else None,
+                    hint="Make it repeatable: no randomness, clock, network or state of other tests.",
+                ),
+            ]
+    return []
+
+
+# --- what RED may change
+
+
+def _scope(evidence: Evidence) -> Iterator[Finding]:
+    case = evidence.case
+    for change in evidence.changes:
+        local = inside(evidence, change.path)
+        if is_test(evidence, change.path) or reconfigures(change) or _is_marker(change):
+            continue
+        if case and local == case.impl_file:
+            yield from _stubs_only(change)
+        elif local not in ("test-list.md", "tdd.properties"):
+            yield scope(
+                change,
+                "RED writes a test, not code",
+                "Write only the test (and stubs in the planned implementation file).",
+            )
+
+
+def _is_marker(change: Change) -> bool:
+    """Tell whether a change is a new package marker without content."""
+    if PurePosixPath(change.path).name != "__init__.py" or change.before or not change.after:
+        return False
+    tree = python.parsed(change.after.text)
+    return tree is not None and all(python.is_stub(node) and isinstance(node, ast.Expr) for node in tree.body)
+
+
+def _stubs_only(change: Change) -> Iterator[Finding]:
+    if not change.path.endswith(".py"):
+        return  # other languages are not read yet: the note says what was not measured
+    before = change.before.text if change.before else None
+    beyond = python.beyond_stubs(before, change.after.text if change.after else None)
+    if beyond:
+        yield Finding(
+            FindingType.SCOPE_VIOLATION,
+            f"{change.path}:{beyond[0]}: RED may add stubs only, and {beyond[1]}",
+            change.path,
+            beyond[0],
+            hint="Leave the behaviour to GREEN: a stub has an empty body, returns a constant or raises NotImplementedError.",
+        )
+
+
+def _kept(evidence: Evidence) -> Iterator[Finding]:
+    """Yield existing tests that were edited, taken away or shadowed, and new ways into the runner."""
+    for change in evidence.changes:
+        if not change.path.endswith(".py") or not is_test(evidence, change.path):
+            continue
+        before, after = (side.text if side else None for side in (change.before, change.after))
+        yield from _edited(change, before, after)
+        for test in python.duplicates(after):
+            yield _tampering(
+                change,
+                test.line,
+                f"{test.name} is defined twice, so the first never runs",
+                "Give the new test a name of its own.",
+            )
+
+
+def _edited(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
+    if change.after is None:
+        yield _tampering(change, None, "the file was deleted", "Bring it back.")
+        return
+    now = {test.name: test for test in python.tests_in(after)}
+    if python.parsed(after) is None:
+        return  # what does not parse is reported by the run
+    for test in python.tests_in(before):
+        twin = now.get(test.name)
+        if twin is None:
+            yield _tampering(
+                change, test.line, f"{test.name} was taken away", "Bring it back: RED only adds."
+            )
+        elif python.body_shape(test.node) != python.body_shape(twin.node):
+            yield _tampering(
+                change,
+                twin.line,
+                f"{test.name} was edited",
+                "Leave existing tests as they are: RED only adds one.",
+            )
+
+
+def _tampering(change: Change, line: int | None, what: str, hint: str) -> Finding:
+    where = f"{change.path}:{line}" if line else change.path
+    return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", change.path, line, hint)
+
+
+def _nothing_done() -> Finding:
+    return Finding(FindingType.NOTHING_DONE, "RED changed nothing", hint="Write the test and commit it.")
+
+
+# --- the new test
+
+
+def _new_test(evidence: Evidence, measured: Measured) -> NewTest | Finding:
+    """Return the one test that was added, or why there is not exactly one."""
+    known = {error.file for error in measured.before.errors}
+    broken = [error for error in measured.after.errors if error.file not in known]
+    origins = dict.fromkeys(result.origin for result in measured.fresh)
+    if broken:
+        return _uncollected(evidence, broken, bool(origins))
+    if not origins:
+        return _none_added(evidence)
+    if len(origins) > 1:
+        return Finding(
+            FindingType.TOO_MANY_TESTS,
+            f"{len(origins)} tests were added: {named([result.id for result in measured.fresh])}",
+            measured.fresh[0].file,
+            measured.fresh[1].line or None,
+            hint="Add exactly one test for the current case; the others have their own cycles.",
+        )
+    first = measured.fresh[0]
+    file, function = first.origin
+    text = _text_of(evidence, file)
+    tree = python.parsed(text)
+    tests = python.tests_in(text)
+    definition = next((test for test in tests if test.name == function), None) or next(
+        (test for test in tests if test.name.rsplit(".", 1)[-1] == function), None
+    )
+    return NewTest(first.file, function, tuple(measured.fresh), definition, tree)
+
+
+def _uncollected(evidence: Evidence, broken: list[CollectError], others: bool) -> NewTest | Finding:  # noqa: FBT001
+    """Return the new test of a file that cannot be collected only because the planned code is not there yet."""
+    error, case = broken[0], evidence.case
+    text = _text_of(evidence, error.file)
+    tests = python.tests_in(text)
+    planned = (
+        case and error.missing and python.is_planned(error.missing.name, error.missing.owner, case.impl_file)
+    )
+    alone = len(broken) == 1 and not others and len({test.name for test in tests}) == 1
+    if case and planned and alone and error.file == case.test_file:
+        test = tests[0]
+        name = "::".join([error.file, *test.name.split(".")])
+        result = TestResult(
+            name,
+            Status.FAILED,
+            error.file,
+            test.name,
+            test.line,
+            kind=Kind.MISSING,
+            exception=error.exception,
+            message=error.message,
+            missing=error.missing,
+        )
+        return NewTest(error.file, test.name, (result,), test, python.parsed(text))
+    place = f"{error.file}:{error.place.line}" if error.place else error.file
+    if planned:
+        hint = "The file holds other tests: put a stub into the planned implementation file, or import inside the test."
+    else:
+        hint = "Mend it: a test must be collected before it can fail."
+    return Finding(
+        FindingType.COMPILATION_ERROR,
+        f"{place} cannot be collected: {last_line(error.message)}",
+        error.file,
+        error.place.line if error.place else None,
+        hint,
+    )
+
+
+def _none_added(evidence: Evidence) -> Finding:
+    written = [change.path for change in evidence.changes if is_test(evidence, change.path)]
+    where = f"; {written[0]} was changed, but the runner finds no new test there" if written else ""
+    return Finding(
+        FindingType.NO_TEST_ADDED,
+        f"RED added no test{where}",
+        written[0] if written else None,
+        hint="Add one test that the test command collects (file and function names as the runner expects them).",
+    )
+
+
+def _text_of(evidence: Evidence, file: str) -> str | None:
+    path = f"{evidence.prefix}{file}"
+    return next((c.after.text for c in evidence.changes if c.path == path and c.after), None)
+
+
+# --- what the new test is worth
+
+
+def _meaningless(new: NewTest) -> Iterator[Finding]:
+    """Yield why the test could never tell right from wrong."""
+    if new.definition is None:
+        return
+    place, node = f"{new.file}:{new.definition.line}", new.definition.node
+    failed_by_assertion = any(result.kind is Kind.ASSERTION for result in new.results)
+    if not python.asserts(node) and not failed_by_assertion:
+        yield _worthless(
+            new, f"{place}: {new.function} asserts nothing", "Assert what the case says should be true."
+        )
+        return
+    for result in new.results:
+        line = place_in(result).line
+        statement = python.statement_at(node, line) if line and result.failed else None
+        if statement is not None and _can_never_pass(node, statement):
+            yield _worthless(
+                new,
+                f"{new.file}:{statement.lineno}: {ast.unparse(statement).splitlines()[0][:80]!r} fails whatever the code does",
+                "Assert on what the code under test returns or does.",
+            )
+            return
+
+
+def _can_never_pass(test: ast.AST, statement: ast.stmt) -> bool:
+    """Tell whether a statement fails by itself, whatever the code under test does."""
+    if isinstance(statement, ast.Assert):
+        return not any(
+            isinstance(item, ast.Name | ast.Call | ast.Attribute) for item in ast.walk(statement.test)
+        )
+    unconditional = statement in getattr(test, "body", [])
+    if isinstance(statement, ast.Raise):
+        return unconditional
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return unconditional and ast.unparse(statement.value.func) in ("pytest.fail", "fail", "self.fail")
+    return False
+
+
+def _worthless(new: NewTest, what: str, hint: str) -> Finding:
+    return Finding(
+        FindingType.MEANINGLESS_TEST, what, new.file, new.definition.line if new.definition else None, hint
+    )
+
+
+def _silenced(result: TestResult) -> Finding:
+    return Finding(
+        FindingType.MEANINGLESS_TEST,
+        f"{result.id} is {result.status}: it cannot fail",
+        result.file,
+        result.line or None,
+        hint="Take the skip or the expected failure away: the new test has to run and fail.",
+    )
+
+
+# --- why it fails
+
+
+def _wrong_reason(evidence: Evidence, new: NewTest, result: TestResult) -> Iterator[Finding]:
+    """Yield why a failure has nothing to do with the missing behaviour."""
+    case = evidence.case
+    if case is None or result.kind is Kind.ASSERTION:
+        return
+    planned = result.missing is not None and _missing_is_planned(result.missing, case)
+    if planned or _through_code(evidence, result) or _on_planned_value(new, result, case):
+        return
+    spot = place_in(result)
+    where = f"{spot.file}:{spot.line}" if spot.file and spot.line else result.id
+    phase = "in its set-up" if result.status is Status.ERROR else "but not for want of the behaviour"
+    yield Finding(
+        FindingType.WRONG_FAILURE,
+        f"{where}: the new test fails {phase}: {brief(result)}",
+        spot.file,
+        spot.line,
+        hint="It has to fail because the planned code is missing or wrong: an assertion on its result, "
+        "or the planned name not found.",
+    )
+
+
+def _missing_is_planned(missing: Missing, case: Case) -> bool:
+    return python.is_planned(missing.name, missing.owner, case.impl_file)
+
+
+def _through_code(evidence: Evidence, result: TestResult) -> bool:
+    """Tell whether the error came out of the project's own code, below the test."""
+    return any(
+        not is_test(evidence, f"{evidence.prefix}{frame.file}")
+        and not PurePosixPath(frame.file).is_absolute()
+        for frame in result.frames
+    )
+
+
+def _on_planned_value(new: NewTest, result: TestResult, case: Case) -> bool:
+    """Tell whether the failing line of the test calls the planned code or uses what came from it."""
+    line = place_in(result).line
+    if new.definition is None or new.tree is None or line is None or result.exception == "NameError":
+        return False
+    statement = python.statement_at(new.definition.node, line)
+    if statement is None:
+        return False
+    seeds = python.imported_from(new.tree, case.impl_file)
+    return python.uses(statement, python.derived(new.definition.node, seeds))
+
+
+# --- a test that passes at once
+
+
+def _passes(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement:
+    """Judge a new test that passes: asked again once, then as red.on.pass says."""
+    facts = {"evidence": "per-test", "tests": [result.id for result in new.results]}
+    details = evidence.handoff.error_details
+    asked_again = details is not None and details.type == FindingType.UNEXPECTED_PASS
+    may_ask = evidence.rules.retries > 0 and not asked_again
+    policy = evidence.rules.red_on_pass
+    if may_ask or policy == "abort":
+        return rule(*found, _unexpected(new, ""), test_result=TestOutcome.PASS, facts=facts)
+    if policy == "warn":
+        warning = Finding(
+            FindingType.UNEXPECTED_PASS,
+            f"{new.results[0].id} passes already",
+            new.file,
+            severity=Severity.WARNING,
+        )
+        return rule(*found, warning, test_result=TestOutcome.PASS, outcome=Outcome.WARNED, facts=facts)
+    ids = [result.id for result in new.results]
+    proved = yield from proof(evidence, ids, new.file, new.function)
+    if not proved.noticed:
+        return rule(
+            *found,
+            _unexpected(new, f" and {proved.why}"),
+            test_result=TestOutcome.PASS,
+            facts={**facts, **proved.facts},
+        )
+    return rule(
+        *found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts={**facts, **proved.facts}
+    )
+
+
+def _unexpected(new: NewTest, more: str) -> Finding:
+    return Finding(
+        FindingType.UNEXPECTED_PASS,
+        f"{new.results[0].id} passes without any new code{more}",
+        new.file,
+        new.results[0].line or None,
+        hint="Check the assertion: does it really test the case? If the behaviour is already there, "
+        "write the honest test again; it is kept as covered when it notices broken code.",
+    )

@@ -1,0 +1,72 @@
+"""Answers the questions of gates, by running tests on clean checkouts; what is known is not run again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from redgreenrefactor.model.events import Emit, SuiteEnded, SuiteStarted
+from redgreenrefactor.model.evidence import UNANSWERED, Judgement, Measure, SuiteRun, Trial
+from redgreenrefactor.model.verdict import Verdict
+from redgreenrefactor.ports import Suite, Workspace
+
+Key = tuple[str, Trial]
+
+
+@dataclass
+class Lab:
+    """The measurements of one invocation: tests, trees, and what is already known about them."""
+
+    workspace: Workspace
+    suite: Suite
+    emit: Emit
+    clock: Callable[[], float]
+    probe_budget: float
+    _known: dict[Key, SuiteRun] = field(default_factory=dict[Key, SuiteRun])
+
+    def judge(self, judgement: Judgement) -> Verdict:
+        """Let a gate ask until it knows enough, and return its verdict."""
+        spent = 0.0
+        try:
+            question = next(judgement)
+            while True:
+                if question.probe and spent >= self.probe_budget:
+                    question = judgement.send(UNANSWERED)
+                    continue
+                started = self.clock()
+                answer = self.answer(question)
+                spent += self.clock() - started if question.probe else 0.0
+                question = judgement.send(answer)
+        except StopIteration as end:
+            verdict: Verdict = end.value
+            return verdict
+
+    def answer(self, trial: Trial) -> SuiteRun:
+        """Return what these tests do on that tree."""
+        key = self._key(trial)
+        if key not in self._known:
+            self._known[key] = self._run(trial)
+        return self._known[key]
+
+    def _key(self, trial: Trial) -> Key:
+        """Commits whose trees differ only in the list of cases have the same results."""
+        return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False)
+
+    def _run(self, trial: Trial) -> SuiteRun:
+        purpose = "probe" if trial.probe or trial.overlay or trial.tests else "suite"
+        self.emit(SuiteStarted(purpose))
+        folder = self.workspace.checkout(trial.commit, dict(trial.overlay))
+        options = {"trace": trial.trace, "disguise": trial.disguise}
+        run = self.suite.run(folder, trial.tests, seed=trial.seed, **options)
+        if purpose == "suite":
+            run = replace(run, disturbed=self.workspace.disturbed())
+        self.emit(
+            SuiteEnded(
+                purpose=purpose,
+                passed=len(run.passed),
+                failed=sum(result.failed for result in run.results.values()) + len(run.errors),
+                total=len(run.results),
+                seconds=run.seconds,
+                per_test=run.measure is Measure.PER_TEST,
+                exit_code=run.exit_code,
+            ),
+        )
+        return run

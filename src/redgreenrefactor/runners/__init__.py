@@ -1,0 +1,1 @@
+"""The project's tests: which command runs them, and what a run of them tells."""

@@ -1,0 +1,72 @@
+"""What a Python suite finds around it, and where its bytecode goes."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from redgreenrefactor.sandbox.process import Interrupt
+
+_HEADER = 16  # bytes: magic, flags, the source's time, the source's size
+_CHECKED_HASH = 0b11  # the flags of bytecode that is compared with its source's content
+_RACE = 1  # seconds within which a source may change without its time telling
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every suite runs with."""
+
+    project: Path  # the person's own folder, which runs never touch
+    env: Mapping[str, str]
+    timeout: float
+    cache: Path  # ours, outside every checkout: bytecode, and reports while they are written
+    interrupt: Interrupt | None = None
+
+    def prepared(self, folder: Path) -> dict[str, str]:
+        """Return the environment for a run in a checkout: imports from there, bytecode kept by us and fresh."""
+        bytecode = self.cache.absolute() / "bytecode"
+        forget_uncertain_bytecode(bytecode, folder)
+        env = {name: value for name, value in self.env.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        env["PYTHONPYCACHEPREFIX"] = str(bytecode)
+        if env.get("PYTHONPATH"):
+            entries = env["PYTHONPATH"].split(os.pathsep)
+            env["PYTHONPATH"] = os.pathsep.join(_moved(entry, self.project, folder) for entry in entries)
+        return env
+
+
+def _moved(entry: str, project: Path, folder: Path) -> str:
+    """Return the same place in the checkout, for a place in the project."""
+    if not Path(entry).is_absolute():
+        return entry
+    for spelled, root in ((Path(entry), project), (Path(entry).resolve(), project.resolve())):
+        if spelled.is_relative_to(root):
+            return str(folder / spelled.relative_to(root))
+    return entry
+
+
+def forget_uncertain_bytecode(bytecode: Path, folder: Path) -> None:
+    """Remove the kept bytecode of a checkout wherever its source may have changed unnoticed.
+
+    Python compares a source's size and its time in whole seconds. A file replaced by one of the same size
+    within the second it was compiled in, as one after another variant of it is tried, would not be noticed.
+    """
+    for spelled in {folder.absolute(), folder.resolve()}:
+        for home, _, names in os.walk(bytecode.joinpath(*spelled.parts[1:])):
+            for name in names:
+                file = Path(home, name)
+                if not _is_certain(file):
+                    file.unlink(missing_ok=True)
+
+
+def _is_certain(file: Path) -> bool:
+    """Tell whether bytecode was written so long after its source that any later change shows."""
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(_HEADER)
+            written = os.fstat(opened.fileno()).st_mtime
+    except OSError:
+        return False
+    flags, changed = int.from_bytes(header[4:8], "little"), int.from_bytes(header[8:12], "little")
+    if len(header) < _HEADER or flags == _CHECKED_HASH:
+        return len(header) == _HEADER
+    return flags == 0 and written >= changed + _RACE

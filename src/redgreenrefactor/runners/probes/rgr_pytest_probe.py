@@ -1,0 +1,371 @@
+"""A pytest plugin that writes down what every test did; loaded from outside the project with `-p`.
+
+Works with pytest 6.2 and later. The text PYTEST_DONT_REWRITE keeps pytest from rewriting this module.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import unittest
+from collections.abc import Generator
+from types import FunctionType
+from typing import Any
+
+import pytest
+from rgr_imports import Redirection, foreign_files, redirect
+from rgr_records import (
+    Order,
+    Paths,
+    Report,
+    definition,
+    describe,
+    describe_collection,
+    in_fixture,
+    message_of,
+)
+
+# What would hide a test, run it elsewhere, or wait for a person; set where the option exists.
+_OPTIONS: dict[str, Any] = {
+    "maxfail": 0,
+    "continue_on_collection_errors": True,
+    "lf": False,
+    "failedfirst": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "stepwise_reset": False,
+    "usepdb": False,
+    "numprocesses": 0,
+    "dist": "no",
+    "tx": [],
+}
+_CANARIES = """
+def test_rgr_canary_{nonce}_raises():
+    raise AssertionError({nonce!r})
+
+def test_rgr_canary_{nonce}_compares():
+    assert object() == {nonce!r}
+"""
+_MESSAGE = 500  # characters of a failure that comes without an exception
+_UNSURE = frozenset(("skip", "skipif", "xfail"))  # marks under which a canary proves nothing
+_NOTE = "rgr_note"  # the attribute of a report that carries what was raised
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Begin: by now the environment, which was only ours to be found by, is as it was before."""
+    pluginmanager.register(_Session(Probe()), "rgr-session")
+
+
+class Probe:
+    """What all hooks share."""
+
+    def __init__(self) -> None:
+        self.order = Order()
+        self.report = Report(self.order.report, self.order.nonce)
+        self.paths = Paths(self.order.folder)
+        self.redirection = Redirection(self.order.project, self.order.folder)
+        self.canaries: frozenset[str] = frozenset()
+        self.planned = 0
+        self.started = 0
+        self.lines: Any = None
+        if self.order.trace:
+            from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
+
+            self.lines = Lines(self.paths)
+        here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+        sys.path[:] = [entry for entry in sys.path if entry != here]
+        redirect(self.redirection)
+        self.report.write("begin", runner="pytest " + pytest.__version__)
+
+    def not_collected(self, path: str, raised: BaseException) -> None:
+        """Write down that a file could not be collected, and why."""
+        told = _cause(raised)
+        facts = describe_collection(told, told.__traceback__, self.paths)
+        file = self.paths.inside(path)
+        if os.path.isdir(path) or not file:  # noqa: PTH112
+            file = (facts["place"] or [file or path])[0]
+        self.report.write("error", file=file, **facts)
+
+
+def _cause(raised: BaseException) -> BaseException:
+    """Return what went wrong in a file, out of what pytest makes of it."""
+    cause, name = raised.__cause__, type(raised).__name__
+    if name == "ConftestImportFailure" and cause is not None:
+        return cause
+    plain = (
+        isinstance(cause, (ImportError, SyntaxError)) and type(cause).__name__ != "ImportPathMismatchError"
+    )
+    return cause if name == "CollectError" and plain and cause is not None else raised
+
+
+class _Session:
+    """The hooks around the tests: options, collection, the end."""
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
+        outcome = yield
+        if outcome.excinfo is not None:
+            raised: BaseException = outcome.excinfo[1]
+            self._probe.not_collected(str(getattr(raised, "path", "")), raised)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        for name, value in _OPTIONS.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        if self._probe.order.tests:
+            config.pluginmanager.register(_selection(self._probe, str(config.rootpath)), "rgr-selection")
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, Any, None]:
+        yield
+        cache: Any = getattr(session.config, "cache", None)
+        if hasattr(cache, "_cachedir"):  # a checkout stays as it was
+            cache._cachedir = type(cache._cachedir)(self._probe.order.scratch)  # noqa: SLF001
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:
+        outcome = yield
+        if outcome.excinfo is not None:
+            raised: BaseException | None = outcome.excinfo[1]
+        else:
+            report = outcome.get_result()
+            call = getattr(report, "call", None)
+            raised = call.excinfo.value if report.failed and call is not None and call.excinfo else None
+        if raised is not None and self._wanted(collector):
+            self._probe.not_collected(_path(collector), raised)
+
+    def _wanted(self, collector: pytest.Collector) -> bool:
+        """Tell whether a collector could have held a test that is to be run."""
+        name = collector.nodeid
+        tests = self._probe.order.tests
+        return self._probe.order.chosen(name, "::") or any(test.startswith(name) for test in tests)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None, Any, None]:
+        collected = [item.nodeid for item in items]
+        yield
+        probe = self._probe
+        kept = {item.nodeid for item in items}
+        dropped = [name for name in collected if name not in kept and probe.order.chosen(name, "::")]
+        if dropped:
+            probe.report.write("deselected", ids=dropped)
+        if probe.order.tests:
+            items[:] = [item for item in items if probe.order.chosen(item.nodeid, "::")]
+        canaries = _canaries(items, probe.order.canary, config)
+        probe.canaries = frozenset(item.nodeid for item in canaries)
+        probe.report.write("canaries", ids=sorted(probe.canaries))
+        items.extend(canaries)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Register what listens to the tests last of all, so that it stands between them and everybody else."""
+        self._probe.planned = len(session.items)
+        session.testscollected -= len(self._probe.canaries)
+        session.config.pluginmanager.register(_Tests(self._probe, session), "rgr-tests")
+        if self._probe.lines is not None:
+            session.config.pluginmanager.register(_Trace(self._probe), "rgr-trace")
+        if self._probe.order.disguise:
+            session.config.pluginmanager.register(_Disguised(), "rgr-disguise")
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
+        yield
+        probe = self._probe
+        if probe.lines is not None:
+            for file, lines in probe.lines.executed.items():
+                probe.report.write("lines", file=file, lines=sorted(lines))
+        foreign = foreign_files(probe.redirection)
+        if foreign:
+            probe.report.write("foreign", files=foreign)
+        probe.report.write(
+            "finish", exit=int(session.exitstatus), planned=probe.planned, started=probe.started
+        )
+
+
+class _Tests:
+    """The hooks around each test."""
+
+    def __init__(self, probe: Probe, session: pytest.Session) -> None:
+        self._probe = probe
+        self._session = session
+        self._write = probe.report.write
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        self._probe.started += 1
+        self._write("test", id=item.nodeid, **_definition(item, self._probe.paths))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, None]:
+        """Note what was raised; it is read on both sides, because TestCases only have it on the far one."""
+        before = call.excinfo
+        outcome = yield
+        raised = before or call.excinfo
+        if raised is None or outcome.excinfo is not None:
+            return
+        note: dict[str, Any] = {"message": message_of(raised.value)}
+        if not _is_skip(raised.value):
+            note = describe(raised.value, raised.tb, self._probe.paths, failure=pytest.fail.Exception)
+            if note["exception"] == "FixtureLookupError":
+                note["message"] = f"fixture {getattr(raised.value, 'argname', None)!r} not found"
+            note["fixture"] = call.when != "call" or (_is_unittest(item) and in_fixture(note))
+        setattr(outcome.get_result(), _NOTE, note)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write down what everybody else has made of the report."""
+        note: dict[str, Any] = dict(getattr(report, _NOTE, None) or {})
+        status = _status(report)
+        flipped = report.outcome == "passed" and "exception" in note
+        if flipped:
+            status = "failed"
+        if status in ("failed", "error") and not note:
+            note = {"message": str(report.longrepr or "")[:_MESSAGE], "kind": "exception"}
+        if note.pop("fixture", False) and status in ("failed", "error"):
+            status, note["kind"] = "error", "setup"
+        if status is not None:
+            self._write(
+                "part", id=report.nodeid, status=status, seconds=report.duration, flipped=flipped, **note
+            )
+        if report.nodeid in self._probe.canaries and report.failed:
+            self._session.testsfailed -= 1  # the exit code is the project's own
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Keep canaries from the eyes of whoever reads the output."""
+        return ("", "", "") if report.nodeid in self._probe.canaries else None
+
+
+class _Trace:
+    """Watches which lines the tests execute."""
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._lines = probe.lines
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
+        if item.nodeid in self._probe.canaries:
+            yield
+            return
+        self._lines.start()
+        try:
+            yield
+        finally:
+            self._lines.stop()
+
+
+class _Disguised:
+    """Hides from the code under test that it is being tested."""
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
+        from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
+
+        disguise = Disguise(getattr(item, "obj", None))
+        disguise.put_on()
+        try:
+            yield
+        finally:
+            disguise.take_off()
+
+
+class _Selection:
+    """Keeps files that hold none of the chosen tests from being imported."""
+
+    def __init__(self, probe: Probe, root: str) -> None:
+        files = {name.partition("::")[0] for name in probe.order.tests}
+        self._files = {os.path.normpath(os.path.join(root, file)) for file in files}  # noqa: PTH118
+
+    def ignores(self, path: str) -> bool | None:
+        """Return True for what is in the way of none of the chosen tests, else leave it to others."""
+        if os.path.basename(path) == "__init__.py":  # noqa: PTH119 - may make a package of its folder
+            path = os.path.dirname(path)  # noqa: PTH120
+        inside = os.path.join(path, "")  # noqa: PTH118
+        return None if any(file == path or file.startswith(inside) for file in self._files) else True
+
+
+class _SelectionByPath(_Selection):
+    def pytest_ignore_collect(self, collection_path: Any) -> bool | None:
+        return self.ignores(str(collection_path))
+
+
+class _SelectionBefore7(_Selection):
+    def pytest_ignore_collect(self, path: Any) -> bool | None:
+        return self.ignores(str(path))
+
+
+def _selection(probe: Probe, root: str) -> _Selection:
+    """Return a plugin that ignores files, in the spelling of this pytest."""
+    renamed = int(pytest.__version__.partition(".")[0]) >= 7  # noqa: PLR2004 - the hook's argument
+    return (_SelectionByPath if renamed else _SelectionBefore7)(probe, root)
+
+
+def _canaries(items: list[pytest.Item], nonce: str, config: pytest.Config) -> list[pytest.Item]:
+    """Return two tests that must fail, beside the last test that is not marked to be let off."""
+    for item in reversed(items):
+        module = item.getparent(pytest.Module) if isinstance(item, pytest.Function) else None
+        if module is not None and _UNSURE.isdisjoint(mark.name for mark in module.iter_markers()):
+            make: Any = getattr(pytest.Function, "from_parent")  # noqa: B009 - its types are partly unknown
+            return [
+                make(module, name=name, callobj=function)
+                for name, function in _functions(_CANARIES.format(nonce=nonce), config).items()
+            ]
+    return []
+
+
+def _functions(source: str, config: pytest.Config) -> dict[str, FunctionType]:
+    """Return the functions of a source that is compiled just as test files are."""
+    tree = ast.parse(source)
+    try:
+        from _pytest.assertion.rewrite import rewrite_asserts  # noqa: PLC0415
+
+        rewrite_asserts(tree, source.encode(), None, config)
+    except Exception:  # noqa: BLE001, S110 - no public name; without it they are only plainer
+        pass
+    names: dict[str, Any] = {}
+    exec(compile(tree, "<rgr>", "exec", dont_inherit=True), names)  # noqa: S102 - our own text
+    return {name: value for name, value in names.items() if isinstance(value, FunctionType)}
+
+
+def _status(report: pytest.TestReport) -> str | None:
+    """Return what a report says, or None if it says nothing about the test."""
+    if report.outcome == "failed":
+        return "failed" if report.when == "call" else "error"
+    excused = hasattr(report, "wasxfail")
+    if report.outcome == "skipped":
+        return "xfailed" if excused else "skipped"
+    if report.outcome == "passed" and report.when == "call":
+        return "xpassed" if excused else "passed"
+    return None  # set up and torn down well, or to be run again
+
+
+def _is_skip(raised: BaseException) -> bool:
+    return isinstance(raised, (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest))
+
+
+def _path(node: Any) -> str:
+    return str(getattr(node, "path", None) or node.fspath)
+
+
+def _definition(item: pytest.Item, paths: Paths) -> dict[str, Any]:
+    """Return where a test is defined."""
+    name: str = getattr(item, "originalname", None) or item.name
+    cls: Any = getattr(item, "cls", None)
+    facts = definition(_path(item), name, cls, getattr(item, "function", None), paths)
+    facts["line"] = facts["line"] or (item.location[1] or 0) + 1
+    return facts
+
+
+def _is_unittest(item: pytest.Item) -> bool:
+    cls: Any = getattr(item, "cls", None)
+    return cls is not None and issubclass(cls, unittest.TestCase)

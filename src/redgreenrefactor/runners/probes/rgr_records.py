@@ -1,0 +1,285 @@
+"""What every probe shares: its order, the file its records go to, and how an exception becomes a record.
+
+Probes run inside somebody else's interpreter: Python 3.8 and later, the standard library only, nothing of
+ours but the modules of this folder, and as few traces in the process as possible.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from types import ModuleType, TracebackType
+from typing import Any
+
+VARIABLE = "RGR_PROBE"
+_MESSAGE = 2000  # characters of an exception's message that are kept
+_FRAMES = 30  # frames of a traceback that are kept, half of them from each end
+_FIXTURES = frozenset(("setUp", "tearDown", "asyncSetUp", "asyncTearDown"))
+_LINKS = 10  # causes that are followed
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
+
+_FROM = re.compile(r"cannot import name '([^']+)' from (?:partially initialized module )?'([^']+)'")
+_NO_MODULE = re.compile(r"No module named '([^']+)'")
+_NO_ATTRIBUTE = re.compile(
+    r"(?:module |type object )?'([^']+)'(?: object)? (?:has no attribute|does not have the attribute) '([^']+)'"
+)
+_NO_NAME = re.compile(r"name '([^']+)' is not defined")
+
+
+class Order:
+    """What the probe was asked to do; reading it takes every trace of the asking out of the environment."""
+
+    def __init__(self) -> None:
+        with open(os.environ.pop(VARIABLE), encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs an import
+            asked: dict[str, Any] = json.load(file)
+        self.report: str = asked["report"]
+        self.nonce: str = asked["nonce"]
+        self.canary: str = asked["canary"]
+        self.folder: str = asked["folder"]
+        self.project: str = asked["project"]
+        self.scratch: str = asked["scratch"]
+        self.tests: frozenset[str] = frozenset(asked["tests"])
+        self.trace: bool = asked["trace"]
+        self.disguise: bool = asked["disguise"]
+        for name, value in asked["environ"].items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        if asked["current_folder_first"] and sys.path[:1] != [os.getcwd()]:  # noqa: PTH109
+            sys.path.insert(0, os.getcwd())  # noqa: PTH109
+
+    def chosen(self, name: str, separator: str) -> bool:
+        """Tell whether a test is to be run: all are, or it, its parameter family or what holds it was named."""
+        if not self.tests or name in self.tests:
+            return True
+        head, mark, tail = name.partition(separator)
+        name = head + mark + tail.partition("[")[0]
+        while name and name not in self.tests:
+            name = name.rpartition(separator)[0]
+        return bool(name)
+
+
+class Report:
+    """The file that records are appended to, one line each, by this process alone."""
+
+    def __init__(self, path: str, nonce: str) -> None:
+        self._path = path
+        self._opening = '{"nonce":' + json.dumps(nonce) + ',"event":'
+        self._process = os.getpid()
+        self._file = self._opened()
+        self._identity = os.fstat(self._file)[1:3]
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Append a record at once, so that it outlives whatever comes next."""
+        if os.getpid() != self._process:  # a forked test must not speak for its parent
+            return
+        if not self._is_open():
+            self._file = self._opened()
+        line = self._opening + json.dumps(event) + "," + json.dumps(facts)[1:] + "\n"
+        os.write(self._file, line.encode("ascii"))
+
+    def _opened(self) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def _is_open(self) -> bool:
+        """Tell whether the descriptor is still ours: tests close what they do not know."""
+        try:
+            return os.fstat(self._file)[1:3] == self._identity
+        except OSError:
+            return False
+
+
+class Paths:
+    """Where files lie, seen from the project."""
+
+    def __init__(self, folder: str) -> None:
+        self._roots = {folder.rstrip(os.sep) + os.sep, os.path.realpath(folder).rstrip(os.sep) + os.sep}
+        self._known: dict[str, str] = {}
+
+    def inside(self, path: str) -> str:
+        """Return the path relative to the project, or nothing for what is not part of it."""
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = self._relative(path)
+        return known
+
+    def _relative(self, path: str) -> str:
+        if not path or path.startswith("<"):
+            return ""
+        for spelled in (os.path.abspath(path), os.path.realpath(path)):  # noqa: PTH100
+            for root in self._roots:
+                if spelled.startswith(root) and not is_installed(spelled, root):
+                    return spelled[len(root) :].replace(os.sep, "/")
+        return ""
+
+
+def is_installed(path: str, root: str = "") -> bool:
+    """Tell whether a path under a root belongs to a virtual environment or is an installed package."""
+    own = sys.prefix != sys.base_prefix and path.startswith(sys.prefix.rstrip(os.sep) + os.sep)
+    return own or not _INSTALLED.isdisjoint(path[len(root) :].split(os.sep))  # noqa: PTH206
+
+
+def definition(path: str, name: str, cls: type[Any] | None, function: Any, paths: Paths) -> dict[str, Any]:
+    """Return where a test is defined: its file, qualified name and line, and the file of an inherited one."""
+    home, qualified = path, name
+    if cls is not None:
+        owner = next((base for base in cls.__mro__ if name in vars(base)), cls)
+        home, qualified = _file_of(owner.__module__) or path, owner.__qualname__ + "." + name
+    elif _is_imported(function, name):
+        home = _file_of(function.__module__) or path
+    file, elsewhere = paths.inside(path) or path, paths.inside(home) or home
+    return {
+        "file": file,
+        "function": qualified,
+        "line": _line(function, elsewhere, paths),
+        "defined_in": "" if elsewhere == file else elsewhere,
+    }
+
+
+def _file_of(module: str) -> str | None:
+    file: Any = getattr(sys.modules.get(module), "__file__", None)
+    return file if isinstance(file, str) else None
+
+
+def _is_imported(function: Any, name: str) -> bool:
+    """Tell whether a test is really another module's, and not just decorated there."""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    return function is not None and getattr(module, name, None) is function
+
+
+def _line(function: Any, file: str, paths: Paths) -> int:
+    """Return the line a function begins at, if that is in this file."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code: Any = getattr(function, "__code__", None)
+    if code is None or (paths.inside(code.co_filename) or code.co_filename) != file:
+        return 0
+    return code.co_firstlineno
+
+
+def describe(
+    exception: BaseException,
+    traceback: TracebackType | None,
+    paths: Paths,
+    *,
+    failure: type[BaseException] | None = None,
+) -> dict[str, Any]:
+    """Return what a record says about an exception; `failure` is the runner's own way of failing a test."""
+    frames = _frames(traceback, paths)
+    return {
+        "exception": type(exception).__name__,
+        "message": message_of(exception),
+        "kind": _kind(exception, failure, own=any(inside for _, _, _, inside in frames)),
+        "frames": [list(frame[:3]) for frame in _bounded(frames)],
+        "missing": missing_from(exception),
+    }
+
+
+def in_fixture(description: dict[str, Any]) -> bool:
+    """Tell whether a TestCase's set-up or tear-down raised what is described, and not its test."""
+    frames = description["frames"]
+    return bool(frames) and frames[0][2] in _FIXTURES
+
+
+def describe_collection(
+    exception: BaseException, traceback: TracebackType | None, paths: Paths
+) -> dict[str, Any]:
+    """Return what a record says about a file that could not be collected."""
+    inside = [frame[:3] for frame in _frames(traceback, paths) if frame[3]]
+    place = list(inside[-1]) if inside else None
+    if isinstance(exception, SyntaxError) and exception.filename and exception.lineno:
+        place = [paths.inside(exception.filename) or exception.filename, exception.lineno, ""]
+    return {
+        "exception": type(exception).__name__,
+        "message": message_of(exception),
+        "place": place,
+        "missing": missing_from(exception),
+    }
+
+
+def message_of(exception: BaseException) -> str:
+    """Return the message, whatever it takes, within bounds."""
+    try:
+        return str(exception)[:_MESSAGE]
+    except Exception as broken:  # noqa: BLE001 - it is somebody else's __str__
+        return f"<{type(exception).__name__} whose message raises {type(broken).__name__}>"
+
+
+def _kind(exception: BaseException, failure: type[BaseException] | None, *, own: bool) -> str:
+    if isinstance(exception, AssertionError):
+        return "assertion"
+    if failure is not None and isinstance(exception, failure):
+        return "assertion" if own else "exception"  # the runner refused, nobody called fail()
+    if isinstance(exception, NotImplementedError):
+        return "not-implemented"
+    if isinstance(exception, (ImportError, AttributeError, NameError)) and not isinstance(
+        exception, UnboundLocalError
+    ):
+        return "missing-symbol"
+    if isinstance(exception, SyntaxError):
+        return "syntax"
+    return "exception" if isinstance(exception, Exception) else "exit"
+
+
+def _frames(traceback: TracebackType | None, paths: Paths) -> list[tuple[str, int, str, bool]]:
+    """Return the traceback, outermost first, from where it enters the project, if it does."""
+    frames: list[tuple[str, int, str, bool]] = []
+    entered = False
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        inside = paths.inside(code.co_filename)
+        if inside and not entered:
+            entered = True
+            frames.clear()
+        frames.append((inside or code.co_filename, traceback.tb_lineno or 0, code.co_name, bool(inside)))
+        traceback = traceback.tb_next
+    return frames
+
+
+def _bounded(frames: list[tuple[str, int, str, bool]]) -> list[tuple[str, int, str, bool]]:
+    return frames if len(frames) <= _FRAMES else frames[: _FRAMES // 2] + frames[-(_FRAMES // 2) :]
+
+
+def missing_from(exception: BaseException | None) -> list[str | None] | None:
+    """Return name and owner of what was not found, here or in what this was raised from."""
+    for _ in range(_LINKS):
+        if exception is None:
+            return None
+        if isinstance(exception, ImportError):
+            return _missing_import(exception)
+        if isinstance(exception, AttributeError):
+            return _missing_attribute(exception)
+        if isinstance(exception, NameError) and not isinstance(exception, UnboundLocalError):
+            found = _NO_NAME.search(message_of(exception))
+            return [getattr(exception, "name", None) or (found and found.group(1)) or None, None]
+        exception = exception.__cause__
+    return None
+
+
+def _missing_import(exception: ImportError) -> list[str | None] | None:
+    message = message_of(exception)
+    found = _FROM.search(message)
+    if found:
+        return [found.group(1), found.group(2)]
+    module = _NO_MODULE.search(message)
+    name = exception.name or (module and module.group(1))
+    return [name, None] if name else None
+
+
+def _missing_attribute(exception: AttributeError) -> list[str | None]:
+    found = _NO_ATTRIBUTE.search(message_of(exception))
+    owner, name = found.groups() if found else (None, None)
+    told: Any = getattr(exception, "name", None)  # since 3.10, and only if the interpreter raised it
+    return [told if isinstance(told, str) else name, _name_of(getattr(exception, "obj", None)) or owner]
+
+
+def _name_of(thing: object) -> str | None:
+    """Return the name of a module or a type, or of a thing's type."""
+    if thing is None:
+        return None
+    named = thing if isinstance(thing, (ModuleType, type)) else type(thing)
+    name: Any = getattr(named, "__name__", None)
+    return name if isinstance(name, str) else None

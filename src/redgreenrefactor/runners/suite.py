@@ -1,0 +1,26 @@
+"""Which runner a command means."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from redgreenrefactor.ports import Suite
+from redgreenrefactor.runners import opaque, pytest_suite, unittest_suite
+from redgreenrefactor.runners.environment import Surroundings
+from redgreenrefactor.sandbox.process import Interrupt
+
+_RUNNERS = (pytest_suite.recognise, unittest_suite.recognise)
+
+
+def suite_for(
+    command: str,
+    *,
+    project: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    cache: Path,
+    interrupt: Interrupt | None = None,
+) -> Suite:
+    """Return the tests that a command runs, with as much to tell as its runner allows."""
+    where = Surroundings(project, env, timeout, cache, interrupt)
+    known = (recognise(command, where) for recognise in _RUNNERS)
+    return next((suite for suite in known if suite is not None), None) or opaque.suite(command, where)

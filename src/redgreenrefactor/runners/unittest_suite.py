@@ -1,0 +1,26 @@
+"""Tests that `python -m unittest` runs."""
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from redgreenrefactor.runners.command import last_invocation
+from redgreenrefactor.runners.environment import Surroundings
+from redgreenrefactor.runners.probed import PROBES, ProbedSuite, Probing
+
+_MODULE = re.compile(r"-m\s*unittest(?![\w.])")
+
+
+def recognise(command: str, where: Surroundings) -> ProbedSuite | None:
+    """Return the suite of a command that ends in `python -m unittest`."""
+    invocation = last_invocation(command)
+    places = list(_MODULE.finditer(command))
+    if invocation is None or invocation.runner != "unittest" or not places:
+        return None
+    script = shlex.quote(str(PROBES / "rgr_unittest_probe.py"))
+    line = command[: places[-1].start()] + script + command[places[-1].end() :]
+    return ProbedSuite(command, where, Probing(line, _nothing, current_folder_first=True))
+
+
+def _nothing(_: Mapping[str, str]) -> Mapping[str, str]:
+    return {}

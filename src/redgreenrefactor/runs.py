@@ -1,0 +1,345 @@
+"""Starting, resuming and looking at runs: what the commands and the library share."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from redgreenrefactor.engine import Ended, Limits
+from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.model.decision import carried, opening, refreshed, relisted
+from redgreenrefactor.model.events import RunEnded, RunStarted, Warned
+from redgreenrefactor.model.evidence import Measure, Status, SuiteRun, Trial
+from redgreenrefactor.model.goal import Plan
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, result_of
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.wiring import (
+    Surroundings,
+    check_sandbox,
+    engine_of,
+    new_run_id,
+    now,
+    settings_of,
+    suite_of,
+)
+from redgreenrefactor.workflows.tdd import TDD
+
+LIST = "test-list.md"
+Edit = Callable[[Path], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What one invocation was asked for beside the feature."""
+
+    limits: Limits = Limits()
+    approve: bool = False
+    edit: Edit | None = None  # opens the list for a person; None: nobody is there, the run stops instead
+    worktree: str | None = None
+    new: bool = False
+
+
+def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
+    """Run the whole workflow for a feature, from the commit that is checked out."""
+    with _bench(around, wishes) as bench:
+        bench.workspace.require_clean()
+        latest = None if bench.unborn else bench.ledger.latest()
+        if latest and latest.handoff.next_phase is not PhaseName.COMPLETE and not wishes.new:
+            raise NotReadyError(
+                f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
+                hint="Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
+                type="UnfinishedRun",
+            )
+        bench.check()
+        base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
+        run_id = new_run_id()
+        bench.announce(run_id, feature, resumed=False)
+        bench.baseline(base)
+        previous = bench.ledger.read(base)
+        entry = Entry(base, opening(run_id, feature, now(), bench.plan(base), previous))
+        bench.ledger.write({base: entry.handoff})
+        return bench.go(entry, base, wishes)
+
+
+def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
+    """Go on from the last handoff: the phase that was due, with the error context it had."""
+    with _bench(around, wishes) as bench:
+        latest = None if bench.unborn else bench.ledger.latest()
+        if latest is None:
+            raise NotReadyError(
+                "nothing to resume here", hint="Type 'rgr run \"FEATURE\"'.", type="NothingToResume"
+            )
+        if latest.handoff.next_phase is PhaseName.COMPLETE:
+            bench.emit(
+                RunEnded(RunStatus.COMPLETE, "the run is complete already; nothing is left to do", 0.0)
+            )
+            return result_of(list(bench.ledger.history()), RunStatus.COMPLETE, 0.0)
+        bench.check()
+        if latest.handoff.awaiting:
+            latest = take_list(bench, latest)
+        bench.workspace.require_clean()
+        bench.announce(latest.handoff.run_id, latest.handoff.feature, resumed=True)
+        latest = _caught_up(bench, latest)
+        entry = Entry(latest.commit, refreshed(latest.handoff))
+        if entry != latest:
+            bench.ledger.write({entry.commit: entry.handoff})
+        return bench.go(entry, bench.opening(), wishes)
+
+
+def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
+    """Return the latest handoff; reads git only."""
+    return next(history(project, environ), None)
+
+
+def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
+    """Yield the handoffs of the latest run, newest first, down to its opening."""
+    repository = open_repository(project, environ)
+    try:
+        yield from GitLedger(repository.git, repository.objects).history()
+    finally:
+        repository.close()
+
+
+def attempts(project: Path, environ: Mapping[str, str]) -> list[Entry]:
+    """Return the rejected attempts of the latest run."""
+    repository = open_repository(project, environ)
+    try:
+        ledger = GitLedger(repository.git, repository.objects)
+        latest = ledger.latest()
+        return ledger.attempts(latest.handoff.run_id) if latest else []
+    finally:
+        repository.close()
+
+
+class Bench:
+    """One checkout, locked and recovered, with everything a run in it needs."""
+
+    def __init__(self, repository: Repository, around: Surroundings, wishes: Wishes) -> None:
+        self.around = around
+        self.emit = around.emit
+        self.repository = repository
+        self.workspace = GitWorkspace(repository)
+        self.ledger = GitLedger(repository.git, repository.objects)
+        self.settings = settings_of(repository, around)
+        self.wishes = wishes
+        self.unborn = repository.objects.resolve("HEAD") is None
+
+    def check(self) -> None:
+        """Refuse to start where an agent, the test command or a sandbox is missing; nothing is touched."""
+        check_sandbox(self.settings)
+        self.suite = suite_of(self.repository, self.settings, self.around, self.workspace.compiled)
+        self.engine, self.lab = engine_of(
+            TDD, self.repository, self.workspace, self.settings, self.around, self.suite
+        )
+        if self.repository.identity:
+            self.emit(
+                Warned("git knows no user.name and user.email here: commits are made as RedGreenRefactor")
+            )
+
+    def recover(self) -> None:
+        """Clean up after a session that was cut off."""
+        kept = self.workspace.recover(self._accounted)
+        if kept:
+            self.emit(Warned(f"an interrupted session's work was found; it is kept at {kept}"))
+
+    def _accounted(self, commit: str) -> bool:
+        handoff = self.ledger.read(commit)
+        return handoff is not None and handoff.error is None
+
+    def announce(self, run_id: str, feature: str, *, resumed: bool) -> None:
+        """Tell what is about to happen."""
+        self.emit(
+            RunStarted(
+                run_id,
+                feature,
+                str(self.repository.project),
+                self.suite.command,
+                self.suite.measure,
+                resumed=resumed,
+            ),
+        )
+
+    def baseline(self, base: str) -> SuiteRun:
+        """Run the tests as they are before anything is done; where that cannot be measured nothing starts."""
+        run = self.lab.answer(Trial(base))
+        if not run.finished:
+            words = " | ".join(line.strip() for line in run.output.strip().splitlines()[-5:] if line.strip())
+            why = (
+                "ran past test.timeout"
+                if run.timed_out
+                else f"did not come to its end (exit code {run.exit_code})"
+            )
+            raise NotReadyError(
+                f"the test command {self.suite.command!r} {why}: {words[-600:]}",
+                hint="Install the project's test dependencies, see that the command works, then try again.",
+                type="TestsNotRunnable",
+            )
+        if run.measure is Measure.EXIT_CODE:
+            self.emit(
+                Warned(
+                    f"{self.suite.command!r} tells no results test by test: phases are judged by its exit code"
+                )
+            )
+            if not run.green:
+                raise NotReadyError(
+                    f"the test command {self.suite.command!r} fails before the run (exit code {run.exit_code})",
+                    hint="Make the suite pass first: by exit code alone a new failure could not be told from an old one.",
+                    type="SuiteRed",
+                )
+        return run
+
+    def plan(self, commit: str) -> Plan:
+        """Return the list of cases at a commit."""
+        found = self.workspace.read(commit, LIST)
+        return Plan() if found is None else parse(found[1], found[0])
+
+    def opening(self) -> str:
+        """Return the commit the run began from."""
+        commit = ""
+        for entry in self.ledger.history():
+            commit = entry.commit
+        return commit
+
+    def go(self, entry: Entry, base: str, wishes: Wishes) -> WorkflowResult:
+        """Take turns until the end, and tell what came of it."""
+        started = self.engine.clock()
+        approve = self._approve if wishes.approve else None
+        ended = replace(self.engine, opening=base, approve=approve).run(entry, self._limits(wishes.limits))
+        seconds = self.engine.clock() - started
+        self.emit(RunEnded(ended.status, _last_words(ended), seconds))
+        return result_of(list(self.ledger.history()), ended.status, seconds)
+
+    def _limits(self, limits: Limits) -> Limits:
+        return replace(limits, budget_usd=self.settings.budget_usd)
+
+    def _approve(self, entry: Entry) -> Entry | None:
+        if self.wishes.edit is None:
+            return None
+        self.wishes.edit(self.repository.project / LIST)
+        return take_list(self, entry)
+
+
+@contextmanager
+def _bench(around: Surroundings, wishes: Wishes) -> Generator[Bench]:
+    """Open the checkout an invocation works in, alone, with nothing left over from a crash."""
+    repository = open_repository(around.project, around.environ)
+    try:
+        if wishes.worktree:
+            repository = _worktree(repository, around, wishes.worktree)
+        with lock.held(repository.git_dir / lock.NAME):
+            bench = Bench(repository, around, wishes)
+            bench.recover()
+            yield bench
+    finally:
+        repository.close()
+
+
+def _worktree(repository: Repository, around: Surroundings, name: str) -> Repository:
+    """Return the checkout of branch tdd/NAME beside the main one, made if it is not there yet."""
+    if (
+        name.startswith("-")
+        or "/" in name
+        or repository.git.attempt("check-ref-format", f"refs/heads/tdd/{name}").exit_code
+    ):
+        raise UsageError(
+            f"--worktree {name!r} cannot be part of a branch name", hint="Use letters, digits and dashes."
+        )
+    folder = (repository.root / settings_of(repository, around).worktree_dir / name).resolve()
+    if not (folder / ".git").exists():
+        branch = f"tdd/{name}"
+        known = repository.objects.resolve(f"refs/heads/{branch}") is not None
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        repository.git.raw(
+            "worktree",
+            "add",
+            "--quiet",
+            *([] if known else ["-b", branch]),
+            str(folder),
+            *([branch] if known else []),
+        )
+    repository.close()
+    return open_repository(folder / repository.prefix, around.environ)
+
+
+def take_list(bench: Bench, entry: Entry) -> Entry:
+    """Take an edited, uncommitted list as the accepted one: one more commit, PLAN's note carried over."""
+    path = f"{bench.repository.prefix}{LIST}"
+    status = bench.workspace.status()
+    if status.dirty != (path,) or status.head != entry.commit:
+        return entry
+    commit = bench.workspace.commit_list(entry.commit, "plan: accepted list")
+    handoff = relisted(entry.handoff, entry.commit, bench.plan(commit), now())
+    bench.ledger.write({commit: handoff})
+    return Entry(commit, handoff)
+
+
+def _caught_up(bench: Bench, latest: Entry) -> Entry:
+    """Carry the handoff over the user's own commits, if there are any and the tests still hold."""
+    head = bench.workspace.head()
+    if head == latest.commit:
+        return latest
+    before, after = bench.lab.answer(Trial(latest.commit)), bench.lab.answer(Trial(head))
+    if broken := _broken(before, after, latest.handoff):
+        raise NotReadyError(
+            f"your commits since {latest.commit[:10]} break the suite: {broken}",
+            hint="Mend them, commit, then type 'rgr resume'.",
+            type="SuiteRed",
+        )
+    handoff = carried(latest.handoff, latest.commit, now())
+    bench.ledger.write({head: handoff})
+    bench.emit(
+        Warned(
+            f"your commits since {latest.commit[:10]} are taken as they are; the run goes on from {head[:10]}"
+        )
+    )
+    return Entry(head, handoff)
+
+
+def _broken(before: SuiteRun, after: SuiteRun, handoff: Handoff) -> str:
+    if after.measure is Measure.EXIT_CODE:
+        red = handoff.next_phase is PhaseName.GREEN
+        return "" if after.green or red else f"exit code {after.exit_code}"
+    if not after.finished:
+        return f"the runner did not come to its end (exit code {after.exit_code})"
+    failing = [
+        name
+        for name in before.passed
+        if name in after.results and after.results[name].status is not Status.PASSED
+    ]
+    return ", ".join(sorted(failing)[:5])
+
+
+def _last_words(ended: Ended) -> str:
+    handoff = ended.entry.handoff
+    match ended.status:
+        case RunStatus.COMPLETE:
+            return f"complete: {len(handoff.completed_tests)} cases done"
+        case RunStatus.FAILED:
+            due = handoff.next_phase
+            return f"failed: {due} was rejected {handoff.retry_count + 1} times; HEAD is the last good commit"
+        case RunStatus.STOPPED:
+            return f"stopped: {ended.reason}"
+        case RunStatus.INTERRUPTED:
+            return f"interrupted: {ended.reason}"
+
+
+def exit_code(result: WorkflowResult) -> int:
+    """Return the exit code a result has."""
+    match result.status:
+        case RunStatus.COMPLETE:
+            return 0
+        case RunStatus.FAILED:
+            return 1
+        case RunStatus.STOPPED:
+            return 3 if result.error_details and result.error_details.type == "Undecided" else 4
+        case RunStatus.INTERRUPTED:
+            return 130
+
+
+__all__ = ["Limits", "Wishes", "attempts", "exit_code", "history", "resume", "start", "status"]

@@ -1,0 +1,182 @@
+"""The only place where names become objects."""
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.config import Flags, Settings, load
+from redgreenrefactor.engine import Engine
+from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.lab import Lab
+from redgreenrefactor.model.events import Emit
+from redgreenrefactor.model.evidence import Rules
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.session import Brief
+from redgreenrefactor.model.workflow import Phase, Workflow
+from redgreenrefactor.ports import Agent, Suite
+from redgreenrefactor.prompts import templates
+from redgreenrefactor.prompts.render import Ask, brief
+from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.runners.detect import detect
+from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.secrets import without_secrets
+
+PROPERTIES = "tdd.properties"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where and how one invocation works."""
+
+    project: Path
+    environ: Mapping[str, str]
+    flags: Flags
+    emit: Emit
+    interrupt: Interrupt
+
+
+def now() -> str:
+    """Return the time as notes spell it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def new_run_id() -> str:
+    """Return a name no other run has."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def settings_of(repository: Repository, around: Surroundings) -> Settings:
+    """Return the settings as the commit the invocation starts from has them; from disk where git has no such file."""
+    return load(_properties(repository), around.environ, around.flags)
+
+
+def _properties(repository: Repository) -> tuple[str, str] | None:
+    found = repository.objects.get(f"HEAD:{repository.prefix}{PROPERTIES}")
+    raw = found[2] if found and found[1] == "blob" else None
+    if raw is None:
+        try:
+            raw = (repository.project / PROPERTIES).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageError(f"{PROPERTIES} cannot be read: {error.strerror}") from error
+    try:
+        return PROPERTIES, raw.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{PROPERTIES} is not UTF-8 text (byte {error.start})", hint="Save it as UTF-8, then try again."
+        ) from error
+
+
+def suite_of(repository: Repository, settings: Settings, around: Surroundings, compiled: Path) -> Suite:
+    """Return the project's tests; no test command is a NotReadyError."""
+    command = settings.test_command or detect(repository.project)
+    if not command:
+        raise NotReadyError(
+            f"no test command: nothing in {repository.project} tells how its tests are run",
+            hint="Set test.command in tdd.properties or TDD_TEST_COMMAND, e.g. TDD_TEST_COMMAND=pytest.",
+            type="NoTestCommand",
+        )
+    return suite_for(
+        command,
+        project=repository.project,
+        env=without_secrets(around.environ),
+        timeout=settings.test_timeout,
+        interrupt=around.interrupt,
+        cache=compiled,
+    )
+
+
+def agent_of(spec: str, repository: Repository, settings: Settings, around: Surroundings) -> Agent:
+    """Return the agent of this name; one that is not part of this version is a NotReadyError."""
+    kind, _, rest = spec.partition(":")
+    if kind == "command":
+        return CommandAgent(
+            rest,
+            env=around.environ,
+            timeout=settings.session_timeout,
+            interrupt=around.interrupt,
+            passed_on=settings.agent_env,
+            identity=repository.identity,
+        )
+    if kind == "replay":
+        from redgreenrefactor.agents.replay import ReplayAgent  # noqa: PLC0415
+        from redgreenrefactor.agents.script_file import load_script  # noqa: PLC0415
+
+        return ReplayAgent(
+            load_script(rest),
+            env=around.environ,
+            bash_timeout=settings.bash_timeout,
+            interrupt=around.interrupt,
+            identity=repository.identity,
+        )
+    raise NotReadyError(
+        f"the agent {kind!r} is not part of this version yet",
+        hint="Use --agent 'command:SHELL COMMAND' (any program) or --agent replay:NAME-OR-FILE (a script).",
+        type="AgentMissing",
+    )
+
+
+def check_sandbox(settings: Settings) -> None:
+    """Refuse a sandbox that was asked for by name and is not there."""
+    if settings.sandbox not in ("auto", "off"):
+        raise NotReadyError(
+            f"the sandbox {settings.sandbox!r} is not part of this version yet",
+            hint="Leave sandbox at 'auto', or type sandbox=off.",
+            type="SandboxMissing",
+        )
+
+
+def engine_of(
+    workflow: Workflow,
+    repository: Repository,
+    workspace: GitWorkspace,
+    settings: Settings,
+    around: Surroundings,
+    suite: Suite,
+) -> tuple[Engine, Lab]:
+    """Return the engine for a workflow, everything it needs plugged in, and its lab."""
+    prompts_dir = repository.project / settings.prompts_dir if settings.prompts_dir else None
+    prompts = templates.load(prompts_dir)
+    agents = {
+        phase.name: agent_of(settings.agent_for(phase.key), repository, settings, around)
+        for phase in workflow.phases
+    }
+
+    def told(phase: Phase, handoff: Handoff, attempt: int) -> Brief:
+        findings = handoff.findings if handoff.error is not None else ()
+        ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix)
+        return brief(prompts, ask, settings.model_for(phase.key))
+
+    lab = Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
+    engine = Engine(
+        workflow=workflow,
+        workspace=workspace,
+        ledger=GitLedger(repository.git, repository.objects),
+        judge=lab.judge,
+        agents=agents,
+        brief=told,
+        read_plan=parse,
+        rules=Rules(
+            red_on_pass=settings.red_on_pass,
+            legacy_on_break=settings.legacy_on_break,
+            minimality_min=settings.minimality_min,
+            coverage_min=settings.coverage_min,
+            retries=settings.max_retries,
+        ),
+        emit=around.emit,
+        clock=time.monotonic,
+        now=now,
+        pause=around.interrupt.pause,
+        backoff=settings.retry_backoff,
+        command=suite.command,
+    )
+    return engine, lab
