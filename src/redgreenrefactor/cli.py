@@ -146,6 +146,26 @@ def history(limit: int | None, attempts: bool, **flags: Any) -> None:  # noqa: F
 
 
 @rgr.command()
+@click.argument("range", required=False)
+@common
+def verify(**flags: Any) -> None:
+    """Judge a workflow again from its commits: every test fails at RED and passes afterwards (RANGE as for git log)."""
+    held = True
+    with _reporting(flags):
+        from redgreenrefactor import verification  # noqa: PLC0415
+
+        with _surroundings(flags) as around:
+            cycles = verification.verify(around, flags["range"])
+        held = all(cycle.ok for cycle in cycles)
+        if flags["as_json"]:
+            _print_json({"ok": held, "cycles": [cycle.to_json() for cycle in cycles]})
+        else:
+            click.echo(verification.verified_text(cycles, _project(flags)))
+    if not held:
+        sys.exit(1)
+
+
+@rgr.command()
 @common
 def demo(**flags: Any) -> None:
     """Play a complete workflow on a bundled kata, with the scripted agent: no key, no network."""

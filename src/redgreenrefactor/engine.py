@@ -115,7 +115,7 @@ class Engine:
         try:
             done = self._done(here, phase)
         except InterruptedRunError:
-            self._cut_off(here)
+            self._cut_off()
             raise
         return self._recorded(done), done.cost
 
@@ -232,11 +232,9 @@ class Engine:
             ),
         )
 
-    def _cut_off(self, here: Entry) -> None:
+    def _cut_off(self) -> None:
         """Leave the workspace as it was before a session that was interrupted; its work stays reachable."""
-        kept = self.workspace.keep(here.handoff.run_id, here.commit, "interrupted session")
-        self.workspace.rewind(here.commit)
-        self.workspace.end()
+        kept = self.workspace.abandon()
         if kept:
             self.emit(Warned(f"what the interrupted session had done is kept at {kept}"))
 

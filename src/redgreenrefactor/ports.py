@@ -98,6 +98,10 @@ class Workspace(Protocol):
         """Keep whatever differs from the base at a ref; return the ref, None if nothing does."""
         ...
 
+    def abandon(self) -> str | None:
+        """Undo the session that was begun last: refs and files are as before, its work is kept; return the ref."""
+        ...
+
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
         ...

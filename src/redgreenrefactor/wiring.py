@@ -135,6 +135,11 @@ def check_sandbox(settings: Settings) -> None:
         )
 
 
+def lab_of(workspace: GitWorkspace, suite: Suite, settings: Settings, around: Surroundings) -> Lab:
+    """Return what answers the questions of gates."""
+    return Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
+
+
 def engine_of(
     workflow: Workflow,
     repository: Repository,
@@ -156,7 +161,7 @@ def engine_of(
         ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix)
         return brief(prompts, ask, settings.model_for(phase.key))
 
-    lab = Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
+    lab = lab_of(workspace, suite, settings, around)
     engine = Engine(
         workflow=workflow,
         workspace=workspace,

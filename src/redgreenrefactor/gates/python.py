@@ -401,6 +401,21 @@ def imported_from(tree: ast.Module, impl_file: str) -> frozenset[str]:
     return frozenset(names)
 
 
+def outside_names(tree: ast.Module | None, test: Function) -> frozenset[str]:
+    """Return the names a test gets from outside itself: imports, what the file defines, its own object."""
+    names = {"self", "cls"}
+    for node in (*(tree.body if tree else ()), *ast.walk(test)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, Function | ast.ClassDef) and node is not test:
+            names.add(node.name)
+        elif isinstance(node, ast.Assign) and node in (tree.body if tree else ()):
+            names |= {
+                item.id for target in node.targets for item in ast.walk(target) if isinstance(item, ast.Name)
+            }
+    return frozenset(names)
+
+
 def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
     """Return the names of a test whose values come, directly or not, from these names or its fixtures."""
     names = set(seeds) | {arg.arg for arg in (*test.args.args, *test.args.kwonlyargs)}

@@ -309,27 +309,29 @@ def _meaningless(new: NewTest) -> Iterator[Finding]:
     for result in new.results:
         line = place_in(result).line
         statement = python.statement_at(node, line) if line and result.failed else None
-        if statement is not None and _can_never_pass(node, statement):
+        if statement is not None and _can_never_pass(new, node, statement):
             yield _worthless(
                 new,
-                f"{new.file}:{statement.lineno}: {ast.unparse(statement).splitlines()[0][:80]!r} fails whatever the code does",
+                f"{new.file}:{statement.lineno}: {_first_line(statement)!r} fails whatever the code does",
                 "Assert on what the code under test returns or does.",
             )
             return
 
 
-def _can_never_pass(test: ast.AST, statement: ast.stmt) -> bool:
+def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) -> bool:
     """Tell whether a statement fails by itself, whatever the code under test does."""
     if isinstance(statement, ast.Assert):
-        return not any(
-            isinstance(item, ast.Name | ast.Call | ast.Attribute) for item in ast.walk(statement.test)
-        )
-    unconditional = statement in getattr(test, "body", [])
+        return not python.uses(statement.test, python.derived(test, python.outside_names(new.tree, test)))
+    unconditional = statement in test.body
     if isinstance(statement, ast.Raise):
         return unconditional
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return unconditional and ast.unparse(statement.value.func) in ("pytest.fail", "fail", "self.fail")
     return False
+
+
+def _first_line(statement: ast.stmt) -> str:
+    return ast.unparse(statement).splitlines()[0][:80]
 
 
 def _worthless(new: NewTest, what: str, hint: str) -> Finding:

@@ -22,6 +22,9 @@ SNIFFING = re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|rgr_pytest_
 LOADED = re.compile(
     r"""["'](_?pytest|unittest|nose)["']\s+(?:not\s+)?in\s+(?:\w+\.)?modules|modules\.get\(\s*["']_?pytest"""
 )
+FRAMES = re.compile(
+    r"_getframe|inspect\.(stack|currentframe|trace)|extract_stack|walk_stack|format_stack|_current_frames"
+)
 SWITCHES = re.compile(r"#\s*(type:\s*ignore|pragma:\s*no\s*cover|noqa|pylint:\s*disable)")
 MANIFESTS = re.compile(
     r"^(requirements.*\.txt|Pipfile|poetry\.lock|uv\.lock|package(-lock)?\.json|Cargo\.toml|go\.mod)$"
@@ -42,7 +45,23 @@ def sniffing(evidence: Evidence) -> Iterator[Finding]:
                     "the code asks whether it is being tested",
                     "Behave the same, tested or not.",
                 )
+        yield from _looks_at_callers(change, text)
         yield from _reads_tests(evidence, change, text)
+
+
+def _looks_at_callers(change: Change, text: str) -> Iterator[Finding]:
+    """Yield where new code walks the call stack: to find tests in it is tampering, otherwise only worth a look."""
+    added = added_lines(change)
+    lines = {number: line for number, line in enumerate(text.splitlines(), 1) if number in added}
+    walks = next((number for number, line in lines.items() if FRAMES.search(line)), None)
+    if walks is None:
+        return
+    if any(re.search(r"""["'][^"']*test[^"']*["']""", line, re.IGNORECASE) for line in lines.values()):
+        yield _tampering(
+            change, walks, "the code looks for tests among its callers", "Behave the same, whoever calls."
+        )
+    else:
+        yield _warning(change, walks, "the code looks at its callers")
 
 
 def _reads_tests(evidence: Evidence, change: Change, text: str) -> Iterator[Finding]:

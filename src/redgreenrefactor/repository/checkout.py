@@ -1,15 +1,16 @@
 """A clean checkout of our own, reused, in which tests are run and nothing of the user's can be harmed."""
 
+import glob
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.repository.git import Git, said, scrubbed
+from redgreenrefactor.errors import GitError, NotReadyError
+from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.leftout import NAMES
-from redgreenrefactor.repository.objects import Objects
+from redgreenrefactor.repository.objects import SUBMODULE, Objects
 from redgreenrefactor.repository.repository import Repository
 
 LINKED = frozenset({"node_modules"})
@@ -30,25 +31,57 @@ class CleanCheckout:
         self._replaced: frozenset[str] = frozenset()
         self._furniture: frozenset[str] = frozenset()  # the user's own files that git does not track
         self._laid_out: dict[str, tuple[int, int] | None] = {}
+        self._originals: dict[str, bytes | None] = {}  # what the overlay replaced
+        self._submodules: set[str] = set()  # whose files are there
+        self._room = Room()
         self._ready = False
 
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
         """Return the folder with exactly this commit in it, some files replaced or taken away."""
         tree = self._tree_of(commit)
-        if not self._ready:
-            self._prepare()
-        git = self._git()
-        done = git.attempt("checkout", "--quiet", "--force", "--detach", commit)
-        if done.exit_code != 0:
-            raise NotReadyError(f"a clean checkout of {commit[:10]} could not be made: {said(done)}")
+        there = self._ready and tree == self._tree and not self.disturbed()
+        self._restore()
+        if not there:
+            self._check_out_somehow(commit)
         self._sweep(tree)
+        self._populate(tree)
         stale = {path for path, _, _ in self._objects.differences(self._tree, tree)}
         self._forget_compiled(stale | self._replaced | set(overlay))
         self._tree, self._replaced = tree, frozenset(overlay)
         for path, text in overlay.items():
+            self._originals[path] = self._content(path)
             self._replace(path, text)
         self._laid_out = self._stamps(tree)
         return self.folder
+
+    def _check_out_somehow(self, commit: str) -> None:
+        try:
+            self._check_out(commit)
+        except (
+            GitError,
+            OSError,
+        ):  # left half made by a kill or a full disk, perhaps: once more from nothing
+            _remove(self.folder)
+            self._ready = False
+            self._check_out(commit)
+
+    def _content(self, path: str) -> bytes | None:
+        """Return what stands at a path, as git laid it out; a link is left for git to bring back."""
+        target = self.folder / path
+        if target.is_symlink():
+            self._tree = ""
+            return None
+        return target.read_bytes() if target.is_file() else None
+
+    def _restore(self) -> None:
+        """Undo the last overlay without asking git: many are tried on one tree."""
+        for path, content in self._originals.items():
+            with suppress(OSError):
+                if content is None:
+                    (self.folder / path).unlink(missing_ok=True)
+                else:
+                    _cleared(self.folder, path).write_bytes(content)
+        self._originals = {}
 
     def disturbed(self) -> tuple[str, ...]:
         """Return the files of the commit that somebody has changed since they were laid out."""
@@ -58,7 +91,9 @@ class CleanCheckout:
     def _stamps(self, tree: str) -> dict[str, tuple[int, int] | None]:
         """Return size and time of every file of a tree; none for a file that is not there."""
         stamps: dict[str, tuple[int, int] | None] = {}
-        for path, _ in self._objects.files(tree):
+        for path, node in self._objects.files(tree):
+            if node.mode == SUBMODULE:
+                continue
             try:
                 found = (self.folder / path).lstat()
                 stamps[path] = (found.st_size, found.st_mtime_ns)
@@ -74,9 +109,15 @@ class CleanCheckout:
             )
         return found.tree
 
+    def _check_out(self, commit: str) -> None:
+        if not self._ready:
+            self._prepare()
+        self._git().raw("checkout", "--quiet", "--force", "--detach", commit)
+
     def _git(self) -> Git:
+        """Return git in our repository; were it damaged, git would look for another one further up."""
         env = scrubbed(self._repository.environ)
-        return Git(self.folder, env)
+        return Git(self.folder, {**env, "GIT_DIR": str(self.folder / ".git")})
 
     def _prepare(self) -> None:
         """Make our repository anew where there is none yet, and bring the user's untracked furniture."""
@@ -92,22 +133,32 @@ class CleanCheckout:
         for key, value in self._repository.config.items():
             if key.startswith(MIRRORED):
                 git.raw("config", key, value)
+        self._room = Room()
+        self._submodules = set()
         self._furniture = frozenset(self._furnish())
         self._ready = True
 
     def _furnish(self) -> Iterator[str]:
         """Bring what tests may need and git does not hold: dependencies by link, small files by copy."""
         listing = self._repository.git.fields("ls-files", "--others", "--directory", "-z")
-        room = Room()
         for entry in listing:
             path = entry.rstrip("/")
             if PurePosixPath(path).name in NAMES - LINKED or path.endswith(".pyc"):
                 continue
-            target = self.folder / path
-            _remove(target)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _bring(self._repository.root / path, target, room)
+            self._fetch(path)
             yield path
+
+    def _populate(self, tree: str) -> None:
+        """Bring the files of submodules: git leaves their folders empty."""
+        for path, node in self._objects.files(tree):
+            if node.mode == SUBMODULE and (path not in self._submodules or _is_empty(self.folder / path)):
+                self._fetch(path)
+                self._submodules.add(path)
+
+    def _fetch(self, path: str) -> None:
+        target = _cleared(self.folder, path)
+        _remove(target)
+        _bring(self._repository.root / path, target, self._room)
 
     def _sweep(self, tree: str) -> None:
         """Remove everything that neither the commit nor the furniture accounts for."""
@@ -120,19 +171,18 @@ class CleanCheckout:
             _remove(self.folder / path)
 
     def _replace(self, path: str, text: str | None) -> None:
-        target = self.folder / path
-        if target.is_symlink() or text is None:
-            target.unlink(missing_ok=True)
+        target = _cleared(self.folder, path)
+        if text is None or target.is_symlink() or target.is_dir():
+            _remove(target)
         if text is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(text.encode("utf-8", "surrogateescape"))
+            target.write_bytes(encoded(text))  # into the file that is there: it may be executable
 
     def _forget_compiled(self, paths: set[str]) -> None:
         """Drop byte code of what changed: Python compares seconds and sizes, and both may be the same."""
         for path in paths:
             if path.endswith(".py"):
                 place = self.compiled / str(self.folder / path).lstrip("/")
-                for stale in place.parent.glob(f"{place.stem}.*.pyc"):
+                for stale in place.parent.glob(f"{glob.escape(place.stem)}.*.pyc"):
                     stale.unlink(missing_ok=True)
 
 
@@ -161,7 +211,7 @@ def _bring(source: Path, target: Path, room: Room) -> None:
             target.symlink_to(source)
         elif source.is_dir():
             shutil.copytree(
-                source, target, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
+                source, target, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".git")
             )
         else:
             shutil.copy2(source, target)
@@ -177,6 +227,24 @@ def _beyond(folder: Path, prefix: str, kept: set[str], folders: set[str]) -> Ite
             yield from _beyond(folder, f"{path}/", kept, folders)
         else:
             yield path
+
+
+def _cleared(folder: Path, path: str) -> Path:
+    """Return the place of a path below the folder, with nothing but real folders on the way to it.
+
+    What is written or removed there is ours: a link on the way could lead to the user's own files.
+    """
+    place = folder
+    for name in PurePosixPath(path).parent.parts:
+        place /= name
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        place.mkdir(exist_ok=True)
+    return folder / path
+
+
+def _is_empty(folder: Path) -> bool:
+    return not folder.is_dir() or not any(folder.iterdir())
 
 
 def _remove(path: Path) -> None:

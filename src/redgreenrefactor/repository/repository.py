@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.repository.git import Git, advice, check_version, said, scrubbed
+from redgreenrefactor.repository.git import Git, advice, check_version, encoded, said, scrubbed
 from redgreenrefactor.repository.leftout import PATTERNS
 from redgreenrefactor.repository.objects import Objects
 
@@ -121,13 +122,13 @@ class Repository:
         """Return what was begun here and not finished, e.g. a merge."""
         return next((what for name, what in IN_PROGRESS.items() if (self.git_dir / name).exists()), None)
 
-    def write_excludes(self, *more: str) -> None:
-        """Make git ignore what is left out of commits, besides what the user ignores everywhere."""
+    def write_excludes(self, *folders: str) -> None:
+        """Make git ignore what is left out of commits and these folders, besides what the user ignores everywhere."""
         users = ""
         with suppress(OSError):
             users = self._users_excludes().read_text("utf-8", "surrogateescape")
-        text = "\n".join([users, *PATTERNS, *more, ""])
-        replace_file(self.cache / "exclude", text.encode("utf-8", "surrogateescape"))
+        text = "\n".join([users, *PATTERNS, *(f"/{_literal(folder)}/" for folder in folders), ""])
+        replace_file(self.cache / "exclude", encoded(text))
 
     def _users_excludes(self) -> Path:
         home = Path(self.environ.get("HOME", "~")).expanduser()
@@ -187,6 +188,11 @@ def _introduced(repository: Repository) -> Repository:
         environ=repository.environ,
         identity=OURS,
     )
+
+
+def _literal(path: str) -> str:
+    """Return the pattern that matches this path and no other."""
+    return re.sub(r"([\\*?\[ ])", r"\\\1", path)
 
 
 def replace_file(path: Path, content: bytes) -> None:

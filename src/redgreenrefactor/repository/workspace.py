@@ -1,8 +1,9 @@
 """The checkout a run works in: turns become commits here, or are undone without losing anything."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.checkout import CleanCheckout
+from redgreenrefactor.repository.git import Git, decoded, encoded
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.message import fits, mended
 from redgreenrefactor.repository.objects import Commit, Node
@@ -19,14 +21,13 @@ from redgreenrefactor.repository.refs import (
     ATTEMPTS,
     KEPT,
     NOTES,
-    STASH,
     Damage,
     Refs,
     damage,
     read_refs,
     update_refs,
 )
-from redgreenrefactor.repository.repository import Repository, Status, replace_file
+from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status, replace_file
 
 MARK = "rgr-session.json"
 LARGEST_TEXT = 1_000_000
@@ -41,6 +42,7 @@ class Mark:
     base: str
     branch: str | None
     refs: Refs
+    sealed: bool = False  # the session is over and refs are put right: what changes them now is not its doing
 
 
 class GitWorkspace:
@@ -52,6 +54,7 @@ class GitWorkspace:
         self._objects = repository.objects
         self._clean = CleanCheckout(repository)
         self._mark: Mark | None = None
+        self._excluded: set[str] = set()  # environments and build outputs that were met
         repository.write_excludes()
 
     @property
@@ -83,9 +86,10 @@ class GitWorkspace:
     def status(self) -> Status:
         """Return the state of the checkout; build outputs and environments found on the way count as ignored."""
         status = self._repository.status()
-        outputs = sorted({found for path in status.untracked for found in self._outputs(path)})
+        outputs = {found for path in status.untracked for found in self._outputs(path)}
         if outputs:
-            self._repository.write_excludes(*(f"/{path}/" for path in outputs))
+            self._excluded |= outputs
+            self._repository.write_excludes(*sorted(self._excluded))
             status = self._repository.status()
         return status
 
@@ -156,10 +160,9 @@ class GitWorkspace:
     def begin(self, run_id: str, base: str) -> None:
         """Remember, beyond a crash, that whatever appears from now on is a session's work on this commit."""
         # What we write ourselves between two sessions is asked for by name: listing all refs again costs a process.
-        ours = {name: self._objects.resolve(name) for name in (NOTES, self._branch()) if name}
-        refs = self._refs().changed(ours)
-        self._mark = Mark(run_id, base, self._branch(), refs)
-        replace_file(self._repository.git_dir / MARK, _mark_to_json(self._mark).encode())
+        branch = self._branch()
+        ours = {name: self._objects.resolve(name) for name in (NOTES, branch) if name}
+        self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours)))
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
@@ -182,6 +185,9 @@ class GitWorkspace:
         else:
             commit, signed = self._resealed(base, work, phase, description, status)
         self._put_back(commit.oid, later, harm)
+        self._settle()
+        if self._mark is not None:
+            self._write_mark(replace(self._mark, sealed=True))
         return Sealed(
             commit=commit.oid,
             subject=commit.subject,
@@ -194,14 +200,14 @@ class GitWorkspace:
 
     def rewind(self, base: str) -> None:
         """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
-        if any((self._repository.git_dir / name).exists() for name in ("rebase-merge", "rebase-apply")):
-            self._git.attempt("rebase", "--quit")
+        self._settle()
         self._head_back()
         self._git.raw("reset", "--quiet", "--hard", base)
         self._git.raw("clean", "--quiet", "-ffd")
+        if (self._repository.root / ".gitmodules").exists():
+            self._git.attempt("submodule", "--quiet", "update", "--checkout", "--no-fetch")
         branch = self._branch()
-        if self._mark and branch:
-            self._mark = Mark(self._mark.run_id, base, branch, self._mark.refs.changed({branch: base}))
+        self._remember({branch: base} if branch else {})
 
     def set_aside(self, commit: str, ref: str) -> None:
         """Make the commit stay reachable under this ref; what stood there before is kept, too."""
@@ -226,7 +232,7 @@ class GitWorkspace:
         if head == base and not status.dirty:
             return None
         if status.dirty:
-            tree = self._staged_tree(self._commit(base))
+            tree = self._staged_tree(self._commit(base), status)
             head = self._git.text("commit-tree", tree, "-p", head, "-m", f"kept: {why}")
         ref = f"{KEPT}{run_id}/{why.replace(' ', '-')}-{head[:10]}"
         update_refs(self._git, [f"update {ref} {head}"])
@@ -238,17 +244,26 @@ class GitWorkspace:
 
         `accounted` tells whether a commit is a turn whose handoff was written: then nothing is left to do.
         """
-        mark = self._read_mark()
+        mark = self._mark = self._read_mark()
         if mark is None:
             return None
-        self._mark = mark
-        kept: str | None = None
-        status = self.status()
-        if status.dirty or not (status.head and status.head != mark.base and accounted(status.head)):
-            kept = self.keep(mark.run_id, mark.base, "interrupted session")
+        head = self._objects.commit("HEAD")
+        done = head is not None and head.parents == (mark.base,) and accounted(head.oid)
+        kept = None if done else self.abandon()
+        self.end()
+        self._mark = None  # much may have happened since it was written
+        return kept
+
+    def abandon(self) -> str | None:
+        """Undo the session that was begun last: refs and files are as before, its work is kept; return the ref."""
+        mark = self._mark
+        if mark is None:
+            return None
+        kept = self.keep(mark.run_id, mark.base, "interrupted session")
+        if not mark.sealed:
             later = read_refs(self._git)
             self._put_back(mark.base, later, self._damage(later))
-            self.rewind(mark.base)
+        self.rewind(mark.base)
         self.end()
         return kept
 
@@ -276,16 +291,22 @@ class GitWorkspace:
         """Return the branch the run works on; only asked of git before the first session."""
         if self._mark is not None:
             return self._mark.branch
-        found = self._git.attempt("symbolic-ref", "--quiet", "HEAD")
-        return found.stdout.decode().strip() or None
+        name, found = None, "HEAD"
+        while found:  # a branch may be another name for the one that commits go to
+            found = decoded(self._git.attempt("symbolic-ref", "--quiet", found).stdout).strip()
+            name = found or name
+        return name
 
     def _refs(self) -> Refs:
         return self._mark.refs if self._mark is not None else read_refs(self._git)
 
     def _remember(self, updates: Mapping[str, str | None]) -> None:
         if self._mark is not None:
-            mark = self._mark
-            self._mark = Mark(mark.run_id, mark.base, mark.branch, mark.refs.changed(updates))
+            self._mark = replace(self._mark, refs=self._mark.refs.changed(updates))
+
+    def _write_mark(self, mark: Mark) -> None:
+        self._mark = mark
+        replace_file(self._repository.git_dir / MARK, _mark_to_json(mark).encode())
 
     def _read_mark(self) -> Mark | None:
         try:
@@ -336,11 +357,19 @@ class GitWorkspace:
     def _put_back(self, commit: str, later: Refs, harm: Damage) -> None:
         """Make all refs what they were, and the own branch, checked out, the sealed commit."""
         branch = self._branch()
-        own = {branch: commit} if branch else {}
-        moves = [f"update {name} {oid}" for name, oid in own.items() if later.oids.get(name) != oid]
-        update_refs(self._git, [*harm.commands, *moves])
+        own = {branch: commit} if branch and later.oids.get(branch) != commit else {}
+        kept = {place: oid for place, oid in harm.kept.items() if self._objects.get(oid)}
+        for name in harm.restored.keys() - later.oids.keys():
+            if (file := self._repository.common_dir / name).is_file():
+                file.unlink()  # what stands there is nothing that git could read and replace
+        update_refs(
+            self._git,
+            [f"update {place} {oid}" for place, oid in kept.items()],
+            [f"delete {name} {oid}" for name, oid in harm.removed.items()],
+            [f"update {name} {oid}" for name, oid in {**harm.restored, **own}.items()],
+        )
         self._head_back(commit)
-        self._remember({**harm.kept, **own})
+        self._remember({**kept, **own})
 
     def _head_back(self, commit: str | None = None) -> None:
         """Put HEAD back on the run's branch, or detach it again at the commit."""
@@ -380,14 +409,16 @@ class GitWorkspace:
         start = self._commit(base)
         tree = work.tree
         if status.dirty or self._left_out(base, work):
-            tree = self._staged_tree(start)
+            tree = self._staged_tree(start, status)
         message = mended(work.message if work.oid != base else "", phase.prefixes, description)
         if tree == start.tree and phase.key == "refactor":
             message = f"{NO_CHANGES}\n"
         return self._written(tree, base, message, work.author if work.oid != base else None)
 
-    def _staged_tree(self, start: Commit) -> str:
+    def _staged_tree(self, start: Commit, status: Status) -> str:
         """Stage everything but what is left out, and return the tree of it."""
+        for folder in (self._repository.root / path for path in status.untracked if path.endswith("/")):
+            self._absorb(folder)
         self._git.raw("add", "--all", "--", ":/")
         tree = self._git.text("write-tree")
         added = [
@@ -396,18 +427,22 @@ class GitWorkspace:
             if before is None and left_out(path, self._on_disk)
         ]
         if added:
-            paths = "".join(f"{path}\0" for path in added).encode("utf-8", "surrogateescape")
-            self._git.raw(
-                "rm", "--cached", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=paths
-            )
+            paths = encoded("".join(f"{path}\0" for path in added))
+            self._git.raw("update-index", "--force-remove", "-z", "--stdin", stdin=paths)
             tree = self._git.text("write-tree")
         return tree
+
+    def _absorb(self, folder: Path) -> None:
+        """Make repositories without a commit plain folders: git refuses to add them, and nothing is lost."""
+        for inner in sorted(folder.glob("**/.git/")):
+            if Git(inner.parent, self._git.env).attempt("rev-parse", "--verify", "HEAD").exit_code != 0:
+                shutil.rmtree(inner)
 
     def _written(self, tree: str, base: str, message: str, author: str | None) -> tuple[Commit, bool | None]:
         """Write one commit, signed where the user signs; no two attempts share a commit."""
         env = _author_env(author)
         signs = self._repository.config.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1")
-        raw = message.encode("utf-8", "surrogateescape")
+        raw = encoded(message)
         while True:
             signed: bool | None = None
             oid = ""
@@ -423,20 +458,27 @@ class GitWorkspace:
 
     def _clear_locks(self) -> None:
         """Remove the lock files of gits that died with their session."""
-        names = ["index.lock", "HEAD.lock"]
-        shared = ["packed-refs.lock", f"{NOTES}.lock", f"{STASH}.lock", "config.lock"]
-        branch = self._branch()
-        for lock_file in (
-            *(self._repository.git_dir / name for name in names),
-            *(
-                self._repository.common_dir / name
-                for name in [*shared, *([f"{branch}.lock"] if branch else [])]
-            ),
-        ):
-            lock_file.unlink(missing_ok=True)
+        own, common = self._repository.git_dir, self._repository.common_dir
+        places = [own / "index.lock", own / "HEAD.lock", common / f"{self._branch() or 'HEAD'}.lock"]
+        if not self._others_at_work():
+            places += [common / name for name in ("packed-refs.lock", "config.lock", "refs/stash.lock")]
+            places += [place for name in LOCKABLE for place in (common / name).rglob("*.lock")]
+        for place in places:
+            place.unlink(missing_ok=True)
+
+    def _settle(self) -> None:
+        """Forget merges, rebases and the like that a session left half done."""
+        for name in HALF_DONE:
+            place = self._repository.git_dir / name
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
 
 
+LOCKABLE = ("refs/heads", "refs/tags", "refs/notes", "refs/tdd")  # a fetch of the user's may lock others
 NO_CHANGES = "refactor: no changes needed"
+HALF_DONE = (*IN_PROGRESS, "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "REBASE_HEAD", "sequencer")
 
 
 def _author_env(author: str | None) -> dict[str, str]:
@@ -445,7 +487,8 @@ def _author_env(author: str | None) -> dict[str, str]:
         return {}
     name, _, rest = author.partition(" <")
     email, _, date = rest.partition("> ")
-    return {"GIT_AUTHOR_NAME": name or "unknown", "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": date}
+    when = {"GIT_AUTHOR_DATE": f"@{date}"} if date else {}
+    return {"GIT_AUTHOR_NAME": name or "unknown", "GIT_AUTHOR_EMAIL": email, **when}
 
 
 def _mark_to_json(mark: Mark) -> str:
@@ -456,6 +499,7 @@ def _mark_to_json(mark: Mark) -> str:
             "branch": mark.branch,
             "refs": dict(mark.refs.oids),
             "inUse": sorted(mark.refs.in_use),
+            "sealed": mark.sealed,
         },
     )
 
@@ -463,4 +507,4 @@ def _mark_to_json(mark: Mark) -> str:
 def _mark_from_json(text: str) -> Mark:
     body = cast("dict[str, Any]", json.loads(text))
     refs = Refs(dict(body["refs"]), frozenset(body["inUse"]))
-    return Mark(str(body["runId"]), str(body["base"]), body["branch"], refs)
+    return Mark(str(body["runId"]), str(body["base"]), body["branch"], refs, bool(body["sealed"]))

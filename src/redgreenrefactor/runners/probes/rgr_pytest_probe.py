@@ -73,6 +73,11 @@ class Probe:
             from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
 
             self.lines = Lines(self.paths)
+        self.disguise: Any = None
+        if self.order.disguise:
+            from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
+
+            self.disguise = Disguise
         here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
         sys.path[:] = [entry for entry in sys.path if entry != here]
         redirect(self.redirection)
@@ -171,8 +176,8 @@ class _Session:
         session.config.pluginmanager.register(_Tests(self._probe, session), "rgr-tests")
         if self._probe.lines is not None:
             session.config.pluginmanager.register(_Trace(self._probe), "rgr-trace")
-        if self._probe.order.disguise:
-            session.config.pluginmanager.register(_Disguised(), "rgr-disguise")
+        if self._probe.disguise is not None:
+            session.config.pluginmanager.register(_Disguised(self._probe.disguise), "rgr-disguise")
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
@@ -267,11 +272,12 @@ class _Trace:
 class _Disguised:
     """Hides from the code under test that it is being tested."""
 
+    def __init__(self, disguise: Any) -> None:
+        self._disguise = disguise
+
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
-        from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
-
-        disguise = Disguise(getattr(item, "obj", None))
+        disguise: Any = self._disguise(getattr(item, "obj", None))
         disguise.put_on()
         try:
             yield

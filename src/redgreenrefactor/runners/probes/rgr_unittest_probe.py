@@ -31,6 +31,11 @@ class Probe:
             from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
 
             self._lines = Lines(self.paths)
+        self._disguises: Any = None
+        if self.order.disguise:
+            from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
+
+            self._disguises = Disguise
         here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
         sys.path[:] = [entry for entry in sys.path if entry != here]
         redirect(self._redirection)
@@ -61,10 +66,8 @@ class Probe:
     def begins(self, test: Any) -> None:
         """Write down that a test starts, and begin to watch it."""
         self._starts(test.id(), test.__class__)
-        if self.order.disguise:
-            from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
-
-            self._disguise = Disguise(getattr(test, test._testMethodName, None))  # noqa: SLF001
+        if self._disguises is not None:
+            self._disguise = self._disguises(getattr(test, test._testMethodName, None))  # noqa: SLF001
             self._disguise.put_on()
         if self._lines is not None:
             self._lines.start()

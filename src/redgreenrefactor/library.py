@@ -1,0 +1,119 @@
+"""The commands as functions, for programs: values in, values out, errors as exceptions."""
+
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from redgreenrefactor import runs
+from redgreenrefactor.config import Flags
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.goals.feature import read_feature
+from redgreenrefactor.model.events import Emit, Event
+from redgreenrefactor.model.result import Entry, WorkflowResult
+from redgreenrefactor.model.session import Role
+from redgreenrefactor.model.workflow import RoleName
+from redgreenrefactor.prompts import render
+from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.wiring import Surroundings, settings_of
+from redgreenrefactor.workflows.tdd import TDD
+
+Folder = str | os.PathLike[str]
+
+
+def run(
+    feature: str,
+    *,
+    project: Folder = ".",
+    agent: str | None = None,
+    model: str | None = None,
+    max_cycles: int | None = None,
+    budget_usd: float | None = None,
+    new: bool = False,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
+) -> WorkflowResult:
+    """Run the whole workflow for a feature; what cannot start, or cannot go on, is an RgrError.
+
+    A run that failed or stopped at a limit is a result like any other: see its `status`. No signal is
+    caught; after a KeyboardInterrupt, or an exception of `on_event`, `resume` goes on.
+    """
+    flags = Flags(agent=agent, model=model, budget=budget_usd)
+    wishes = runs.Wishes(limits=_limits(max_cycles), new=new)
+    asked = read_feature(feature, None, lambda: feature)
+    with _surroundings(project, environ, flags, on_event) as around:
+        return runs.start(asked, around, wishes)
+
+
+def resume(
+    *,
+    project: Folder = ".",
+    agent: str | None = None,
+    model: str | None = None,
+    max_cycles: int | None = None,
+    budget_usd: float | None = None,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
+) -> WorkflowResult:
+    """Go on from the last handoff; the result tells of the whole run. Nothing to resume is a NotReadyError."""
+    flags = Flags(agent=agent, model=model, budget=budget_usd)
+    wishes = runs.Wishes(limits=_limits(max_cycles))
+    with _surroundings(project, environ, flags, on_event) as around:
+        return runs.resume(around, wishes)
+
+
+def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:
+    """Return the latest handoff and its commit, None where no workflow was started; reads git only."""
+    return runs.status(_folder(project), _environment(environ))
+
+
+def history(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> list[Entry]:
+    """Return the handoffs of the latest run, newest first, down to its opening; reads git only."""
+    return list(runs.history(_folder(project), _environment(environ)))
+
+
+def roles(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Mapping[RoleName, Role]:
+    """Return who the sessions of a run would be here, with the project's own templates and models."""
+    with _surroundings(project, environ, Flags(), None) as around:
+        repository = open_repository(around.project, around.environ)
+        try:
+            settings = settings_of(repository, around)
+        finally:
+            repository.close()
+    models = {phase.role: settings.model_for(phase.key) for phase in TDD.phases}
+    prompts_dir = repository.project / settings.prompts_dir if settings.prompts_dir else None
+    return render.roles(prompts_dir, models)
+
+
+@contextmanager
+def _surroundings(
+    project: Folder, environ: Mapping[str, str] | None, flags: Flags, on_event: Emit | None
+) -> Generator[Surroundings]:
+    """Provide what a run needs from its caller; signals stay the caller's."""
+    interrupt = Interrupt()
+    try:
+        yield Surroundings(_folder(project), _environment(environ), flags, on_event or _unheard, interrupt)
+    finally:
+        interrupt.close()
+
+
+def _folder(project: Folder) -> Path:
+    folder = Path(project)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", hint="Give project= an existing one.")
+    return folder.resolve()
+
+
+def _environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
+    return os.environ if environ is None else environ
+
+
+def _limits(max_cycles: int | None) -> runs.Limits:
+    if max_cycles is not None and max_cycles < 1:
+        raise UsageError(f"max_cycles is {max_cycles}", hint="Give at least 1, or None for no limit.")
+    return runs.Limits(max_cycles=max_cycles)
+
+
+def _unheard(_event: Event) -> None:
+    """Nobody listens."""
