@@ -1,7 +1,8 @@
 """Events told as rows of text, and what is being waited for meanwhile."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from redgreenrefactor.model.events import (
     Event,
@@ -225,6 +226,8 @@ class Story:
         rows = self._header(case, width, last=plans and case is None)
         rows += aligned(left, [told, seconds(event.seconds)], width, ink, indent=detail_indent(width))
         rows += self._outcome(verdict.outcome, width)
+        if learned := probed(verdict.facts):
+            rows += self._texts(learned, width, Tone.FAINT, indent=detail_indent(width), most=1)
         if plans and known:
             following = f"next case: {ink.headline(case.description)}" if case else "no case left"
             rows += self._texts(following, width, indent=detail_indent(width), most=1)
@@ -375,6 +378,18 @@ def tally(suite: SuiteEnded) -> str:
     skipped = suite.total - suite.passed - suite.failed
     parts = [f"{suite.passed} passed", f"{suite.failed} failed" if suite.failed else ""]
     return ", ".join(part for part in [*parts, f"{skipped} skipped" if skipped > 0 else ""] if part)
+
+
+def probed(facts: Mapping[str, Any]) -> str:
+    """Return how much of a change its test needs, and how many planted mistakes it notices."""
+    minimality, mutants = facts.get("minimality"), facts.get("mutants")
+    said: list[str] = []
+    if isinstance(minimality, dict):
+        said.append(f"{cast('dict[str, Any]', minimality).get('share')} % of the change needed by the test")
+    if isinstance(mutants, dict):
+        noticed, tried = (cast("dict[str, Any]", mutants).get(name) for name in ("noticed", "tried"))
+        said.append(f"{noticed} of {tried} planted mistakes noticed")
+    return ", ".join(said)
 
 
 def as_it_should(suite: SuiteEnded | None, phase: PhaseName, result: TestOutcome | None) -> str:
