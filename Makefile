@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check slow format clean
+.PHONY: demo test check slow gates format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
@@ -16,6 +16,10 @@ test: $(STAMP)
 
 slow: $(STAMP)
 	@$(BIN)/python -m pytest -n auto -m slow -q
+
+# Honest and cheating turns, judged: false accepts and false blocks must both be 0.
+gates: $(STAMP)
+	@$(BIN)/python bench/gates.py
 
 check: $(STAMP)
 	@$(BIN)/ruff format --check -q .

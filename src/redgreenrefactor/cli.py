@@ -15,6 +15,7 @@ from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 if TYPE_CHECKING:
     from redgreenrefactor.model.events import Emit, Event
     from redgreenrefactor.model.result import Entry, WorkflowResult
+    from redgreenrefactor.views.console import View
     from redgreenrefactor.wiring import Surroundings
 
 EPILOGUE = """Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 surroundings not ready,
@@ -128,14 +129,8 @@ def history(limit: int | None, attempts: bool, **flags: Any) -> None:  # noqa: F
 
         from redgreenrefactor import runs  # noqa: PLC0415
 
-        project = _project(flags)
-        entries = runs.history(project, os.environ)
-        if attempts:
-            both = [*entries, *runs.attempts(project, os.environ)]
-            both.sort(key=lambda entry: entry.handoff.timestamp, reverse=True)
-            shown = islice(both, limit)
-        else:
-            shown = islice(entries, limit)
+        told = runs.history_with_attempts if attempts else runs.history
+        shown = islice(told(_project(flags), os.environ), limit)
         if flags["as_json"]:
             _print_json([_entry_to_json(entry) for entry in shown])
         else:
@@ -203,6 +198,8 @@ def _reporting(flags: dict[str, Any]) -> Generator[Callable[["WorkflowResult"], 
         yield answer
     except RgrError as error:
         _fail(error, as_json=flags["as_json"])
+    except BrokenPipeError:
+        _unheard()
     if code:
         sys.exit(code)
 
@@ -210,12 +207,14 @@ def _reporting(flags: dict[str, Any]) -> Generator[Callable[["WorkflowResult"], 
 @contextmanager
 def _surroundings(flags: dict[str, Any]) -> Generator["Surroundings"]:
     """Make a view, an event file and a listener for signals, and take them down again."""
+    from dataclasses import replace  # noqa: PLC0415
+
     from redgreenrefactor.config import Flags  # noqa: PLC0415
     from redgreenrefactor.sandbox.process import Interrupt  # noqa: PLC0415
     from redgreenrefactor.wiring import Surroundings  # noqa: PLC0415
 
     with ExitStack() as stack:
-        view = stack.enter_context(_view(flags))
+        view: View = stack.enter_context(_view(flags))
         emits: list[Emit] = [view]
         if flags.get("events"):
             from datetime import UTC, datetime  # noqa: PLC0415
@@ -233,10 +232,17 @@ def _surroundings(flags: dict[str, Any]) -> Generator["Surroundings"]:
         stack.callback(interrupt.close)
         stack.enter_context(interrupt.listen())
         wanted = Flags(agent=flags.get("agent"), model=flags.get("model"), budget=flags.get("budget"))
-        yield Surroundings(_project(flags), os.environ, wanted, emit, interrupt)
+        person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
+
+        def edit(path: Path) -> None:
+            view.close()  # the editor has the terminal to itself
+            click.edit(filename=str(path))
+
+        around = Surroundings(_project(flags), os.environ, wanted, emit, interrupt)
+        yield replace(around, edit=edit) if person else around
 
 
-def _view(flags: dict[str, Any]) -> Any:
+def _view(flags: dict[str, Any]) -> "View":
     from redgreenrefactor.views.console import view_for  # noqa: PLC0415
 
     stream = sys.stderr if flags["as_json"] else sys.stdout
@@ -246,18 +252,12 @@ def _view(flags: dict[str, Any]) -> Any:
 def _wishes(flags: dict[str, Any]) -> Any:
     from redgreenrefactor import runs  # noqa: PLC0415
 
-    person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
     return runs.Wishes(
         limits=runs.Limits(max_cycles=flags["max_cycles"]),
         approve=flags["approve"],
-        edit=_edit if person else None,
         worktree=flags["worktree"],
         new=flags.get("new", False),
     )
-
-
-def _edit(path: Path) -> None:
-    click.edit(filename=str(path))
 
 
 def _project(flags: dict[str, Any]) -> Path:
@@ -309,11 +309,14 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         _fail(InterruptedRunError("interrupted"), as_json="--json" in sys.argv)
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not complain once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _unheard()
     except Exception as error:  # noqa: BLE001
         _bug(error)
+
+
+def _unheard() -> None:
+    """Speak to nobody: whoever read our output has gone, and the interpreter must not complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _bug(error: Exception) -> NoReturn:

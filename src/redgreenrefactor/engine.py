@@ -9,7 +9,6 @@ from redgreenrefactor.gates import GATES
 from redgreenrefactor.gates.common import history
 from redgreenrefactor.model.decision import (
     Finish,
-    Go,
     Halt,
     Turn,
     accepted,
@@ -40,6 +39,7 @@ class Limits:
 
     max_cycles: int | None = None
     budget_usd: float | None = None
+    spent_usd: float = 0.0  # what counts against the budget already
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Engine:
 
     def run(self, start: Entry, limits: Limits) -> Ended:
         """Take turns until the work is done, cannot be done, or a limit is reached."""
-        here, cycles, spent = start, 0, 0.0
+        here, cycles, spent = start, 0, limits.spent_usd
         try:
             while (ended := self._ended(here, limits, cycles, spent)) is None:
                 there, cost = self._turn(here, self.workflow.phase(here.handoff.next_phase))
@@ -89,16 +89,15 @@ class Engine:
 
     def _ended(self, here: Entry, limits: Limits, cycles: int, spent: float) -> Ended | None:
         """Return why there is no next turn, None if there is one."""
-        match decide(self.workflow, here.handoff):
-            case Finish():
-                return Ended(RunStatus.COMPLETE, here)
-            case Halt():
-                failed = here.handoff.state is State.ABORTED
-                why = "the list waits for approval" if here.handoff.awaiting else here.handoff.error or ""
-                return Ended(RunStatus.FAILED if failed else RunStatus.STOPPED, here, why)
-            case Go(phase):
-                reason = _limit(limits, phase, cycles, spent)
-                return Ended(RunStatus.STOPPED, self._stopped(here), reason) if reason else None
+        decision = decide(self.workflow, here.handoff)
+        if isinstance(decision, Finish):
+            return Ended(RunStatus.COMPLETE, here)
+        if isinstance(decision, Halt):
+            failed = here.handoff.state is State.ABORTED
+            why = "the list waits for approval" if here.handoff.awaiting else here.handoff.error or ""
+            return Ended(RunStatus.FAILED if failed else RunStatus.STOPPED, here, why)
+        reason = _limit(limits, decision.phase, cycles, spent)
+        return Ended(RunStatus.STOPPED, self._stopped(here), reason) if reason else None
 
     def _rest(self, here: Entry) -> None:
         """Wait before a retry, longer each time."""
@@ -174,13 +173,12 @@ class Engine:
     # --- what follows
 
     def _recorded(self, done: "_Done") -> Entry:
-        match done.verdict.ruling:
-            case Ruling.ACCEPTED:
-                return self._accepted(done)
-            case Ruling.REJECTED:
-                return self._rejected(done)
-            case Ruling.UNDECIDED:
-                return self._undecided(done)
+        record = {
+            Ruling.ACCEPTED: self._accepted,
+            Ruling.REJECTED: self._rejected,
+            Ruling.UNDECIDED: self._undecided,
+        }
+        return record[done.verdict.ruling](done)
 
     def _accepted(self, done: "_Done") -> Entry:
         handoff = accepted(

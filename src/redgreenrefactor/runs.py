@@ -1,24 +1,25 @@
 """Starting, resuming and looking at runs: what the commands and the library share."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redgreenrefactor.engine import Ended, Limits
-from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import carried, opening, refreshed, relisted
 from redgreenrefactor.model.events import RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, Status, SuiteRun, Trial
 from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, result_of
+from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, due_of, result_of, total_usage
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import (
     Surroundings,
     check_sandbox,
@@ -31,16 +32,27 @@ from redgreenrefactor.wiring import (
 from redgreenrefactor.workflows.tdd import TDD
 
 LIST = "test-list.md"
-Edit = Callable[[Path], None]
+NOT_HEEDED = (
+    "setup.command",
+    "coverage.min",
+    "budget.phase.usd",
+    "on.finish",
+    "agent.url",
+    "sandbox.network",
+    "sandbox.suite.network",
+    "sandbox.agents",
+)
+
+
+NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What one invocation was asked for beside the feature."""
 
-    limits: Limits = Limits()
+    limits: Limits = NO_LIMITS
     approve: bool = False
-    edit: Edit | None = None  # opens the list for a person; None: nobody is there, the run stops instead
     worktree: str | None = None
     new: bool = False
 
@@ -60,7 +72,8 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
         run_id = new_run_id()
         bench.announce(run_id, feature, resumed=False)
-        bench.baseline(base)
+        with _nothing_begun():
+            bench.baseline(base)
         previous = bench.ledger.read(base)
         entry = Entry(base, opening(run_id, feature, now(), bench.plan(base), previous))
         bench.ledger.write({base: entry.handoff})
@@ -69,7 +82,7 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
 
 def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
     """Go on from the last handoff: the phase that was due, with the error context it had."""
-    with _bench(around, wishes) as bench:
+    with _bench(around, wishes, resumes=True) as bench:
         latest = None if bench.unborn else bench.ledger.latest()
         if latest is None:
             raise NotReadyError(
@@ -106,13 +119,19 @@ def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
         repository.close()
 
 
-def attempts(project: Path, environ: Mapping[str, str]) -> list[Entry]:
-    """Return the rejected attempts of the latest run."""
+def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
+    """Yield the same, and before each handoff the rejected attempts that started from it."""
     repository = open_repository(project, environ)
     try:
         ledger = GitLedger(repository.git, repository.objects)
         latest = ledger.latest()
-        return ledger.attempts(latest.handoff.run_id) if latest else []
+        tried = ledger.attempts(latest.handoff.run_id)[::-1] if latest else []
+        commits = [repository.objects.commit(one.commit) for one in tried]
+        for entry in ledger.history():
+            for one, commit in zip(tried, commits, strict=True):
+                if commit and entry.commit in commit.parents:
+                    yield one
+            yield entry
     finally:
         repository.close()
 
@@ -126,8 +145,10 @@ class Bench:
         self.repository = repository
         self.workspace = GitWorkspace(repository)
         self.ledger = GitLedger(repository.git, repository.objects)
-        self.settings = settings_of(repository, around)
         self.wishes = wishes
+        self._recover()
+        # Not before: an interrupted session may have committed settings of its own.
+        self.settings = settings_of(repository, around)
         self.unborn = repository.objects.resolve("HEAD") is None
 
     def check(self) -> None:
@@ -137,12 +158,15 @@ class Bench:
         self.engine, self.lab = engine_of(
             TDD, self.repository, self.workspace, self.settings, self.around, self.suite
         )
+        for name in NOT_HEEDED:
+            if self.settings.source(name) != "default":
+                self.emit(Warned(f"{name} has no effect in this version yet"))
         if self.repository.identity:
             self.emit(
                 Warned("git knows no user.name and user.email here: commits are made as RedGreenRefactor")
             )
 
-    def recover(self) -> None:
+    def _recover(self) -> None:
         """Clean up after a session that was cut off."""
         kept = self.workspace.recover(self._accounted)
         if kept:
@@ -216,31 +240,46 @@ class Bench:
         return result_of(list(self.ledger.history()), ended.status, seconds)
 
     def _limits(self, limits: Limits) -> Limits:
-        return replace(limits, budget_usd=self.settings.budget_usd)
+        """Return the limits with the budget: a flag's is for this invocation, a setting's for the whole run."""
+        spent = 0.0
+        if not self.settings.budget_is_for_this_invocation:
+            history = list(self.ledger.history())
+            used = total_usage([*(entry.handoff.extra for entry in history), due_of(history[0].handoff)])
+            spent = used.cost_usd or 0.0 if used else 0.0
+        return replace(limits, budget_usd=self.settings.budget_usd, spent_usd=spent)
 
     def _approve(self, entry: Entry) -> Entry | None:
-        if self.wishes.edit is None:
+        if self.around.edit is None:
             return None
-        self.wishes.edit(self.repository.project / LIST)
+        self.around.edit(self.repository.project / LIST)
         return take_list(self, entry)
 
 
 @contextmanager
-def _bench(around: Surroundings, wishes: Wishes) -> Generator[Bench]:
+def _nothing_begun() -> Generator[None]:
+    """Say what to type after an interruption that leaves no handoff to go on from."""
+    try:
+        yield
+    except InterruptedRunError as error:
+        raise InterruptedRunError(
+            error.message, hint="Nothing was begun yet: type 'rgr run …' again."
+        ) from error
+
+
+@contextmanager
+def _bench(around: Surroundings, wishes: Wishes, *, resumes: bool = False) -> Generator[Bench]:
     """Open the checkout an invocation works in, alone, with nothing left over from a crash."""
     repository = open_repository(around.project, around.environ)
     try:
         if wishes.worktree:
-            repository = _worktree(repository, around, wishes.worktree)
+            repository = _worktree(repository, around, wishes.worktree, resumes=resumes)
         with lock.held(repository.git_dir / lock.NAME):
-            bench = Bench(repository, around, wishes)
-            bench.recover()
-            yield bench
+            yield Bench(repository, around, wishes)
     finally:
         repository.close()
 
 
-def _worktree(repository: Repository, around: Surroundings, name: str) -> Repository:
+def _worktree(repository: Repository, around: Surroundings, name: str, *, resumes: bool) -> Repository:
     """Return the checkout of branch tdd/NAME beside the main one, made if it is not there yet."""
     if (
         name.startswith("-")
@@ -254,6 +293,12 @@ def _worktree(repository: Repository, around: Surroundings, name: str) -> Reposi
     if not (folder / ".git").exists():
         branch = f"tdd/{name}"
         known = repository.objects.resolve(f"refs/heads/{branch}") is not None
+        if resumes and not known:
+            raise NotReadyError(
+                f"nothing to resume: there is no branch {branch}",
+                hint=f"Type 'rgr run --worktree {name} \"FEATURE\"' to start there.",
+                type="NothingToResume",
+            )
         folder.parent.mkdir(parents=True, exist_ok=True)
         repository.git.raw(
             "worktree",
@@ -291,7 +336,7 @@ def _caught_up(bench: Bench, latest: Entry) -> Entry:
             hint="Mend them, commit, then type 'rgr resume'.",
             type="SuiteRed",
         )
-    handoff = carried(latest.handoff, latest.commit, now())
+    handoff = _carried(bench, latest, head)
     bench.ledger.write({head: handoff})
     bench.emit(
         Warned(
@@ -299,6 +344,15 @@ def _caught_up(bench: Bench, latest: Entry) -> Entry:
         )
     )
     return Entry(head, handoff)
+
+
+def _carried(bench: Bench, latest: Entry, head: str) -> Handoff:
+    """Return the handoff for the user's last commit; a list changed before anything was built on it counts."""
+    planned = latest.handoff.phase is PhaseName.PLAN and latest.handoff.current_test is not None
+    plan = bench.plan(head)
+    if planned and plan.blob != bench.plan(latest.commit).blob:
+        return relisted(latest.handoff, latest.commit, plan, now())
+    return carried(latest.handoff, latest.commit, now())
 
 
 def _broken(before: SuiteRun, after: SuiteRun, handoff: Handoff) -> str:
@@ -319,10 +373,11 @@ def _last_words(ended: Ended) -> str:
     handoff = ended.entry.handoff
     match ended.status:
         case RunStatus.COMPLETE:
-            return f"complete: {len(handoff.completed_tests)} cases done"
+            return f"complete: {count(len(handoff.completed_tests), 'case')} done"
         case RunStatus.FAILED:
             due = handoff.next_phase
-            return f"failed: {due} was rejected {handoff.retry_count + 1} times; HEAD is the last good commit"
+            times = count(handoff.retry_count + 1, "time")
+            return f"failed: {due} was rejected {times}; HEAD is the last good commit"
         case RunStatus.STOPPED:
             return f"stopped: {ended.reason}"
         case RunStatus.INTERRUPTED:
@@ -342,4 +397,4 @@ def exit_code(result: WorkflowResult) -> int:
             return 130
 
 
-__all__ = ["Limits", "Wishes", "attempts", "exit_code", "history", "resume", "start", "status"]
+__all__ = ["Limits", "Wishes", "exit_code", "history", "history_with_attempts", "resume", "start", "status"]

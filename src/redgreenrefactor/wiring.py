@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +41,7 @@ class Surroundings:
     flags: Flags
     emit: Emit
     interrupt: Interrupt
+    edit: Callable[[Path], None] | None = None  # opens a file for a person; None: nobody is there
 
 
 def now() -> str:

@@ -10,7 +10,7 @@ from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.perturb import perturbed
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, Trial
 
-HANDFUL = 5
+HANDFUL = 3
 MOST = 20  # mistakes that are planted before a test counts as blind
 
 Overlay = tuple[tuple[str, str | None], ...]

@@ -176,7 +176,7 @@ def _as_strong(evidence: Evidence, measured: Measured, rewritten: Rewritten) -> 
     traced = yield Trial(
         evidence.head, overlay=overlay if runnable else (), tests=runnable or new, trace=True
     )
-    planted = spread(planted_in(evidence, _code_lines(evidence, traced)), 2 * HANDFUL)
+    planted = spread(planted_in(evidence, _code_lines(evidence, traced)), 3 * HANDFUL)
     if not runnable:
         return (yield from _still_bites(evidence, rewritten, new, planted))
     missed: list[str] = []

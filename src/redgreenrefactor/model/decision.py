@@ -172,14 +172,17 @@ def relisted(handoff: Handoff, commit: str, plan: Plan, timestamp: str) -> Hando
     case = handoff.current_test
     same = case is not None and bool(plan.open) and plan.open[0].key == comparable(case.description)
     completed, pending = progress(plan, case if same else None, finished=False)
-    return replace(
+    kept = replace(
         carried(handoff, commit, timestamp),
-        next_phase=handoff.next_phase if same else PhaseName.PLAN,
-        current_test=case if same else None,
         completed_tests=completed,
         pending_tests=pending,
         awaiting=None,
         state=State.RUNNING,
+    )
+    if same:
+        return kept
+    return replace(
+        kept, next_phase=PhaseName.PLAN, current_test=None, error=None, error_details=None, findings=()
     )
 
 

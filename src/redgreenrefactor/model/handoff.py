@@ -64,8 +64,11 @@ class Handoff:
 
     @property
     def attempts_due(self) -> int:
-        """Attempts already made at the phase that is due; without an error, `attempts` tells of the past phase."""
-        return self.attempts if self.error is not None else 0
+        """Attempts already made at the phase that is due; without an error, `attempts` tells of the past phase.
+
+        A PLAN that is asked again, because a person changed its list, follows itself.
+        """
+        return self.attempts if self.error is not None or self.phase is self.next_phase else 0
 
 
 @dataclass(frozen=True, slots=True)

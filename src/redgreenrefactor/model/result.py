@@ -146,7 +146,8 @@ def due_of(handoff: Handoff) -> Mapping[str, Any]:
 
 def _retries_due(latest: Handoff) -> int:
     """Return the retries of the phase that is due: one for each rejection, but none follows the last."""
-    return max(0, latest.attempts_due - (latest.state is State.ABORTED))
+    rejections = latest.attempts if latest.error is not None else 0
+    return max(0, rejections - (latest.state is State.ABORTED))
 
 
 def _number(value: Any) -> int:

@@ -63,8 +63,9 @@ class GitLedger:
         )
 
     def _tip(self) -> Commit | None:
-        tip = self._objects.commit(NOTES)
-        if tip is None and self._objects.get(NOTES) is not None:
+        oid = self._objects.resolve(NOTES)
+        tip = self._objects.commit(oid) if oid else None
+        if oid and tip is None:
             raise LedgerError(f"{NOTES} does not point to a commit")
         return tip
 

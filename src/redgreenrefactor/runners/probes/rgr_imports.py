@@ -14,6 +14,7 @@ class Redirection:
 
     def __init__(self, project: str, folder: str) -> None:
         self._folder = os.path.realpath(folder)
+        self._inside = _closed(self._folder)
         self._roots = tuple({_closed(project), _closed(os.path.realpath(project))} - {_closed(self._folder)})
 
     def of(self, path: object) -> str | None:
@@ -30,11 +31,11 @@ class Redirection:
         return None if root is None or not isinstance(path, str) else path[len(root) :].replace(os.sep, "/")
 
     def _root(self, path: object) -> str | None:
-        if not isinstance(path, str) or path.startswith(_closed(self._folder)):
-            return None  # the checkout itself may lie inside the project
+        if not isinstance(path, str):
+            return None
         for root in self._roots:
-            if _closed(path).startswith(root) and not is_installed(path, root):
-                return root
+            if (path.startswith(root) or path + os.sep == root) and not is_installed(path, root):
+                return None if path.startswith(self._inside) else root  # a checkout may lie in its project
         return None
 
 

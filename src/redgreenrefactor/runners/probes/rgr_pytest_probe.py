@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import os
 import sys
-import unittest
 from collections.abc import Generator
 from types import FunctionType
 from typing import Any
@@ -201,9 +200,14 @@ class _Tests:
         self._probe = probe
         self._session = session
         self._write = probe.report.write
+        self._write_later = probe.report.write_later
+        self._hides = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        if item.nodeid in self._probe.canaries and not self._hides:
+            self._hides = True  # not before, because it costs something with every test
+            item.config.pluginmanager.register(_Hiding(self._probe.canaries), "rgr-hiding")
         self._probe.started += 1
         self._write("test", id=item.nodeid, **_definition(item, self._probe.paths))
 
@@ -228,8 +232,13 @@ class _Tests:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write down what everybody else has made of the report."""
-        note: dict[str, Any] = dict(getattr(report, _NOTE, None) or {})
+        noted: dict[str, Any] | None = getattr(report, _NOTE, None)
         status = _status(report)
+        if noted is None and status in (None, "passed"):
+            if status is not None:
+                self._write_later("part", id=report.nodeid, status=status, seconds=report.duration)
+            return
+        note = dict(noted or {})
         flipped = report.outcome == "passed" and "exception" in note
         if flipped:
             status = "failed"
@@ -244,10 +253,23 @@ class _Tests:
         if report.nodeid in self._probe.canaries and report.failed:
             self._session.testsfailed -= 1  # the exit code is the project's own
 
+
+class _Hiding:
+    """Keeps canaries from the eyes of whoever reads the output."""
+
+    def __init__(self, canaries: frozenset[str]) -> None:
+        self._canaries = canaries
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Keep canaries from the eyes of whoever reads the output."""
-        return ("", "", "") if report.nodeid in self._probe.canaries else None
+        return ("", "", "") if report.nodeid in self._canaries else None
+
+
+class _Canary(pytest.Function):
+    """A test of ours that fails; nobody reads how."""
+
+    def repr_failure(self, *_: Any, **__: Any) -> str:
+        return ""
 
 
 class _Trace:
@@ -321,7 +343,7 @@ def _canaries(items: list[pytest.Item], nonce: str, config: pytest.Config) -> li
     for item in reversed(items):
         module = item.getparent(pytest.Module) if isinstance(item, pytest.Function) else None
         if module is not None and _UNSURE.isdisjoint(mark.name for mark in module.iter_markers()):
-            make: Any = getattr(pytest.Function, "from_parent")  # noqa: B009 - its types are partly unknown
+            make: Any = getattr(_Canary, "from_parent")  # noqa: B009 - its types are partly unknown
             return [
                 make(module, name=name, callobj=function)
                 for name, function in _functions(_CANARIES.format(nonce=nonce), config).items()
@@ -356,7 +378,8 @@ def _status(report: pytest.TestReport) -> str | None:
 
 
 def _is_skip(raised: BaseException) -> bool:
-    return isinstance(raised, (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest))
+    skips: Any = getattr(sys.modules.get("unittest"), "SkipTest", pytest.skip.Exception)
+    return isinstance(raised, (pytest.skip.Exception, pytest.xfail.Exception, skips))
 
 
 def _path(node: Any) -> str:
@@ -374,4 +397,5 @@ def _definition(item: pytest.Item, paths: Paths) -> dict[str, Any]:
 
 def _is_unittest(item: pytest.Item) -> bool:
     cls: Any = getattr(item, "cls", None)
-    return cls is not None and issubclass(cls, unittest.TestCase)
+    case: Any = getattr(sys.modules.get("unittest"), "TestCase", None)
+    return cls is not None and case is not None and issubclass(cls, case)

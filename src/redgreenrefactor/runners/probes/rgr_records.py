@@ -20,12 +20,11 @@ _FIXTURES = frozenset(("setUp", "tearDown", "asyncSetUp", "asyncTearDown"))
 _LINKS = 10  # causes that are followed
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 
-_FROM = re.compile(r"cannot import name '([^']+)' from (?:partially initialized module )?'([^']+)'")
-_NO_MODULE = re.compile(r"No module named '([^']+)'")
-_NO_ATTRIBUTE = re.compile(
-    r"(?:module |type object )?'([^']+)'(?: object)? (?:has no attribute|does not have the attribute) '([^']+)'"
-)
-_NO_NAME = re.compile(r"name '([^']+)' is not defined")
+# Compiled when they are needed, because most runs do without.
+_FROM = r"cannot import name '([^']+)' from (?:partially initialized module )?'([^']+)'"
+_NO_MODULE = r"No module named '([^']+)'"
+_NO_ATTRIBUTE = r"(?:module |type object )?'([^']+)'(?: object)? (?:has no attribute|does not have the attribute) '([^']+)'"
+_NO_NAME = r"name '([^']+)' is not defined"
 
 
 class Order:
@@ -67,19 +66,25 @@ class Report:
 
     def __init__(self, path: str, nonce: str) -> None:
         self._path = path
-        self._opening = '{"nonce":' + json.dumps(nonce) + ',"event":'
+        self._opening = '{"nonce":' + json.dumps(nonce) + ',"event":"'
+        self._encode = json.JSONEncoder().encode
+        self._waiting = ""
         self._process = os.getpid()
         self._file = self._opened()
         self._identity = os.fstat(self._file)[1:3]
 
     def write(self, event: str, **facts: Any) -> None:
         """Append a record at once, so that it outlives whatever comes next."""
-        if os.getpid() != self._process:  # a forked test must not speak for its parent
-            return
-        if not self._is_open():
-            self._file = self._opened()
-        line = self._opening + json.dumps(event) + "," + json.dumps(facts)[1:] + "\n"
-        os.write(self._file, line.encode("ascii"))
+        self.write_later(event, **facts)
+        if os.getpid() == self._process:  # a forked test must not speak for its parent
+            if not self._is_open():
+                self._file = self._opened()
+            os.write(self._file, self._waiting.encode("ascii"))
+        self._waiting = ""
+
+    def write_later(self, event: str, **facts: Any) -> None:
+        """Append a record together with the next one; until then only the runner itself is at work."""
+        self._waiting += self._opening + event + '",' + self._encode(facts)[1:] + "\n"
 
     def _opened(self) -> int:
         return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -253,7 +258,7 @@ def missing_from(exception: BaseException | None) -> list[str | None] | None:
         if isinstance(exception, AttributeError):
             return _missing_attribute(exception)
         if isinstance(exception, NameError) and not isinstance(exception, UnboundLocalError):
-            found = _NO_NAME.search(message_of(exception))
+            found = re.search(_NO_NAME, message_of(exception))
             return [getattr(exception, "name", None) or (found and found.group(1)) or None, None]
         exception = exception.__cause__
     return None
@@ -261,16 +266,16 @@ def missing_from(exception: BaseException | None) -> list[str | None] | None:
 
 def _missing_import(exception: ImportError) -> list[str | None] | None:
     message = message_of(exception)
-    found = _FROM.search(message)
+    found = re.search(_FROM, message)
     if found:
         return [found.group(1), found.group(2)]
-    module = _NO_MODULE.search(message)
+    module = re.search(_NO_MODULE, message)
     name = exception.name or (module and module.group(1))
     return [name, None] if name else None
 
 
 def _missing_attribute(exception: AttributeError) -> list[str | None]:
-    found = _NO_ATTRIBUTE.search(message_of(exception))
+    found = re.search(_NO_ATTRIBUTE, message_of(exception))
     owner, name = found.groups() if found else (None, None)
     told: Any = getattr(exception, "name", None)  # since 3.10, and only if the interpreter raised it
     return [told if isinstance(told, str) else name, _name_of(getattr(exception, "obj", None)) or owner]

@@ -1,0 +1,173 @@
+"""Measures the gates: cheats that are accepted, and honest turns that are blocked.
+
+    python bench/gates.py [--filter TEXT] [--json FILE] [--corpus FOLDER] [--processes N]
+
+Every entry of `corpus/` is one turn, played for real. Wrong verdicts are printed with their findings, then a
+table; the exit code is 1 if any verdict is wrong.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from gates_corpus import CORPUS, CorpusError, Entry, load
+from gates_player import Cost, Grade, Played, play_all
+
+from redgreenrefactor.model.handoff import finding_to_json
+from redgreenrefactor.model.workflow import PhaseName
+
+TOGETHER = 8  # entries that share what is known about their common past
+PHASES = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+COLUMNS = (
+    "phase",
+    "cheats",
+    "caught",
+    "false accepts",
+    "other type",
+    "honest",
+    "accepted",
+    "false blocks",
+    "undecided",
+    "suites",
+    "singles",
+    "CPU s",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play the corpus, print what is wrong and the table, and return the exit code."""
+    wanted = _parser().parse_args(arguments)
+    try:
+        entries = [entry for entry in load(Path(wanted.corpus)) if _matches(entry, wanted.filter)]
+    except CorpusError as error:
+        print(f"the corpus cannot be read: {error}", file=sys.stderr)
+        return 2
+    if not entries:
+        print("no entry matches", file=sys.stderr)
+        return 2
+    played = play_side_by_side(entries, int(wanted.processes))
+    wrong = [item for item in played if item.grade is not Grade.RIGHT]
+    for item in wrong:
+        print(described(item), end="\n\n")
+    print(table(played))
+    if wanted.json:
+        Path(wanted.json).write_text(json.dumps([as_json(item) for item in played], indent=2) + "\n")
+    return 1 if wrong else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gates", description="Measure the gates on the corpus.")
+    parser.add_argument(
+        "--filter", default=[], nargs="+", help="only entries with one of these texts in name, theme, row or phase"
+    )
+    parser.add_argument("--json", help="write every verdict to this file")
+    parser.add_argument("--corpus", default=str(CORPUS), help="another folder of entries")
+    parser.add_argument("--processes", default=2, type=int)
+    return parser
+
+
+def _matches(entry: Entry, wanted: Sequence[str]) -> bool:
+    words = (entry.name, entry.theme, entry.phase, *entry.rows)
+    return not wanted or any(text in word for text in wanted for word in words)
+
+
+def play_side_by_side(entries: Sequence[Entry], processes: int) -> list[Played]:
+    """Play entries in several processes, those with a common past together; return them in their order."""
+    place = {entry.name: number for number, entry in enumerate(entries)}
+    groups = list(_grouped(entries))
+    if processes == 1 or len(groups) == 1:
+        lists = [play_all(group) for group in groups]
+    else:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, context) as pool:
+            lists = list(pool.map(play_all, groups))
+    return sorted((item for items in lists for item in items), key=lambda item: place[item.entry.name])
+
+
+def _grouped(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    ordered = sorted(entries, key=_pastness)
+    for _, group in groupby(ordered, key=_pastness):
+        same = list(group)
+        yield from (same[start : start + TOGETHER] for start in range(0, len(same), TOGETHER))
+
+
+def _pastness(entry: Entry) -> tuple[str, int]:
+    return entry.project.name, PHASES.index(entry.phase)
+
+
+def described(item: Played) -> str:
+    """Return a wrong verdict with everything needed to see why."""
+    entry = item.entry
+    expected = " or ".join(entry.expect) or entry.outcome or "accepted"
+    head = f"{item.grade.upper()}: {entry.name}  [{entry.theme}: {entry.phase} {' '.join(entry.rows)}]"
+    lines = [head, f"  expected {expected}, got {item.got}"]
+    lines += [f"  {found.severity} {found.type}: {found.message}" for found in item.findings]
+    if item.trouble:
+        lines.append(textwrap.indent(item.trouble.rstrip(), "  "))
+    return "\n".join(lines)
+
+
+def table(played: Sequence[Played]) -> str:
+    """Return the counts, phase by phase and together."""
+    rows = [COLUMNS]
+    for phase in PHASES:
+        of_phase = [item for item in played if item.entry.phase is phase]
+        if of_phase:
+            rows.append(_row(phase, of_phase))
+    rows.append(_row("all", played))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(lines)
+
+
+def _row(name: str, played: Sequence[Played]) -> tuple[str, ...]:
+    cheats = [item for item in played if not item.entry.honest]
+    honest = [item for item in played if item.entry.honest]
+    cost = sum((item.cost for item in played), Cost())
+    counts = (
+        len(cheats),
+        _count(cheats, Grade.RIGHT),
+        _count(cheats, Grade.FALSE_ACCEPT),
+        _count(cheats, Grade.OTHER_TYPE),
+        len(honest),
+        _count(honest, Grade.RIGHT, Grade.NO_WARNING),
+        _count(honest, Grade.FALSE_BLOCK),
+        _count(played, Grade.UNDECIDED, Grade.CRASHED),
+        cost.suites,
+        cost.singles,
+    )
+    return (name, *map(str, counts), f"{cost.cpu:.1f}")
+
+
+def _count(played: Iterable[Played], *grades: Grade) -> int:
+    return sum(item.grade in grades for item in played)
+
+
+def as_json(item: Played) -> dict[str, Any]:
+    """Return one verdict for other programs."""
+    entry = item.entry
+    return {
+        "name": entry.name,
+        "theme": entry.theme,
+        "phase": entry.phase,
+        "rows": list(entry.rows),
+        "expect": list(entry.expect) or ["accepted"],
+        "grade": item.grade,
+        "got": item.got,
+        "findings": [finding_to_json(found) for found in item.findings],
+        "suites": item.cost.suites,
+        "singles": item.cost.singles,
+        "cpu": round(item.cost.cpu, 3),
+        "trouble": item.trouble,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

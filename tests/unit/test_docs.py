@@ -1,0 +1,304 @@
+"""What the documentation names is there, and what is there is documented."""
+
+import inspect
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+import redgreenrefactor
+from redgreenrefactor import errors, library
+from redgreenrefactor.agents.script_file import parse as parse_script
+from redgreenrefactor.cli import rgr
+from redgreenrefactor.config import Flags, Key, known_keys, load
+from redgreenrefactor.gates.plan import Answer, read_answer
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, to_object
+from redgreenrefactor.model.result import CycleCommits, CycleResult, RunStatus, WorkflowResult
+from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.prompts.templates import PLACEHOLDERS
+from redgreenrefactor.verification import Checked, CheckedCycle
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+OF_AGENTS = {"TDD_ROLE", "TDD_PHASE", "TDD_CYCLE", "TDD_ATTEMPT", "TDD_RUN_ID", "TDD_HANDOFF"}
+FILES = (".md", ".sh", ".py", ".json", ".toml")
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def tokens(page: Path) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(page.read_text())
+
+
+def inlines(page: Path) -> Iterator[Token]:
+    for token in tokens(page):
+        yield from token.children or []
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [token.content for token in tokens(page) if token.type == "fence" and token.info == language]
+
+
+def spans(page: Path) -> list[str]:
+    """Return what stands in backticks."""
+    return [token.content for token in inlines(page) if token.type == "code_inline"]
+
+
+def links(page: Path) -> list[str]:
+    return [str(token.attrs["href"]) for token in inlines(page) if token.type == "link_open"]
+
+
+def rows(page: Path) -> list[str]:
+    return [line for line in page.read_text().splitlines() if line.startswith("|")]
+
+
+def section(page: Path, heading: str) -> str:
+    """Return what stands below a heading of the second level."""
+    _, _, rest = page.read_text().partition(f"\n## {heading}\n")
+    assert rest, f"{page.name} has no section {heading!r}"
+    return rest.partition("\n## ")[0]
+
+
+# --- links
+
+
+@each_page
+def test_relative_links_lead_to_something(page: Path) -> None:
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = (page.parent / path) if path else page
+        assert target.exists(), f"{page.name} links to {link}"
+        if anchor:
+            assert anchor in anchors(target), f"{page.name} links to {link}"
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_in_an_index() -> None:
+    indexed = {
+        (index.parent / link).resolve()
+        for index in (ROOT / "README.md", DOCS / "README.md", DOCS / "adr" / "README.md")
+        for link in links(index)
+    }
+    assert [
+        page for page in PAGES if page not in indexed and page.name not in ("README.md", "CHANGELOG.md")
+    ] == []
+
+
+# --- commands and flags
+
+
+def commands() -> dict[str, click.Command]:
+    context = click.Context(rgr)
+    found = {name: rgr.get_command(context, name) for name in rgr.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def flags(command: click.Command) -> set[str]:
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    return {flag for option in options for flag in option.opts} | {"--help", "-h"}
+
+
+def invocations(page: Path) -> Iterator[list[str]]:
+    """Yield the words of every command line of ours that a page shows."""
+    shown = [line for text in blocks(page, "sh") for line in text.replace("\\\n", " ").splitlines()]
+    for line in (*shown, *spans(page)):
+        if line.startswith("rgr "):
+            yield shlex.split(line, comments=True)[1:]
+
+
+@each_page
+def test_commands_and_flags_that_are_shown_exist(page: Path) -> None:
+    known = commands()
+    for words in invocations(page):
+        if words[0].startswith("-"):
+            assert set(words) <= flags(rgr), f"rgr {words}"
+        elif not words[0].isupper():
+            assert words[0] in known, f"{page.name} shows rgr {words[0]}"
+            given = {word.partition("=")[0] for word in words if word.startswith("--")}
+            assert given <= flags(known[words[0]]), f"rgr {words}"
+
+
+@each_page
+def test_flags_that_are_named_belong_to_some_command(page: Path) -> None:
+    every = set[str]().union(*(flags(command) for command in commands().values()), flags(rgr))
+    named = {span.split()[0] for span in spans(page) if span.startswith("--")}
+    assert named <= every
+
+
+def test_every_command_has_a_section_and_every_flag_a_row() -> None:
+    page = DOCS / "command-line.md"
+    shared = section(page, "Flags of every command") + section(page, "Flags of run and resume")
+    for name, command in commands().items():
+        told = section(page, f"rgr {name}") + shared
+        for flag in flags(command) - {"--help", "-h"}:
+            assert re.search(rf"`{flag}[ `]", told), f"rgr {name} {flag}"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "command-line.md"], ids=lambda page: page.name)
+def test_exit_codes_are_those_of_the_program(page: Path) -> None:
+    listed = {
+        int(row.split("|")[1]) for row in section(page, "Exit codes").splitlines() if re.match(r"\| \d", row)
+    }
+    kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
+    assert listed == {0, 1, 4} | {cast("type[errors.RgrError]", kind).exit_code for kind in kinds}
+
+
+@each_page
+def test_targets_of_make_exist(page: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    shown = [line for text in (*blocks(page, "sh"), *spans(page)) for line in text.splitlines()]
+    assert {line.split()[1] for line in shown if line.startswith("make ")} <= set(targets)
+
+
+# --- settings
+
+
+def row(key: Key) -> str:
+    """Return the row a setting has in the table."""
+    name = f"`{key.property_name}`" if key.property_name else "-"
+    if any(other.role and other.fallback == key.name for other in known_keys()):
+        name += f", `{key.name}.ROLE`"
+    places = ", ".join(f"`{place}`" for place in (key.flag, key.variable) if place) or "-"
+    default = key.default_text if key.default in (None, ()) else f"`{key.default_text}`"
+    return f"| {name} | {places} | {default} | {key.meaning} | {key.kind.expects} |"
+
+
+def test_the_table_of_settings_is_complete_and_right() -> None:
+    table = rows(DOCS / "configuration.md")[2:]
+    assert table == [row(key) for key in known_keys() if key.role is None]
+
+
+@each_page
+def test_settings_that_are_named_exist(page: Path) -> None:
+    known = {key.property_name for key in known_keys() if key.property_name}
+    families = {name.partition(".")[0] for name in known}
+    for span in spans(page):
+        name, equals, _ = span.partition("=")
+        if not re.fullmatch(r"[a-z]+(\.[a-z]+)*", name) or name.endswith(FILES):
+            continue
+        if name.partition(".")[0] in families and (equals or "." in name):
+            assert name in known, f"{page.name} names the setting {name}"
+
+
+@each_page
+def test_variables_that_are_named_exist(page: Path) -> None:
+    known = {key.variable for key in known_keys() if key.variable} | OF_AGENTS
+    assert set(re.findall(r"\bTDD_[A-Z_]+\b", " ".join(spans(page)))) <= known
+
+
+@each_page
+def test_properties_that_are_shown_are_accepted(page: Path) -> None:
+    for text in blocks(page, "properties"):
+        load((page.name, text), {}, Flags())
+
+
+# --- formats
+
+
+def test_every_key_of_a_note_is_explained() -> None:
+    handoff = Handoff(
+        PhaseName.RED,
+        PhaseName.GREEN,
+        outcome=Outcome.COVERED,
+        carried_from="0",
+        awaiting="approval",
+        completed_tests=("done",) * 300,
+    )
+    explained = set(spans(DOCS / "handoffs.md"))
+    assert set(to_object(handoff)) <= explained
+    finding = Handoff(PhaseName.RED, PhaseName.RED, findings=(Finding(FindingType.TIMEOUT, ""),))
+    assert set(to_object(finding)["findings"][0]) <= explained
+
+
+def test_the_result_that_is_shown_has_the_keys_of_a_result() -> None:
+    cycle = CycleResult(1, "", "done", CycleCommits(), 0, 0.0, None)
+    error = ErrorDetails("", "")
+    result = WorkflowResult("", "", RunStatus.COMPLETE, (cycle,), None, error, Usage(), 0.0, "").to_json()
+    shown = json.loads(blocks(DOCS / "command-line.md", "json")[0])
+
+    def keys(body: dict[str, Any]) -> list[list[str]]:
+        cycles = body["cycles"][0]
+        return [list(part) for part in (body, cycles, cycles["commits"], body["usage"])]
+
+    assert keys(shown) == keys(result)
+
+
+def test_the_verification_that_is_shown_has_the_keys_of_one() -> None:
+    phases = {
+        PhaseName(name): Checked("", TestOutcome.PASS, ok=True) for name in ("RED", "GREEN", "REFACTOR")
+    }
+    cycle = CheckedCycle(1, "", phases, ()).to_json()
+    shown = json.loads(blocks(DOCS / "command-line.md", "json")[1])["cycles"][0]
+    assert list(shown) == list(cycle)
+    assert list(shown["red"]) == list(cycle["red"])
+
+
+def test_the_answer_of_plan_that_is_shown_is_understood() -> None:
+    answer = read_answer(blocks(DOCS / "agents.md", "json")[0])
+    assert isinstance(answer, Answer)
+    assert answer.case == Case("4 is IV", "tests/test_roman.py", "roman.py")
+    assert answer.dropped == {"5 is iiiii"}
+
+
+def test_the_script_that_is_shown_is_accepted() -> None:
+    (script,) = [parse_script(text, "agents.md") for text in blocks(DOCS / "agents.md", "toml")]
+    assert [len(scene.calls) for scene in script.scenes] == [3]
+
+
+def test_all_placeholders_are_listed_and_no_other() -> None:
+    named = {span.removeprefix("$") for span in spans(DOCS / "agents.md") if span.startswith("$")}
+    assert named - {"$"} == set(PLACEHOLDERS)
+
+
+# --- library
+
+
+@pytest.mark.parametrize("name", ["run", "resume", "status", "history", "roles"])
+def test_signatures_of_the_library_are_as_documented(name: str) -> None:
+    parameters = inspect.signature(getattr(library, name)).parameters.values()
+    told: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in told:
+            told.append("*")
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}".replace("'", '"')
+        told.append(f"{parameter.name}{default}")
+    assert f"{name}({', '.join(told)})" in spans(DOCS / "library.md")
+
+
+def test_every_exported_name_is_on_the_library_page() -> None:
+    page = DOCS / "library.md"
+    named = {re.split(r"\W", span)[0] for span in spans(page)}
+    assert set(redgreenrefactor.__all__) <= named
+
+
+def test_the_code_that_is_shown_compiles_and_imports_exported_names() -> None:
+    for text in blocks(DOCS / "library.md", "python"):
+        compile(text, "library.md", "exec")
+        for names in re.findall(r"^from redgreenrefactor import (.+)$", text, re.MULTILINE):
+            assert set(names.split(", ")) <= set(redgreenrefactor.__all__)
+
+
+# --- changes
+
+
+def test_changelog_fragments_are_named_by_the_rule_and_say_something() -> None:
+    for fragment in (ROOT / "changelog.d").iterdir():
+        assert re.fullmatch(r"[a-z0-9-]+\.(added|changed|fixed|removed)\.md", fragment.name), fragment.name
+        assert fragment.read_text().strip()
