@@ -2,12 +2,12 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.evidence import Change, File
+from redgreenrefactor.model.evidence import Change, File, Measure, Status, SuiteRun, TestId, TestResult
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, answered
@@ -237,3 +237,39 @@ def _blob(text: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+class FakeSuite:
+    """A suite that is a function of checkout and chosen tests, or just says what becomes of each test."""
+
+    def __init__(
+        self,
+        answer: Callable[[Path, Sequence[TestId]], SuiteRun] | Mapping[TestId, Status],
+        command: str = "fake",
+        measure: Measure = Measure.PER_TEST,
+    ) -> None:
+        self.command = command
+        self.measure = measure
+        self.runs: list[tuple[Path, tuple[TestId, ...]]] = []  # every run so far, in order
+        self._answer = answer
+
+    def run(
+        self,
+        folder: Path,
+        tests: Sequence[TestId] = (),
+        *,
+        trace: bool = False,  # noqa: ARG002
+        disguise: bool = False,  # noqa: ARG002
+        seed: int | None = None,  # noqa: ARG002
+    ) -> SuiteRun:
+        """Call the function, or look the tests up; a name without parameters chooses all their sets."""
+        self.runs.append((folder, tuple(tests)))
+        if callable(self._answer):
+            return self._answer(folder, tests)
+        results = {
+            name: TestResult(name, status)
+            for name, status in self._answer.items()
+            if not tests or name in tests or name.partition("[")[0] in tests
+        }
+        failed = any(result.failed for result in results.values())
+        return SuiteRun(results, exit_code=int(failed), measure=self.measure)

@@ -1,7 +1,6 @@
 """Small mistakes planted into Python code, to see whether a test notices them."""
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,16 +33,16 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Mutant:
-    """One file with one mistake in it."""
+class Site:
+    """A place in a file where one mistake can be planted."""
 
     line: int
     what: str
-    text: str
+    index: int  # of the node in the walk through the syntax tree
 
 
-def mutants(text: str, lines: frozenset[int]) -> Iterator[Mutant]:
-    """Yield the file once for each mistake that can be planted into these lines, in their order."""
+def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
+    """Yield where mistakes can be planted into these lines of a file."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -51,13 +50,17 @@ def mutants(text: str, lines: frozenset[int]) -> Iterator[Mutant]:
     skipped = _docstrings(tree)
     for index, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
-        if line not in lines or node in skipped or _inside_annotation(node):
-            continue
-        for number, what in enumerate(_names(node)):
-            twin = copy.deepcopy(tree)
-            target = next(item for place, item in enumerate(ast.walk(twin)) if place == index)
-            _plant(target, number)
-            yield Mutant(line, what, ast.unparse(ast.fix_missing_locations(twin)) + "\n")
+        what = _mistake(node) if line in lines and node not in skipped else None
+        if what is not None:
+            yield Site(line, what, index)
+
+
+def mutated(text: str, site: Site) -> str:
+    """Return the file with the mistake in it."""
+    tree = ast.parse(text)
+    target = next(node for index, node in enumerate(ast.walk(tree)) if index == site.index)
+    _plant(target)
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
 def _docstrings(tree: ast.Module) -> set[ast.AST]:
@@ -69,30 +72,32 @@ def _docstrings(tree: ast.Module) -> set[ast.AST]:
     return found
 
 
-def _inside_annotation(node: ast.AST) -> bool:
-    return isinstance(node, ast.arg | ast.alias)
-
-
-def _names(node: ast.AST) -> list[str]:
-    """Return the mistakes that can be made at a node."""
+def _mistake(node: ast.AST) -> str | None:
+    """Return the mistake that can be made at a node."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in COMPARE:
-            return [f"{_op(op)} became {COMPARE[type(op)].__name__}"]
+            return f"{_op(op)} became {COMPARE[type(op)].__name__}"
         case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in ARITHMETIC:
-            return [f"{_op(op)} became {ARITHMETIC[type(op)].__name__}"]
+            return f"{_op(op)} became {ARITHMETIC[type(op)].__name__}"
         case ast.BoolOp(op=op):
-            return [f"{_op(op)} became {'Or' if isinstance(op, ast.And) else 'And'}"]
+            return f"{_op(op)} became {'Or' if isinstance(op, ast.And) else 'And'}"
         case ast.If() | ast.While() | ast.IfExp():
-            return ["the condition was turned round"]
+            return "the condition was turned round"
         case ast.Return(value=value) if value is not None and not _is_none(value):
-            return ["None is returned instead"]
+            return "None is returned instead"
+        case ast.Assign(value=value) | ast.AnnAssign(value=value) if value is not None and not _is_none(
+            value
+        ):
+            return "None is assigned instead"
+        case ast.Expr(value=ast.Call()) | ast.Raise():
+            return f"{ast.unparse(node).splitlines()[0][:40]!r} is left out"
         case ast.Constant(value=bool() | int() | float() | str() as value):
-            return [f"{value!r} became {_other(value)!r}"]
+            return f"{value!r:.40} became {_other(value)!r:.40}"
         case _:
-            return []
+            return None
 
 
-def _plant(node: ast.AST, _number: int) -> None:
+def _plant(node: ast.AST) -> None:
     match node:
         case ast.Compare(ops=[op]):
             node.ops = [COMPARE[type(op)]()]
@@ -102,8 +107,10 @@ def _plant(node: ast.AST, _number: int) -> None:
             node.op = ast.Or() if isinstance(op, ast.And) else ast.And()
         case ast.If() | ast.While() | ast.IfExp():
             node.test = ast.UnaryOp(ast.Not(), node.test)
-        case ast.Return():
+        case ast.Return() | ast.Assign() | ast.AnnAssign() | ast.Expr():
             node.value = ast.Constant(None)
+        case ast.Raise():
+            node.exc, node.cause = None, None  # a bare `raise` outside a handler is an error of another kind
         case ast.Constant():
             node.value = _other(node.value)  # type: ignore[arg-type]
         case _:

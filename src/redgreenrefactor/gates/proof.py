@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redgreenrefactor.gates import python
-from redgreenrefactor.gates.mutants import Mutant, mutants
+from redgreenrefactor.gates.mutants import Site, mutated, sites
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.perturb import perturbed
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, Trial
@@ -22,17 +22,18 @@ class Planted:
     """A mistake in a file of the repository."""
 
     path: str
-    mutant: Mutant
+    text: str  # of the file without it
+    site: Site
 
     @property
     def place(self) -> str:
         """What it is, and where."""
-        return f"{self.path}:{self.mutant.line}: {self.mutant.what}"
+        return f"{self.path}:{self.site.line}: {self.site.what}"
 
     @property
     def overlay(self) -> Overlay:
         """The file with the mistake in it."""
-        return ((self.path, self.mutant.text),)
+        return ((self.path, mutated(self.text, self.site)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def proof(
 ) -> Generator[Question, SuiteRun, Proof]:
     """Return whether a test that passes would fail if the code it executes were broken."""
     traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
-    planted = spread(planted_in(evidence, _lines(evidence, traced, file)), MOST)
+    seen = _seen(evidence, traced)
+    planted = spread(planted_in(evidence, seen or _everything(evidence, file)), MOST)
     noticed, tried = yield from noticed_by(evidence.head, ids, planted, enough=1, least=HANDFUL)
     facts: dict[str, Any] = {}
     if tried:
@@ -73,7 +75,7 @@ def proof(
         }
     if noticed:
         return Proof(noticed=True, facts=facts)
-    if planted and (yield from bends(evidence, ids, file, function)) is False:
+    if seen and (yield from bends(evidence, ids, file, function)) is False:
         return Proof(noticed=True, facts={**facts, "perturbation": "failed as it should"})
     why = (
         f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
@@ -125,19 +127,21 @@ def planted_in(evidence: Evidence, lines: Lines) -> list[Planted]:
         path = f"{evidence.prefix}{file}"
         text = evidence.read(evidence.head, path)
         if text is not None and file.endswith(".py") and not is_test(evidence, path):
-            found += [Planted(path, mutant) for mutant in mutants(text, numbers)]
+            found += [Planted(path, text, site) for site in sites(text, numbers)]
     return found
 
 
-def _lines(evidence: Evidence, traced: SuiteRun, file: str) -> Lines:
-    """Return the lines of code a test executes; where none were seen, all of what it imports and what was planned."""
-    seen = {
+def _seen(evidence: Evidence, traced: SuiteRun) -> Lines:
+    """Return the lines of code that a test was seen to execute."""
+    return {
         name: lines
         for name, lines in traced.executed.items()
         if not is_test(evidence, f"{evidence.prefix}{name}")
     }
-    if seen:
-        return seen
+
+
+def _everything(evidence: Evidence, file: str) -> Lines:
+    """Return all lines of what a test imports and of what was planned: it may run in another process."""
     return {name: frozenset(range(1, 10_000)) for name in _imported(evidence, file)}
 
 

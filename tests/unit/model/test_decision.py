@@ -14,6 +14,7 @@ from redgreenrefactor.model.decision import (
     attempted,
     cycle_of,
     decide,
+    error_of,
     opening,
     refreshed,
     rejected,
@@ -22,7 +23,7 @@ from redgreenrefactor.model.decision import (
     unmeasured,
 )
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import Handoff, State, from_json, to_json
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.workflows.tdd import TDD
@@ -138,6 +139,18 @@ def test_a_rejected_attempts_own_note_names_its_phase_and_error() -> None:
     assert note.error_details is not None
     assert note.error_details.type == "TestFailure"
     assert note.extra["agent"] == "a"
+
+
+def test_what_the_engine_adds_to_a_note_wins_over_what_a_gate_learned() -> None:
+    turn = Turn(TDD.phase(PhaseName.PLAN), 1, 1, Plan(), "t")
+    learned = rule(Finding(FindingType.TEST_FAILURE, "it fails"), facts={"agent": "gate", "tried": 3})
+    assert attempted(start(), turn, learned, agent="a", usage=None).extra == {"agent": "a", "tried": 3}
+    assert accepted(start(), turn, learned, agent="a", usage=None).extra == {"agent": "a", "tried": 3}
+
+
+def test_a_verdict_without_errors_leads_to_none() -> None:
+    assert error_of(rule()) == {"error": None, "error_details": None}
+    assert error_of(REFUSED) == {"error": "it fails", "error_details": ErrorDetails("TestFailure", "it fails")}
 
 
 def test_what_could_not_be_measured_is_not_counted() -> None:

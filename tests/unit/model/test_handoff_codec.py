@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json, to_object, with_extra
+from redgreenrefactor.model.handoff import (
+    ErrorDetails,
+    Handoff,
+    State,
+    from_json,
+    to_json,
+    to_object,
+    with_extra,
+)
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -120,6 +128,16 @@ def test_a_long_list_is_counted_not_listed() -> None:
     assert (body["completedCount"], body["pendingCount"], body["testList"]) == (150, 60, "blob")
     again = to_object(from_json(to_json(long)))
     assert again == body
+
+
+def test_a_name_that_is_no_utf_8_can_be_written_and_read() -> None:
+    odd = Handoff(PhaseName.PLAN, PhaseName.RED, error="caf\udce9.py was changed", feature='ü "\\udce9"')
+    assert from_json(to_json(odd).encode().decode()) == odd
+
+
+def test_the_first_spelling_counts_and_none_is_left_over() -> None:
+    handoff = from_json('{"phase": "PLAN", "nextPhase": "RED", "next_phase": "GREEN", "cycle": 3, "cycleNumber": 1}')
+    assert (handoff.next_phase, handoff.cycle_number, handoff.extra) == (PhaseName.RED, 1, {})
 
 
 def test_a_key_can_be_taken_away() -> None:

@@ -1,0 +1,33 @@
+"""The list of cases as a value."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redgreenrefactor.model.goal import Item, Plan, comparable
+
+DONE, OPEN, LATER = Item("one", done=True, line=1), Item("two", done=False, line=2), Item("three", False, 3)
+
+
+def test_items_are_done_or_open_in_list_order() -> None:
+    plan = Plan((OPEN, DONE, LATER))
+    assert (plan.done, plan.open) == ((DONE,), (OPEN, LATER))
+    assert (Plan().done, Plan().open) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "other", ["adds two numbers", "Adds  two\tnumbers.", "`adds` *two* __numbers__", " adds two numbers... "]
+)
+def test_two_wordings_of_a_case_are_the_same(other: str) -> None:
+    assert Item(other, done=False, line=1).key == comparable("adds two numbers")
+
+
+@pytest.mark.parametrize("other", ["adds three numbers", "adds two, numbers", "add two numbers"])
+def test_other_words_are_another_case(other: str) -> None:
+    assert comparable(other) != comparable("adds two numbers")
+
+
+@given(st.text())
+def test_comparing_twice_changes_nothing_more(text: str) -> None:
+    once = comparable(text)
+    assert comparable(once) == once

@@ -1,0 +1,213 @@
+"""What a run came to, told from its handoffs alone."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+from redgreenrefactor.model.result import (
+    CycleCommits,
+    Entry,
+    RunStatus,
+    WorkflowResult,
+    due_of,
+    result_of,
+    seconds_of,
+    total_usage,
+    usage_of,
+    usage_to_json,
+)
+from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.verdict import Outcome
+from redgreenrefactor.model.workflow import PhaseName
+
+PLAN, RED, GREEN, REFACTOR = PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR
+OPENING = Entry("c0", Handoff(PLAN, PLAN, run_id="r", feature="count"))
+USED = {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 3, "cacheWriteTokens": 4, "costUsd": 0.5}
+AFTER = {PLAN: RED, RED: GREEN, GREEN: REFACTOR, REFACTOR: PLAN}
+ERROR: dict[str, Any] = {"error": "it fails", "error_details": ErrorDetails("TestFailure", "it fails")}
+
+
+def note(phase: PhaseName, cycle: int = 1, *, retries: int = 0, **changes: Any) -> Entry:
+    handoff = Handoff(
+        phase,
+        AFTER[phase],
+        run_id="r",
+        feature="count",
+        cycle_number=cycle,
+        current_test=Case(f"case {cycle}", "t.py", "i.py"),
+        extra={"usage": USED, "seconds": 1.5, "retries": retries},
+    )
+    return Entry(f"{phase}-{cycle}", replace(handoff, **changes))
+
+
+def result(entries: Sequence[Entry], status: RunStatus = RunStatus.STOPPED) -> WorkflowResult:
+    return result_of([*reversed(entries), OPENING], status, 12.3456)
+
+
+LAST_PLAN = note(PLAN, 3, next_phase=PhaseName.COMPLETE, state=State.COMPLETE, current_test=None)
+
+
+def test_a_complete_run_tells_every_case_and_what_it_took() -> None:
+    covered = note(RED, 2, next_phase=PLAN, outcome=Outcome.COVERED)
+    whole = [note(PLAN), note(RED, retries=2), note(GREEN, retries=1), note(REFACTOR), note(PLAN, 2), covered]
+    told = result([*whole, LAST_PLAN], RunStatus.COMPLETE)
+    one, two = told.cycles
+    assert (one.cycle_number, one.test, one.outcome) == (1, "case 1", "done")
+    assert one.commits == CycleCommits("PLAN-1", "RED-1", "GREEN-1", "REFACTOR-1")
+    assert (one.retries, one.seconds, one.usage) == (3, 6.0, Usage(4, 8, 12, 16, 2.0))
+    assert (two.outcome, two.commits) == ("covered", CycleCommits("PLAN-2", "RED-2"))
+    assert (told.error, told.error_details, told.head) == (None, None, "PLAN-3")
+    assert told.usage == Usage(7, 14, 21, 28, 3.5)
+
+
+def test_the_json_is_as_promised() -> None:
+    aborted = note(RED, state=State.ABORTED, attempts=3, **ERROR)
+    body = result([note(PLAN), aborted], RunStatus.FAILED).to_json()
+    assert body == {
+        "runId": "r",
+        "feature": "count",
+        "status": "failed",
+        "cycles": [
+            {
+                "cycleNumber": 1,
+                "test": "case 1",
+                "outcome": "failed",
+                "commits": {"plan": "PLAN-1", "red": "RED-1", "green": None, "refactor": None},
+                "retries": 2,
+                "seconds": 3.0,
+                "usage": {
+                    "inputTokens": 2,
+                    "outputTokens": 4,
+                    "cacheReadTokens": 6,
+                    "cacheWriteTokens": 8,
+                    "costUsd": 1.0,
+                },
+            },
+        ],
+        "error": "it fails",
+        "errorDetails": {"type": "TestFailure", "message": "it fails"},
+        "usage": {
+            "inputTokens": 2,
+            "outputTokens": 4,
+            "cacheReadTokens": 6,
+            "cacheWriteTokens": 8,
+            "costUsd": 1.0,
+        },
+        "seconds": 12.346,
+        "head": "RED-1",
+    }
+
+
+def test_a_run_that_did_not_begin_a_cycle_has_none() -> None:
+    told = result_of([OPENING], RunStatus.INTERRUPTED, 1.0)
+    assert (told.cycles, told.usage, told.head) == ((), None, "c0")
+    assert (told.to_json()["usage"], told.to_json()["errorDetails"]) == (None, None)
+
+
+def test_a_case_that_was_begun_is_unfinished() -> None:
+    told = result([note(PLAN), note(RED)])
+    assert [cycle.outcome for cycle in told.cycles] == ["unfinished"]
+
+
+def test_a_case_is_not_failed_by_the_list_that_follows_it() -> None:
+    done = note(REFACTOR, state=State.ABORTED, attempts=2, **ERROR)
+    (cycle,) = result([note(PLAN), note(RED), note(GREEN), done], RunStatus.FAILED).cycles
+    assert (cycle.outcome, cycle.retries) == ("done", 0)
+
+
+@pytest.mark.parametrize(("state", "retries"), [(State.ABORTED, 1), (State.STOPPED, 2)])
+def test_every_rejection_of_the_phase_that_is_due_asks_for_a_retry_but_the_last(
+    state: State, retries: int
+) -> None:
+    latest = note(RED, state=state, attempts=2, retries=1, **ERROR)
+    (cycle,) = result([note(PLAN), latest]).cycles
+    assert cycle.retries == 1 + retries
+
+
+def test_attempts_of_a_phase_that_is_past_are_not_counted_again() -> None:
+    (cycle,) = result([note(PLAN), note(RED, attempts=3, retries=2)]).cycles
+    assert cycle.retries == 2
+
+
+def test_what_rejected_attempts_used_counts_for_the_cycle_and_the_run() -> None:
+    due = {"usage": {**USED, "inputTokens": 100}, "seconds": 20}
+    latest = note(RED, attempts=2, extra={"usage": USED, "seconds": 1, "due": due}, **ERROR)
+    told = result([note(PLAN), latest])
+    assert told.usage is not None
+    assert told.usage.input_tokens == 102
+    assert (told.cycles[0].seconds, told.cycles[0].usage) == (22.5, told.usage)
+
+
+def test_what_a_rejected_next_list_used_counts_for_the_run_alone() -> None:
+    due = {"usage": USED, "seconds": 20}
+    latest = note(REFACTOR, attempts=1, extra={"usage": USED, "due": due}, **ERROR)
+    told = result([note(PLAN), note(RED), note(GREEN), latest])
+    assert told.usage is not None
+    assert told.cycles[0].usage is not None
+    assert (told.usage.input_tokens, told.cycles[0].usage.input_tokens) == (5, 4)
+
+
+def test_a_list_that_is_asked_for_again_belongs_to_its_cycle() -> None:
+    again = note(PLAN, next_phase=PLAN, current_test=None, attempts=2, carried_from="PLAN-1", **ERROR)
+    (cycle,) = result([note(PLAN), again]).cycles
+    assert (cycle.retries, cycle.outcome, cycle.commits.plan) == (2, "unfinished", "PLAN-1")
+
+
+def test_a_carried_handoff_is_no_turn_of_the_run() -> None:
+    carried = replace(note(RED, carried_from="RED-1"), commit="users-own")
+    told = result([note(PLAN), note(RED), carried])
+    assert (told.head, told.cycles[0].commits.red) == ("users-own", "RED-1")
+    assert told.usage == Usage(2, 4, 6, 8, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("handoff", "due"),
+    [
+        (Handoff(PLAN, RED, extra={"due": {"seconds": 1}}), {}),
+        (Handoff(PLAN, RED, error="x", extra={"due": {"seconds": 1}}), {"seconds": 1}),
+        (Handoff(PLAN, RED, error="x", extra={"due": "soon"}), {}),
+        (Handoff(PLAN, RED, error="x"), {}),
+    ],
+)
+def test_what_is_due_is_told_only_after_a_rejection(handoff: Handoff, due: dict[str, Any]) -> None:
+    assert due_of(handoff) == due
+
+
+@pytest.mark.parametrize(
+    ("body", "usage"),
+    [
+        (None, None),
+        ([], None),
+        ({}, Usage()),
+        ({"inputTokens": "many", "costUsd": "much"}, Usage()),
+        ({"inputTokens": 1, "costUsd": 2}, Usage(1, cost_usd=2.0)),
+        (USED, Usage(1, 2, 3, 4, 0.5)),
+    ],
+)
+def test_usage_is_read_as_far_as_it_is_readable(body: Any, usage: Usage | None) -> None:
+    assert usage_of({"usage": body}) == usage
+
+
+def test_usage_survives_being_written_and_read() -> None:
+    assert usage_to_json(None) is None
+    assert usage_of({"usage": usage_to_json(Usage(1, 2, 3, 4, 0.5))}) == Usage(1, 2, 3, 4, 0.5)
+
+
+def test_usage_adds_up_over_those_who_tell_it() -> None:
+    assert total_usage([]) is None
+    assert total_usage([{"usage": USED}, {}, {"usage": {"outputTokens": 5}}]) == Usage(1, 7, 3, 4, 0.5)
+
+
+@pytest.mark.parametrize(("note", "seconds"), [({}, 0.0), ({"seconds": "1"}, 0.0), ({"seconds": 2}, 2.0)])
+def test_seconds_are_read_as_far_as_they_are_readable(note: dict[str, Any], seconds: float) -> None:
+    assert seconds_of(note) == seconds
+
+
+@pytest.mark.parametrize(("retries", "told"), [(True, 1), ("many", 0), (None, 0)])
+def test_odd_retries_of_another_tool_do_no_harm(retries: Any, told: int) -> None:
+    (cycle,) = result([note(PLAN, retries=retries)]).cycles
+    assert cycle.retries == told
