@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.gates import python
-from redgreenrefactor.gates.paths import inside, is_test, reconfigures
+from redgreenrefactor.gates.paths import inside, is_test, is_test_file, reconfigures
 from redgreenrefactor.model.evidence import (
     Change,
     Evidence,
@@ -80,7 +80,8 @@ def _is_run_by(evidence: Evidence, change: Change) -> bool:
         "just": ("justfile",),
     }
     read = {name for word in words for name in tools.get(word, ())}
-    return local is not None and (local in read or local in {word.removeprefix("./") for word in words})
+    named_files = {word.removeprefix("./") for word in words}
+    return local is not None and (local in read or (local in named_files and not is_test_file(local)))
 
 
 def hooked(evidence: Evidence) -> Iterator[Finding]:
@@ -172,7 +173,7 @@ def measure(evidence: Evidence) -> Measuring:
     if after.timed_out:
         return rule(timed_out(after))
     if not after.finished:
-        return rule(died(evidence, after))
+        return rule(_uncollectable(after) if after.errors else died(evidence, after))
     return Measured(legacy, before, after)
 
 
@@ -209,6 +210,17 @@ def died(evidence: Evidence, run: SuiteRun) -> Finding:
         FindingType.TEST_TAMPERING,
         f"the test runner did not come to its end after this {evidence.phase} (exit code {run.exit_code}): {tail(run)}",
         hint="Code and tests must let the runner finish: no os._exit, no sys.exit at import, no killed process.",
+    )
+
+
+def _uncollectable(run: SuiteRun) -> Finding:
+    error = run.errors[0]
+    return Finding(
+        FindingType.COMPILATION_ERROR,
+        f"{error.file} cannot be collected: {last_line(error.message)}",
+        error.file,
+        error.place.line if error.place else None,
+        hint="Make every file of the tests importable.",
     )
 
 

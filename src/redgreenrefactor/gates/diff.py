@@ -1,5 +1,6 @@
 """Changes of one file, line by line and hunk by hunk; works for any language."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -25,7 +26,12 @@ class Hunk:
 def sides(change: Change) -> tuple[list[str], list[str]]:
     """Return the lines before and after, with their ends."""
     before, after = (side.text if side and side.text else "" for side in (change.before, change.after))
-    return before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return lines_of(before), lines_of(after)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text with their ends, counted as Python's parser counts them."""
+    return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
 def added_lines(change: Change) -> frozenset[int]:

@@ -3,7 +3,7 @@
 from redgreenrefactor.gates.common import Measured, tail, timed_out
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, Trial
-from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome, rule
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
 
 UNMEASURED = [
@@ -27,16 +27,19 @@ def by_exit_code(evidence: Evidence, measured: Measured) -> Judgement:
 
 def _red(evidence: Evidence, measured: Measured) -> Judgement:
     if measured.after.green:
+        warns = evidence.rules.red_on_pass == "warn"  # noqa: S105
         passes = Finding(
             FindingType.UNEXPECTED_PASS,
             "the suite passes with the new test in it",
             hint="Check the assertion, and that the test command runs the new test.",
+            severity=Severity.WARNING if warns else Severity.ERROR,
         )
-        return rule(passes, test_result=TestOutcome.PASS, facts=FACTS)
+        outcome = Outcome.WARNED if warns else None
+        return rule(passes, test_result=TestOutcome.PASS, outcome=outcome, facts=FACTS)
     taken_back = tuple(
         (change.path, change.before.text if change.before else None)
         for change in evidence.changes
-        if is_test(evidence, change.path)
+        if is_test(evidence, change.path) and (change.before is None or change.before.text is not None)
     )
     without = yield Trial(evidence.head, overlay=taken_back)
     if without.timed_out:

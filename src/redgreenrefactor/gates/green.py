@@ -35,7 +35,7 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
-from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
 
 Probing = Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]
 
@@ -54,12 +54,29 @@ def green(evidence: Evidence) -> Judgement:
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured))
     found += [*interference(evidence, measured.after), *gone(evidence, measured), *not_green(measured)]
+    found += _unlisted_tests_touched(evidence, measured)
     found += yield from regressions(evidence, measured)
     facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
     more, learned = yield from _probes(evidence, measured)
     return rule(*found, *more, test_result=TestOutcome.PASS, facts=facts | learned)
+
+
+def _unlisted_tests_touched(evidence: Evidence, measured: Measured) -> list[Finding]:
+    """Return findings for edited files that hold tests although their names do not say so."""
+    holding = {f"{evidence.prefix}{result.file}" for result in measured.before.results.values()}
+    planned = f"{evidence.prefix}{evidence.case.impl_file}" if evidence.case else ""
+    return [
+        Finding(
+            FindingType.TEST_TAMPERING,
+            f"{change.path} holds tests and was changed in GREEN: tests stay as RED wrote them",
+            change.path,
+            hint="Make the test pass by changing the implementation only.",
+        )
+        for change in evidence.changes
+        if change.path in holding and change.path != planned and not is_test(evidence, change.path)
+    ]
 
 
 def not_green(measured: Measured) -> Iterator[Finding]:
@@ -135,10 +152,11 @@ def _probes(evidence: Evidence, measured: Measured) -> Probing:
 
 
 def _new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
-    """Return the tests RED wrote, as its note names them."""
+    """Return the tests RED wrote, as its note names them, or those that did not run before."""
     noted = cast("list[Any]", evidence.handoff.extra.get("tests") or [])
     names = [name for name in noted if isinstance(name, str)]
-    return tuple(name for name in names if any(belongs(test, name) for test in measured.after.ids))
+    known = tuple(name for name in names if any(belongs(test, name) for test in measured.after.ids))
+    return known or tuple(sorted(measured.after.ids - measured.before.ids))
 
 
 def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:
@@ -174,31 +192,19 @@ def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
 def _bent(
     evidence: Evidence, measured: Measured, ids: Sequence[TestId]
 ) -> Generator[Question, SuiteRun, list[Finding]]:
-    """Return why the new test passes whatever it expects."""
+    """Return a finding where the new test compares, and passes whatever it expects."""
     result = next(result for result in measured.after.results.values() if belongs(result.id, ids[0]))
     passes = yield from bends(evidence, ids, result.file, result.function)
     if passes is not True:
         return []
-    overloaded = _defines_equality(evidence)
     return [
         Finding(
-            FindingType.TEST_TAMPERING if overloaded else FindingType.MEANINGLESS_TEST,
-            f"{ids[0]} still passes when other values are expected"
-            + (f": {overloaded} makes things equal that are not" if overloaded else ""),
-            overloaded.partition(":")[0] or result.file,
+            FindingType.TEST_TAMPERING,
+            f"{ids[0]} still passes when other values are expected: what the code returns equals everything",
+            evidence.case.impl_file if evidence.case else None,
             hint="Return plain values: what compares equal has to be equal.",
-            severity=Severity.ERROR if overloaded else Severity.WARNING,
         ),
     ]
-
-
-def _defines_equality(evidence: Evidence) -> str:
-    for change in evidence.changes:
-        text = change.after.text if change.after else None
-        for number, line in enumerate((text or "").splitlines(), 1):
-            if any(word in line for word in ("__eq__", "__ne__", "mock.ANY", "import ANY")):
-                return f"{change.path}:{number}"
-    return ""
 
 
 def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Probing:

@@ -4,6 +4,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from redgreenrefactor.gates.bending import bent, define_bending
+from redgreenrefactor.gates.python import docstrings, parsed
+
 COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
     ast.LtE: ast.Gt,
@@ -39,18 +42,22 @@ class Site:
     line: int
     what: str
     index: int  # of the node in the walk through the syntax tree
+    slight: bool = False  # the value that is returned is only a little off
 
 
 def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
     """Yield where mistakes can be planted into these lines of a file."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+    tree = parsed(text)
+    if tree is None:
         return
-    skipped = _docstrings(tree)
+    skipped = docstrings(tree)
     for index, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
-        what = _mistake(node) if line in lines and node not in skipped else None
+        if line not in lines or node in skipped:
+            continue
+        if isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
+            yield Site(line, "what is returned is a little off", index, slight=True)
+        what = _mistake(node)
         if what is not None:
             yield Site(line, what, index)
 
@@ -59,17 +66,12 @@ def mutated(text: str, site: Site) -> str:
     """Return the file with the mistake in it."""
     tree = ast.parse(text)
     target = next(node for index, node in enumerate(ast.walk(tree)) if index == site.index)
-    _plant(target)
+    if site.slight and isinstance(target, ast.Return) and target.value is not None:
+        target.value = bent(target.value)
+        define_bending(tree)
+    else:
+        _plant(target)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-
-
-def _docstrings(tree: ast.Module) -> set[ast.AST]:
-    found: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        for item in getattr(node, "body", []) if isinstance(getattr(node, "body", []), list) else []:
-            if isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
-                found.add(item.value)
-    return found
 
 
 def _mistake(node: ast.AST) -> str | None:
@@ -122,7 +124,7 @@ def _other(value: bool | float | str) -> bool | float | str:  # noqa: FBT001
         return not value
     if isinstance(value, str):
         return f"{value}~"
-    return value + 1
+    return value + 1 if value + 1 != value else 0
 
 
 def _op(op: ast.AST) -> str:

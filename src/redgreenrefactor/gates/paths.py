@@ -12,6 +12,12 @@ from redgreenrefactor.model.evidence import Change, Evidence
 TEST_FOLDERS = frozenset(
     {"test", "tests", "testing", "spec", "specs", "__tests__", "__snapshots__", "testdata"}
 )
+DATA_FOLDERS = frozenset(
+    {"fixtures", "golden", "goldens", "snapshots", "cassettes", "test_data", "test-data", "testdata"}
+)
+CODE = frozenset(
+    {".py", ".js", ".ts", ".jsx", ".tsx", ".java", ".kt", ".go", ".rs", ".c", ".cpp", ".rb", ".sql", ".html"}
+)
 TEST_NAMES = (
     re.compile(r"^test_.*\.py$|^.*_test\.py$|^tests?\.py$|^conftest\.py$"),
     re.compile(r"^.*[._-](test|spec)s?\.[cm]?[jt]sx?$|^.*\.snap$"),
@@ -44,15 +50,21 @@ def is_test(evidence: Evidence, path: str) -> bool:
         return True
     if case and local == case.impl_file:
         return False
-    return looks_like_a_test(local if local is not None else path)
+    return looks_like_a_test(local if local is not None else path, case.impl_file if case else "")
 
 
-def looks_like_a_test(path: str) -> bool:
-    """Tell by its name whether a path holds tests or something of theirs."""
+def looks_like_a_test(path: str, impl_file: str = "") -> bool:
+    """Tell by its name whether a path holds tests or something of theirs; a folder planned for code holds none."""
     pure = PurePosixPath(path)
-    if TEST_FOLDERS.intersection(pure.parts[:-1]):
+    folders = set(pure.parts[:-1]) - set(PurePosixPath(impl_file).parts[:-1])
+    if TEST_FOLDERS & folders or (DATA_FOLDERS & folders and pure.suffix not in CODE):
         return True
-    return any(pattern.match(pure.name) for pattern in TEST_NAMES)
+    return is_test_file(path)
+
+
+def is_test_file(path: str) -> bool:
+    """Tell whether a file's own name is that of a test."""
+    return any(pattern.match(PurePosixPath(path).name) for pattern in TEST_NAMES)
 
 
 def reconfigures(change: Change) -> str | None:

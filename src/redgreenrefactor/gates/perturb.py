@@ -3,32 +3,21 @@
 import ast
 
 from redgreenrefactor.gates import python
+from redgreenrefactor.gates.bending import OTHER, STOPS, bent, define_bending
 
-OTHER = """
-def _rgr_other(value):
-    kind = type(value)
-    if kind is bool:
-        return not value
-    if kind in (int, float) and value + 1 != value:
-        return value + 1
-    if kind is str:
-        return value + "~"
-    if kind is bytes:
-        return value + b"~"
-    return object()
-"""
 EQUALITIES = frozenset(
     f"assert{kind}Equal" for kind in ("", "List", "Dict", "Tuple", "Set", "MultiLine", "Sequence")
 )
 
 
-def perturbed(text: str | None, function: str, impl_file: str) -> str | None:
-    """Return the file with every equality asserted in a test bent; None where the test asserts no equality."""
+def perturbed(text: str | None, function: str, impl_file: str, *, stops: bool = False) -> str | None:
+    """Return the file with every equality asserted in a test bent; None where the test asserts no equality.
+
+    With `stops` reaching such an equality is an error in itself.
+    """
     tree = python.parsed(text)
-    if tree is None:
-        return None
     test = next((item.node for item in python.tests_in(text) if item.name == function), None)
-    if test is None:
+    if tree is None or test is None:
         return None
     twin = next(
         node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
@@ -37,14 +26,8 @@ def perturbed(text: str | None, function: str, impl_file: str) -> str | None:
     bend.visit(twin)
     if not bend.count:
         return None
-    place = next((i for i, node in enumerate(tree.body) if not _must_come_first(node)), len(tree.body))
-    tree.body[place:place] = ast.parse(OTHER).body
+    define_bending(tree, STOPS if stops else OTHER)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-
-
-def _must_come_first(node: ast.stmt) -> bool:
-    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
 
 
 class _Bend(ast.NodeTransformer):
@@ -77,4 +60,4 @@ class _Bend(ast.NodeTransformer):
 
     def _other(self, node: ast.expr) -> ast.expr:
         self.count += 1
-        return ast.Call(ast.Name("_rgr_other", ast.Load()), [node], [])
+        return bent(node)

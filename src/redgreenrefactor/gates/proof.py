@@ -54,8 +54,8 @@ def holds(run: SuiteRun, ids: Sequence[TestId]) -> bool:
 
 
 def belongs(test: TestId, name: TestId) -> bool:
-    """Tell whether a test is the named one, or a parameter set of it."""
-    return test == name or test.startswith(f"{name}[")
+    """Tell whether a test is the named one, a parameter set of it, or stands in the named file or class."""
+    return test == name or test.startswith((f"{name}[", f"{name}::"))
 
 
 def proof(
@@ -63,7 +63,7 @@ def proof(
 ) -> Generator[Question, SuiteRun, Proof]:
     """Return whether a test that passes would fail if the code it executes were broken."""
     traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
-    seen = _seen(evidence, traced)
+    seen = seen_in(evidence, traced)
     planted = spread(planted_in(evidence, seen or _everything(evidence, file)), MOST)
     noticed, tried = yield from noticed_by(evidence.head, ids, planted, enough=1, least=HANDFUL)
     facts: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def proof(
         }
     if noticed:
         return Proof(noticed=True, facts=facts)
-    if seen and (yield from bends(evidence, ids, file, function)) is False:
+    if seen and not planted and (yield from bends(evidence, ids, file, function)) is False:
         return Proof(noticed=True, facts={**facts, "perturbation": "failed as it should"})
     why = (
         f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
@@ -110,14 +110,21 @@ def noticed_by(
 def bends(
     evidence: Evidence, ids: Sequence[TestId], file: str, function: str
 ) -> Generator[Question, SuiteRun, bool | None]:
-    """Return whether the test still passes with its expectations bent; None where that cannot be asked."""
-    path = f"{evidence.prefix}{file}"
-    impl = evidence.case.impl_file if evidence.case else ""
-    bent = perturbed(evidence.read(evidence.head, path), function, impl)
-    if bent is None:
-        return None
-    run = yield Trial(evidence.head, overlay=((path, bent),), tests=tuple(ids), probe=True)
-    return holds(run, ids) if run.answered else None
+    """Return whether the test passes with its expectations bent although it compares them; None where it compares none."""
+    answers: list[bool] = []
+    for stops in (False, True):
+        path = f"{evidence.prefix}{file}"
+        impl = evidence.case.impl_file if evidence.case else ""
+        text = perturbed(evidence.read(evidence.head, path), function, impl, stops=stops)
+        if text is None:
+            return None
+        run = yield Trial(evidence.head, overlay=((path, text),), tests=tuple(ids), probe=True)
+        if not run.answered:
+            return None
+        answers.append(holds(run, ids))
+        if not answers[0]:
+            return False
+    return True if not answers[1] else None  # not even reached: nothing is known about what it compares
 
 
 def planted_in(evidence: Evidence, lines: Lines) -> list[Planted]:
@@ -131,7 +138,7 @@ def planted_in(evidence: Evidence, lines: Lines) -> list[Planted]:
     return found
 
 
-def _seen(evidence: Evidence, traced: SuiteRun) -> Lines:
+def seen_in(evidence: Evidence, traced: SuiteRun) -> Lines:
     """Return the lines of code that a test was seen to execute."""
     return {
         name: lines

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from redgreenrefactor.gates import python
+from redgreenrefactor.gates import asserting, python, stubs
 from redgreenrefactor.gates.common import (
     Measured,
     brief,
@@ -89,7 +89,7 @@ def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement
             return rule(*found, test_result=TestOutcome.PASS, facts=facts)
         return (yield from _passes(evidence, found, new))
     else:
-        found += [wrong for r in new.results if r.failed for wrong in _wrong_reason(evidence, new, r)][:1]
+        found += [wrong for r in new.results if r.failed for wrong in _wrong_reason(evidence, r)][:1]
         if not errors(found):
             found += yield from _repeatable(evidence, new)
     return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
@@ -142,14 +142,14 @@ def _is_marker(change: Change) -> bool:
     if PurePosixPath(change.path).name != "__init__.py" or change.before or not change.after:
         return False
     tree = python.parsed(change.after.text)
-    return tree is not None and all(python.is_stub(node) and isinstance(node, ast.Expr) for node in tree.body)
+    return tree is not None and all(isinstance(node, ast.Expr) and stubs.is_stub(node) for node in tree.body)
 
 
 def _stubs_only(change: Change) -> Iterator[Finding]:
     if not change.path.endswith(".py"):
         return  # other languages are not read yet: the note says what was not measured
     before = change.before.text if change.before else None
-    beyond = python.beyond_stubs(before, change.after.text if change.after else None)
+    beyond = stubs.beyond_stubs(before, change.after.text if change.after else None)
     if beyond:
         yield Finding(
             FindingType.SCOPE_VIOLATION,
@@ -167,12 +167,29 @@ def _kept(evidence: Evidence) -> Iterator[Finding]:
             continue
         before, after = (side.text if side else None for side in (change.before, change.after))
         yield from _edited(change, before, after)
+        yield from _weaker_helpers(change, before, after)
+        known = {test.name for test in python.duplicates(before)}
         for test in python.duplicates(after):
+            if test.name not in known:
+                yield _tampering(
+                    change,
+                    test.line,
+                    f"{test.name} is defined twice, so the first never runs",
+                    "Give the new test a name of its own.",
+                )
+
+
+def _weaker_helpers(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
+    """Yield helpers of existing tests that assert, and were edited or taken away."""
+    now = python.helpers(after)
+    for name, node in python.helpers(before).items():
+        twin = now.get(name)
+        if asserting.asserts(node) and (twin is None or python.shape(twin) != python.shape(node)):
             yield _tampering(
                 change,
-                test.line,
-                f"{test.name} is defined twice, so the first never runs",
-                "Give the new test a name of its own.",
+                twin.lineno if twin else None,
+                f"the helper {name}, which asserts for existing tests, was changed",
+                "Leave it as it is; write a helper of another name if you need one.",
             )
 
 
@@ -180,7 +197,7 @@ def _edited(change: Change, before: str | None, after: str | None) -> Iterator[F
     if change.after is None:
         yield _tampering(change, None, "the file was deleted", "Bring it back.")
         return
-    now = {test.name: test for test in python.tests_in(after)}
+    now = {test.name: test for test in reversed(python.tests_in(after))}
     if python.parsed(after) is None:
         return  # what does not parse is reported by the run
     for test in python.tests_in(before):
@@ -189,13 +206,19 @@ def _edited(change: Change, before: str | None, after: str | None) -> Iterator[F
             yield _tampering(
                 change, test.line, f"{test.name} was taken away", "Bring it back: RED only adds."
             )
-        elif python.body_shape(test.node) != python.body_shape(twin.node):
+        elif python.body_shape(test.node) != python.body_shape(twin.node) or not _keeps_rows(test, twin):
             yield _tampering(
                 change,
                 twin.line,
                 f"{test.name} was edited",
                 "Leave existing tests as they are: RED only adds one.",
             )
+
+
+def _keeps_rows(test: python.Definition, twin: python.Definition) -> bool:
+    """Tell whether every parameter set is still there, in the old order."""
+    rest = iter(python.rows(twin.node))
+    return all(row in rest for row in python.rows(test.node))
 
 
 def _tampering(change: Change, line: int | None, what: str, hint: str) -> Finding:
@@ -301,10 +324,14 @@ def _meaningless(new: NewTest) -> Iterator[Finding]:
         return
     place, node = f"{new.file}:{new.definition.line}", new.definition.node
     failed_by_assertion = any(result.kind is Kind.ASSERTION for result in new.results)
-    if not python.asserts(node) and not failed_by_assertion:
+    if not asserting.asserts(node, new.tree) and not failed_by_assertion:
         yield _worthless(
             new, f"{place}: {new.function} asserts nothing", "Assert what the case says should be true."
         )
+        return
+    if idle := asserting.trivially_true(node):
+        what = f"{new.file}:{idle.lineno}: {_first_line(idle)!r} holds whatever the code does"
+        yield _worthless(new, what, "Assert on what the code under test returns or does.")
         return
     for result in new.results:
         line = place_in(result).line
@@ -321,8 +348,10 @@ def _meaningless(new: NewTest) -> Iterator[Finding]:
 def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) -> bool:
     """Tell whether a statement fails by itself, whatever the code under test does."""
     if isinstance(statement, ast.Assert):
-        return not python.uses(statement.test, python.derived(test, python.outside_names(new.tree, test)))
-    unconditional = statement in test.body
+        outside = python.outside_names(new.tree, test)
+        return outside is not None and not python.uses(statement.test, python.derived(test, outside))
+    returns = any(isinstance(item, ast.Return) and item.lineno < statement.lineno for item in ast.walk(test))
+    unconditional = statement in test.body and not returns
     if isinstance(statement, ast.Raise):
         return unconditional
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -353,13 +382,10 @@ def _silenced(result: TestResult) -> Finding:
 # --- why it fails
 
 
-def _wrong_reason(evidence: Evidence, new: NewTest, result: TestResult) -> Iterator[Finding]:
+def _wrong_reason(evidence: Evidence, result: TestResult) -> Iterator[Finding]:
     """Yield why a failure has nothing to do with the missing behaviour."""
     case = evidence.case
-    if case is None or result.kind is Kind.ASSERTION:
-        return
-    planned = result.missing is not None and _missing_is_planned(result.missing, case)
-    if planned or _through_code(evidence, result) or _on_planned_value(new, result, case):
+    if case is None or result.kind is Kind.ASSERTION or _right_reason(evidence, case, result):
         return
     spot = place_in(result)
     where = f"{spot.file}:{spot.line}" if spot.file and spot.line else result.id
@@ -374,8 +400,14 @@ def _wrong_reason(evidence: Evidence, new: NewTest, result: TestResult) -> Itera
     )
 
 
-def _missing_is_planned(missing: Missing, case: Case) -> bool:
-    return python.is_planned(missing.name, missing.owner, case.impl_file)
+def _right_reason(evidence: Evidence, case: Case, result: TestResult) -> bool:
+    """Tell whether a failure that is no assertion comes from the planned code, or from its not being there."""
+    missing = result.missing
+    if missing is not None and python.is_planned(missing.name, missing.owner, case.impl_file):
+        return True
+    if result.exception in ("ImportError", "ModuleNotFoundError", "NameError", "FixtureLookupError"):
+        return False
+    return _through_code(evidence, result) or _calls_planned(evidence, case, result)
 
 
 def _through_code(evidence: Evidence, result: TestResult) -> bool:
@@ -387,16 +419,33 @@ def _through_code(evidence: Evidence, result: TestResult) -> bool:
     )
 
 
-def _on_planned_value(new: NewTest, result: TestResult, case: Case) -> bool:
-    """Tell whether the failing line of the test calls the planned code or uses what came from it."""
-    line = place_in(result).line
-    if new.definition is None or new.tree is None or line is None or result.exception == "NameError":
-        return False
-    statement = python.statement_at(new.definition.node, line)
-    if statement is None:
-        return False
-    seeds = python.imported_from(new.tree, case.impl_file)
-    return python.uses(statement, python.derived(new.definition.node, seeds))
+def _calls_planned(evidence: Evidence, case: Case, result: TestResult) -> bool:
+    """Tell whether a line of the tests on the way to the error calls the planned code or uses what came from it."""
+    for frame in reversed(result.frames):
+        text = evidence.read(evidence.head, f"{evidence.prefix}{frame.file}")
+        tree = python.parsed(text) if frame.file.endswith(".py") else None
+        if tree is None:
+            continue
+        statement, function = python.statement_at(tree, frame.line), python.function_at(tree, frame.line)
+        if statement is None or function is None or _misspelt(tree, result.missing):
+            continue
+        seeds = python.imported_from(tree, case.impl_file)
+        if python.uses(statement, python.derived(function, seeds)) or _starts(case, result, statement):
+            return True
+    return False
+
+
+def _misspelt(tree: ast.Module, missing: Missing | None) -> bool:
+    """Tell whether the name was looked for in a module that is not the project's to write."""
+    return missing is not None and missing.owner is not None and missing.owner in set(python.imports(tree))
+
+
+def _starts(case: Case, result: TestResult, statement: ast.stmt) -> bool:
+    """Tell whether a program that failed is the planned one."""
+    names = {case.impl_file, PurePosixPath(case.impl_file).name, *python.planned_modules(case.impl_file)}
+    return result.exception == "CalledProcessError" and any(
+        isinstance(item.value, str) and item.value in names for item in python.strings(statement)
+    )
 
 
 # --- a test that passes at once

@@ -1,6 +1,5 @@
 """REFACTOR: the code reads better, does the same, and the tests are as strong as they were."""
 
-from redgreenrefactor.gates import python
 from redgreenrefactor.gates.common import (
     Measured,
     configuration,
@@ -15,10 +14,10 @@ from redgreenrefactor.gates.common import (
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.green import not_green
-from redgreenrefactor.gates.paths import is_test
+from redgreenrefactor.gates.rewriting import Rewritten, rewritten
 from redgreenrefactor.gates.strength import strength
 from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
-from redgreenrefactor.model.evidence import Evidence, Judgement, Measure
+from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestResult
 from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome, Verdict, rule
 
 
@@ -44,8 +43,12 @@ def refactor(evidence: Evidence) -> Judgement:
 
 
 def _lost(evidence: Evidence, measured: Measured) -> list[Finding]:
-    """Return a finding where tests disappeared and no test came or changed that could have taken their place."""
-    lost = [name for name in measured.lost if not _taken_in(evidence, measured, name)]
+    """Return a finding where tests disappeared and nothing could have taken their place."""
+    if not measured.lost:
+        return []
+    rewrites = rewritten(evidence, measured)
+    results = [measured.before.results[name] for name in measured.lost]
+    lost = [result.id for result in results if not _accounted(measured, rewrites, result)]
     if not lost:
         return []
     return [
@@ -58,23 +61,11 @@ def _lost(evidence: Evidence, measured: Measured) -> list[Finding]:
     ]
 
 
-def _taken_in(evidence: Evidence, measured: Measured, name: str) -> bool:
-    """Tell whether what a lost test asserted is asserted by the tests that are there now."""
-    result = measured.before.results[name]
-    text = evidence.read(evidence.base, f"{evidence.prefix}{result.file}")
-    test = next((item for item in python.tests_in(text) if item.name == result.function), None)
-    if test is None:
-        return False
-    known = {
-        python.renamed(item.node)
-        for change in evidence.changes
-        if change.after and is_test(evidence, change.path)
-        for item in python.tests_in(change.after.text)
+def _accounted(measured: Measured, rewrites: Rewritten, result: TestResult) -> bool:
+    """Tell whether a test goes by another name now, or new tests are there that will have to prove as much."""
+    key = (result.file, result.function)
+    legacy = result.id in measured.legacy.ids
+    grown = [k for k in rewrites.new if k not in rewrites.old] or set(rewrites.new) & set(rewrites.old) - {
+        key
     }
-    merged = any(fresh.file.endswith(".py") for fresh in measured.fresh) or _grown(measured)
-    return python.renamed(test.node) in known or (merged and result.id not in measured.legacy.ids)
-
-
-def _grown(measured: Measured) -> bool:
-    """Tell whether a test has more parameter sets than before."""
-    return len(measured.after.ids) > len(measured.before.ids & measured.after.ids)
+    return key not in rewrites.changed or (bool(grown) and not legacy)

@@ -1,29 +1,17 @@
 """REFACTOR may rewrite tests, as long as they notice as much as they did."""
 
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
 
-from redgreenrefactor.gates import python
+from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values
 from redgreenrefactor.gates.common import Measured, brief, errors, named
 from redgreenrefactor.gates.paths import inside, is_test
-from redgreenrefactor.gates.proof import HANDFUL, Overlay, Planted, bends, noticed_by, planted_in, spread
+from redgreenrefactor.gates.proof import Overlay, Planted, bends, noticed_by, planted_in, seen_in, spread
+from redgreenrefactor.gates.rewriting import Rewritten, Tests, rewritten
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, TestResult, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
 
+SLIGHT, GROSS = 4, 5  # mistakes of each sort that are planted
 Findings = Generator[Question, SuiteRun, list[Finding]]
-Key = tuple[str, str]  # file, qualified name
-
-
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """The tests a refactoring has touched: as they were, and as they are."""
-
-    old: Mapping[Key, python.Definition]
-    new: Mapping[Key, python.Definition]
-
-    def results(self, run: SuiteRun, side: Mapping[Key, python.Definition]) -> list[TestResult]:
-        """Return what these tests did in a run."""
-        return [result for result in run.results.values() if (result.file, result.function) in side]
 
 
 def strength(evidence: Evidence, measured: Measured) -> Findings:
@@ -31,10 +19,10 @@ def strength(evidence: Evidence, measured: Measured) -> Findings:
     if not any(is_test(evidence, change.path) for change in evidence.changes):
         return []
     found = yield from _behaviour(evidence, measured)
-    rewritten = _rewritten(evidence)
-    found += [*_legacy(measured, rewritten), *_parameters(measured, rewritten)]
-    if rewritten.old and not errors(found):
-        found += yield from _as_strong(evidence, measured, rewritten)
+    rewrites = rewritten(evidence, measured)
+    found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites)]
+    if rewrites.old and not errors(found):
+        found += yield from _as_strong(evidence, measured, rewrites)
     return found
 
 
@@ -83,57 +71,12 @@ def _changed(result: TestResult) -> Finding:
     )
 
 
-# --- strength: which tests were rewritten
+# --- strength: what must not happen at all
 
 
-def _rewritten(evidence: Evidence) -> Rewritten:
-    """Return the tests that differ in more than name, place and layout, with those whose helpers do."""
-    old, new = _definitions(evidence, before=True), _definitions(evidence, before=False)
-    touched = _touched_helpers(evidence)
-    bodies = {python.renamed(test.node) for test in new.values()}
-    changed_old = {
-        key: test
-        for key, test in old.items()
-        if python.renamed(test.node) not in bodies or python.mentions(test.node, touched)
-    }
-    known = {python.renamed(test.node) for test in old.values()}
-    changed_new = {
-        key: test
-        for key, test in new.items()
-        if python.renamed(test.node) not in known or python.mentions(test.node, touched)
-    }
-    return Rewritten(changed_old, changed_new)
-
-
-def _definitions(evidence: Evidence, *, before: bool) -> dict[Key, python.Definition]:
-    found: dict[Key, python.Definition] = {}
-    for change in evidence.changes:
-        side, local = (change.before if before else change.after), inside(evidence, change.path)
-        if side and local and change.path.endswith(".py") and is_test(evidence, change.path):
-            found.update({(local, test.name): test for test in python.tests_in(side.text)})
-    return found
-
-
-def _touched_helpers(evidence: Evidence) -> frozenset[str]:
-    """Return the names of helpers, fixtures and constants of the tests that were changed or taken away."""
-    names: set[str] = set()
-    for change in evidence.changes:
-        if change.path.endswith(".py") and is_test(evidence, change.path):
-            before, after = (
-                python.helpers(side.text if side else None) for side in (change.before, change.after)
-            )
-            names |= {name for name, code in before.items() if after.get(name) != code}
-    return frozenset(names)
-
-
-def _legacy(measured: Measured, rewritten: Rewritten) -> Iterator[Finding]:
-    own_helpers = set(rewritten.old) & set(rewritten.new)
-    for result in rewritten.results(measured.before, rewritten.old):
-        key = (result.file, result.function)
-        same = key in own_helpers and python.renamed(rewritten.old[key].node) == python.renamed(
-            rewritten.new[key].node
-        )
-        if result.id in measured.legacy.ids and not same:
+def _legacy(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
+    for result in rewrites.results(measured.before, rewrites.old):
+        if result.id in measured.legacy.ids and (result.file, result.function) in rewrites.changed:
             yield Finding(
                 FindingType.TEST_TAMPERING,
                 f"{result.id} stood here before the run and was rewritten",
@@ -143,18 +86,17 @@ def _legacy(measured: Measured, rewritten: Rewritten) -> Iterator[Finding]:
             )
 
 
-def _parameters(measured: Measured, rewritten: Rewritten) -> Iterator[Finding]:
+def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
     """Yield tests that have lost parameter sets."""
-    for key in set(rewritten.old) & set(rewritten.new):
+    for key in sorted(set(rewrites.old) & set(rewrites.new)):
         before = {r.id for r in measured.before.results.values() if (r.file, r.function) == key}
         after = {r.id for r in measured.after.results.values() if (r.file, r.function) == key}
         if len(after) < len(before):
-            lost = sorted(before - after)
             yield Finding(
                 FindingType.TEST_TAMPERING,
-                f"parameter sets are gone: {named(lost)}",
+                f"parameter sets are gone: {named(sorted(before - after))}",
                 key[0],
-                rewritten.new[key].line,
+                rewrites.new[key].line,
                 hint="Keep every parameter set.",
             )
 
@@ -162,24 +104,23 @@ def _parameters(measured: Measured, rewritten: Rewritten) -> Iterator[Finding]:
 # --- strength: what they notice
 
 
-def _as_strong(evidence: Evidence, measured: Measured, rewritten: Rewritten) -> Findings:
+def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
     """Plant mistakes into the code: what the old tests notice the new ones have to notice, too."""
-    new = tuple(result.id for result in rewritten.results(measured.after, rewritten.new))
+    new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
     old = tuple(
-        r.id for r in rewritten.results(measured.before, rewritten.old) if r.id in measured.before.passed
+        r.id for r in rewrites.results(measured.before, rewrites.old) if r.id in measured.before.passed
     )
-    if not new:
-        return [_weaker(rewritten, "they were taken away and nothing took their place")] if old else []
+    if not new or not old:
+        return [_weaker(rewrites, "they were taken away and nothing took their place")] if old else []
     overlay = _overlay(evidence)
     was = yield Trial(evidence.head, overlay=overlay, tests=old)
     runnable = tuple(name for name in old if name in was.passed)
     traced = yield Trial(
         evidence.head, overlay=overlay if runnable else (), tests=runnable or new, trace=True
     )
-    planted = spread(planted_in(evidence, _code_lines(evidence, traced)), 3 * HANDFUL)
+    planted = _chosen(planted_in(evidence, seen_in(evidence, traced)))
     if not runnable:
-        return (yield from _still_bites(evidence, rewritten, new, planted))
-    missed: list[str] = []
+        return (yield from _still_bites(evidence, rewrites, new, planted))
     for item in planted:
         noticed, tried = yield from noticed_by(
             evidence.head, runnable, [item], enough=1, least=1, overlay=overlay
@@ -189,47 +130,52 @@ def _as_strong(evidence: Evidence, measured: Measured, rewritten: Rewritten) -> 
         if noticed:
             still, asked = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
             if asked and not still:
-                missed.append(item.place)
-    if missed:
-        return [_weaker(rewritten, f"they no longer notice {missed[0]}")]
-    return (yield from _not_bent(evidence, measured, rewritten))
+                return [_weaker(rewrites, f"they no longer notice {item.place}")]
+    return (yield from _not_bent(evidence, measured, rewrites))
+
+
+def _chosen(planted: Sequence[Planted]) -> list[Planted]:
+    """Return slight mistakes first: a weakened assertion misses those."""
+    slight = [item for item in planted if item.site.slight]
+    gross = [item for item in planted if not item.site.slight]
+    return [*spread(slight, SLIGHT), *spread(gross, GROSS)]
 
 
 def _still_bites(
-    evidence: Evidence, rewritten: Rewritten, new: tuple[TestId, ...], planted: list[Planted]
+    evidence: Evidence, rewrites: Rewritten, new: tuple[TestId, ...], planted: list[Planted]
 ) -> Findings:
-    """Where the old tests cannot run on the new code, the new ones must at least notice a mistake."""
+    """Where the old tests cannot run on the new code, the new ones must notice a mistake and expect the same."""
     noticed, tried = yield from noticed_by(evidence.head, new, planted, enough=1, least=1)
     if tried and not noticed:
-        return [_weaker(rewritten, f"they notice none of {tried} mistakes planted into the code")]
-    if _assertions(rewritten.new) < _assertions(rewritten.old):
-        return [_weaker(rewritten, "they assert less than they did")]
+        return [_weaker(rewrites, f"they notice none of {tried} mistakes planted into the code")]
+    if _assertions(rewrites.new) < _assertions(rewrites.old):
+        return [_weaker(rewrites, "they assert less than they did")]
+    expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
+    now = {
+        value
+        for file, _ in rewrites.new
+        for value in constants(evidence.read(evidence.head, evidence.prefix + file))
+    }
+    if lost := sorted(expected - now):
+        return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
     return []
 
 
-def _assertions(tests: Mapping[Key, python.Definition]) -> int:
-    return sum(python.assertion_count(test.node) for test in tests.values())
+def _assertions(tests: Tests) -> int:
+    return sum(assertion_count(test.node) for test in tests.values())
 
 
-def _not_bent(evidence: Evidence, measured: Measured, rewritten: Rewritten) -> Findings:
-    for file, function in rewritten.new:
+def _not_bent(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+    for file, function in rewrites.new:
         ids = [r.id for r in measured.after.results.values() if (r.file, r.function) == (file, function)]
         passes = (yield from bends(evidence, ids, file, function)) if ids else None
         if passes:
-            return [_weaker(rewritten, f"{function} passes whatever it expects")]
+            return [_weaker(rewrites, f"{function} passes whatever it expects")]
     return []
 
 
-def _code_lines(evidence: Evidence, traced: SuiteRun) -> Mapping[str, frozenset[int]]:
-    return {
-        name: lines
-        for name, lines in traced.executed.items()
-        if not is_test(evidence, f"{evidence.prefix}{name}")
-    }
-
-
-def _weaker(rewritten: Rewritten, why: str) -> Finding:
-    (file, function), test = next(iter((rewritten.new or rewritten.old).items()))
+def _weaker(rewrites: Rewritten, why: str) -> Finding:
+    (file, function), test = next(iter((rewrites.new or rewrites.old).items()))
     return Finding(
         FindingType.TEST_TAMPERING,
         f"{file}:{test.line}: the tests were weakened ({function}): {why}",

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.common import scope
-from redgreenrefactor.gates.diff import added_lines
+from redgreenrefactor.gates.diff import added_lines, lines_of
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -19,11 +19,20 @@ RUNNERS = frozenset(
 ROOTS = ("", "src/", "lib/", "test/", "tests/")
 BINARIES = (".so", ".pyd", ".dll", ".dylib", ".class", ".jar", ".pth")
 SNIFFING = re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|rgr_pytest_probe|rgr_canary")
-LOADED = re.compile(
-    r"""["'](_?pytest|unittest|nose)["']\s+(?:not\s+)?in\s+(?:\w+\.)?modules|modules\.get\(\s*["']_?pytest"""
-)
-FRAMES = re.compile(
-    r"_getframe|inspect\.(stack|currentframe|trace)|extract_stack|walk_stack|format_stack|_current_frames"
+RUNNER_NAME = re.compile(r"^(_?pytest|unittest|nose|py\.test)$")
+PLACES_TO_LOOK = ("modules", "argv", "orig_argv", "__main__")
+FRAMES = frozenset(
+    {
+        "_getframe",
+        "stack",
+        "currentframe",
+        "trace",
+        "extract_stack",
+        "walk_stack",
+        "format_stack",
+        "_current_frames",
+    }
+    | {"tb_frame", "f_back", "gi_frame", "cr_frame", "get_objects", "get_referrers", "f_code"}
 )
 SWITCHES = re.compile(r"#\s*(type:\s*ignore|pragma:\s*no\s*cover|noqa|pylint:\s*disable)")
 MANIFESTS = re.compile(
@@ -33,64 +42,105 @@ LARGE = 1_000_000
 
 
 def sniffing(evidence: Evidence) -> Iterator[Finding]:
-    """Yield code that asks whether it is being tested, or reads its tests."""
+    """Yield code that asks whether it is being tested, reads its tests, or gets at the runner."""
     for change, text in _code(evidence):
-        lines = text.splitlines()
-        for number in sorted(added_lines(change)):
-            line = lines[number - 1] if number <= len(lines) else ""
-            if SNIFFING.search(line) or LOADED.search(line):
-                yield _tampering(
-                    change,
-                    number,
-                    "the code asks whether it is being tested",
-                    "Behave the same, tested or not.",
-                )
-        yield from _looks_at_callers(change, text)
-        yield from _reads_tests(evidence, change, text)
+        tree, added = python.parsed(text), added_lines(change)
+        if tree is None:
+            continue
+        new = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) in added]
+        values = [node for node in python.strings(tree) if node.lineno in added]
+        yield from _asks(change, new, values)
+        yield from _looks_at_callers(change, new, values)
+        yield from _reads_tests(evidence, change, new, values)
+        yield from _patches_runner(change, tree, new)
 
 
-def _looks_at_callers(change: Change, text: str) -> Iterator[Finding]:
-    """Yield where new code walks the call stack: to find tests in it is tampering, otherwise only worth a look."""
-    added = added_lines(change)
-    lines = {number: line for number, line in enumerate(text.splitlines(), 1) if number in added}
-    walks = next((number for number, line in lines.items() if FRAMES.search(line)), None)
-    if walks is None:
-        return
-    if any(re.search(r"""["'][^"']*test[^"']*["']""", line, re.IGNORECASE) for line in lines.values()):
-        yield _tampering(
-            change, walks, "the code looks for tests among its callers", "Behave the same, whoever calls."
-        )
-    else:
-        yield _warning(change, walks, "the code looks at its callers")
-
-
-def _reads_tests(evidence: Evidence, change: Change, text: str) -> Iterator[Finding]:
-    case = evidence.case
-    name = PurePosixPath(case.test_file).name if case else ""
-    tree = python.parsed(text)
-    if not name or tree is None:
-        return
-    added = added_lines(change)
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and name in node.value
-            and node.lineno in added
-        ):
+def _asks(change: Change, new: list[ast.AST], values: list[ast.Constant]) -> Iterator[Finding]:
+    looks = any(_word(node) in PLACES_TO_LOOK for node in new)
+    for node in values:
+        text = str(node.value)
+        if SNIFFING.search(text) or (looks and RUNNER_NAME.match(text)):
             yield _tampering(
                 change,
                 node.lineno,
-                f"the code refers to its own test file {name}",
+                "the code asks whether it is being tested",
+                "Behave the same, tested or not.",
+            )
+
+
+def _looks_at_callers(change: Change, new: list[ast.AST], values: list[ast.Constant]) -> Iterator[Finding]:
+    """Yield where new code walks the call stack: to find tests in it is tampering, otherwise only worth a look."""
+    walks = [node for node in new if _word(node) in FRAMES and isinstance(node, ast.Attribute)]
+    reads_constants = any(_word(node) == "co_consts" for node in new)
+    if not walks and not reads_constants:
+        return
+    line = getattr((walks or new)[0], "lineno", 1)
+    if reads_constants or any(re.search(r"\btest|pytest", str(node.value), re.IGNORECASE) for node in values):
+        yield _tampering(
+            change, line, "the code looks for tests among its callers", "Behave the same, whoever calls."
+        )
+    else:
+        yield _warning(change, line, "the code looks at its callers")
+
+
+def _reads_tests(
+    evidence: Evidence, change: Change, new: list[ast.AST], values: list[ast.Constant]
+) -> Iterator[Finding]:
+    file = PurePosixPath(evidence.case.test_file) if evidence.case else PurePosixPath("?")
+    for node in values:
+        if file.name in re.split(r"[/\\]", str(node.value)):
+            yield _tampering(
+                change,
+                node.lineno,
+                f"the code refers to its own test file {file.name}",
                 "Compute the result; do not read it off the test.",
             )
+    for node in (item for item in new if isinstance(item, ast.Import | ast.ImportFrom)):
+        named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for module in named:
+            if file.stem in module.split(".") or "conftest" in module.split("."):
+                yield _tampering(
+                    change,
+                    node.lineno,
+                    f"the code imports the tests ({module})",
+                    "Code does not know its tests.",
+                )
+
+
+def _patches_runner(change: Change, tree: ast.Module, new: list[ast.AST]) -> Iterator[Finding]:
+    """Yield assignments into the test runner, or into the language itself."""
+    names = {
+        name
+        for name, full in python.resolved(tree).items()
+        if re.split(r"[.:]", full)[0] in (*RUNNERS, "builtins")
+    }
+    for node in new:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        owners = [target.value for target in targets if isinstance(target, ast.Attribute)]
+        if isinstance(node, ast.Call) and _word(node.func) in ("setattr", "patch", "object") and node.args:
+            owners.append(node.args[0])
+        for owner in owners:
+            if any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(owner)):
+                yield _tampering(
+                    change,
+                    getattr(node, "lineno", 1),
+                    "the code changes the test runner",
+                    "Leave it as it is.",
+                )
+
+
+def _word(node: ast.AST) -> str:
+    """Return the name or attribute a node stands for."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def shadowing(evidence: Evidence) -> Iterator[Finding]:
     """Yield new modules that take the place of the standard library's or the runner's, unless they were planned."""
     for change in evidence.changes:
         local = inside(evidence, change.path)
-        planned = evidence.case is not None and local == evidence.case.impl_file
+        planned = (
+            evidence.case is not None and local is not None and _is_planned(local, evidence.case.impl_file)
+        )
         if change.before is not None or change.after is None or local is None or planned:
             continue
         name = _top_level(local)
@@ -101,6 +151,12 @@ def shadowing(evidence: Evidence) -> Iterator[Finding]:
                 f"it takes the place of the module {name!r} whenever tests run",
                 "Choose another name.",
             )
+
+
+def _is_planned(local: str, impl_file: str) -> bool:
+    """Tell whether a file is the planned one, or makes a package of a folder on the way to it."""
+    package = local.removesuffix("__init__.py")
+    return local == impl_file or (package != local and impl_file.startswith(package))
 
 
 def _top_level(path: str) -> str | None:
@@ -120,7 +176,7 @@ def misplaced(evidence: Evidence) -> Iterator[Finding]:
     for change in evidence.changes:
         if change.after is None or change.before is not None:
             continue
-        if change.path.endswith(BINARIES):
+        if change.path.endswith(BINARIES) or re.search(r"\.(egg|dist)-info/", change.path):
             yield scope(change, "compiled files are not committed", "Commit sources; take the file away.")
         twin = folded.setdefault(change.path.casefold(), change.path)
         if twin != change.path or _collides(evidence, change.path):
@@ -160,7 +216,7 @@ def doubts(evidence: Evidence) -> Iterator[Finding]:
 
 def _sloppy(change: Change, text: str) -> Iterator[Finding]:
     added = added_lines(change)
-    lines = text.splitlines()
+    lines = lines_of(text)
     for number in sorted(added):
         if number <= len(lines) and (found := SWITCHES.search(lines[number - 1])):
             yield _warning(change, number, f"{found[1]!r} switches a check off")

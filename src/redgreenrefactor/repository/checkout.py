@@ -5,9 +5,10 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from redgreenrefactor.errors import GitError, NotReadyError
+from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.leftout import NAMES
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
@@ -16,6 +17,18 @@ from redgreenrefactor.repository.repository import Repository
 LINKED = frozenset({"node_modules"})
 COPY_FILES, COPY_BYTES = 2_000, 50_000_000  # more than this is linked, not copied
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
+
+
+Stamp = tuple[int, ...]  # size, and times of change: what `touch` can set, and what it cannot
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A file before it was replaced; a link or a folder there, or a link on the way, only git can bring back."""
+
+    content: bytes | None = None
+    mode: int = 0
+    simple: bool = True
 
 
 class CleanCheckout:
@@ -30,8 +43,8 @@ class CleanCheckout:
         self._tree = ""  # what is checked out
         self._replaced: frozenset[str] = frozenset()
         self._furniture: frozenset[str] = frozenset()  # the user's own files that git does not track
-        self._laid_out: dict[str, tuple[int, int] | None] = {}
-        self._originals: dict[str, bytes | None] = {}  # what the overlay replaced
+        self._laid_out: dict[str, Stamp] = {}
+        self._originals: dict[str, Original] = {}  # what the overlay replaced
         self._submodules: set[str] = set()  # whose files are there
         self._room = Room()
         self._ready = False
@@ -39,9 +52,8 @@ class CleanCheckout:
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
         """Return the folder with exactly this commit in it, some files replaced or taken away."""
         tree = self._tree_of(commit)
-        there = self._ready and tree == self._tree and not self.disturbed()
-        self._restore()
-        if not there:
+        there = self._ready and tree == self._tree and self._stamps(tree) == self._laid_out
+        if not (self._undo() and there):
             self._check_out_somehow(commit)
         self._sweep(tree)
         self._populate(tree)
@@ -49,57 +61,61 @@ class CleanCheckout:
         self._forget_compiled(stale | self._replaced | set(overlay))
         self._tree, self._replaced = tree, frozenset(overlay)
         for path, text in overlay.items():
-            self._originals[path] = self._content(path)
-            self._replace(path, text)
+            self._originals[path] = self._original(path)
+            self._put(path, None if text is None else encoded(text))
         self._laid_out = self._stamps(tree)
         return self.folder
-
-    def _check_out_somehow(self, commit: str) -> None:
-        try:
-            self._check_out(commit)
-        except (
-            GitError,
-            OSError,
-        ):  # left half made by a kill or a full disk, perhaps: once more from nothing
-            _remove(self.folder)
-            self._ready = False
-            self._check_out(commit)
-
-    def _content(self, path: str) -> bytes | None:
-        """Return what stands at a path, as git laid it out; a link is left for git to bring back."""
-        target = self.folder / path
-        if target.is_symlink():
-            self._tree = ""
-            return None
-        return target.read_bytes() if target.is_file() else None
-
-    def _restore(self) -> None:
-        """Undo the last overlay without asking git: many are tried on one tree."""
-        for path, content in self._originals.items():
-            with suppress(OSError):
-                if content is None:
-                    (self.folder / path).unlink(missing_ok=True)
-                else:
-                    _cleared(self.folder, path).write_bytes(content)
-        self._originals = {}
 
     def disturbed(self) -> tuple[str, ...]:
         """Return the files of the commit that somebody has changed since they were laid out."""
         now = self._stamps(self._tree)
-        return tuple(path for path, stamp in self._laid_out.items() if now.get(path) != stamp)
+        return tuple(path for path, stamp in self._laid_out.items() if now[path][:2] != stamp[:2])
 
-    def _stamps(self, tree: str) -> dict[str, tuple[int, int] | None]:
-        """Return size and time of every file of a tree; none for a file that is not there."""
-        stamps: dict[str, tuple[int, int] | None] = {}
+    def _stamps(self, tree: str) -> dict[str, Stamp]:
+        """Return size and times of every file of a tree; nothing for a file that is not there."""
+        stamps: dict[str, Stamp] = {}
         for path, node in self._objects.files(tree):
             if node.mode == SUBMODULE:
                 continue
             try:
                 found = (self.folder / path).lstat()
-                stamps[path] = (found.st_size, found.st_mtime_ns)
+                stamps[path] = (found.st_size, found.st_mtime_ns, found.st_ctime_ns)
             except OSError:
-                stamps[path] = None
+                stamps[path] = ()
         return stamps
+
+    def _original(self, path: str) -> Original:
+        """Return what an overlay is about to replace, as far as we can bring it back ourselves."""
+        target = self.folder / path
+        way = [place for place in target.parents if place.is_relative_to(self.folder)]
+        if (
+            any(place.is_symlink() or place.is_file() for place in way)
+            or target.is_symlink()
+            or target.is_dir()
+        ):
+            return Original(simple=False)
+        return Original(target.read_bytes(), target.stat().st_mode) if target.is_file() else Original()
+
+    def _undo(self) -> bool:
+        """Take the last overlay back without asking git, for many are tried on one tree; tell if that was all."""
+        originals, self._originals = self._originals, {}
+        try:
+            for path, original in originals.items():
+                self._put(path, original.content)
+                if original.content is not None:
+                    (self.folder / path).chmod(original.mode)
+        except OSError:
+            return False
+        return all(original.simple for original in originals.values())
+
+    def _check_out_somehow(self, commit: str) -> None:
+        try:
+            self._check_out(commit)
+        except (NotReadyError, OSError):
+            # Left half made by a kill or a full disk, perhaps: once more from nothing.
+            _remove(self.folder)
+            self._ready = False
+            self._check_out(commit)
 
     def _tree_of(self, commit: str) -> str:
         found = self._objects.commit(commit)
@@ -170,12 +186,12 @@ class CleanCheckout:
         for path in _beyond(self.folder, "", kept, folders):
             _remove(self.folder / path)
 
-    def _replace(self, path: str, text: str | None) -> None:
+    def _put(self, path: str, content: bytes | None) -> None:
         target = _cleared(self.folder, path)
-        if text is None or target.is_symlink() or target.is_dir():
+        if content is None or target.is_symlink() or target.is_dir():
             _remove(target)
-        if text is not None:
-            target.write_bytes(encoded(text))  # into the file that is there: it may be executable
+        if content is not None:
+            target.write_bytes(content)  # into the file that is there: it may be executable
 
     def _forget_compiled(self, paths: set[str]) -> None:
         """Drop byte code of what changed: Python compares seconds and sizes, and both may be the same."""

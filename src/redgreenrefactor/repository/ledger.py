@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.handoff import Handoff, from_json, to_json
+from redgreenrefactor.model.handoff import Handoff, from_json, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
-from redgreenrefactor.repository.objects import Commit, Objects
+from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
 from redgreenrefactor.repository.refs import ATTEMPTS, NOTES
 
 RACES = 5  # other orchestrators write to the same ref from their own worktrees
@@ -95,6 +95,42 @@ class GitLedger:
             return from_json(text.decode())
         except (LedgerError, UnicodeDecodeError) as error:
             raise LedgerError(f"the handoff note on {commit[:10]} cannot be read: {error}") from error
+
+
+def only_others_wrote(objects: Objects, before: str | None, later: str, run_id: str) -> bool:
+    """Tell whether all that differs between two states of the notes are handoffs of other runs.
+
+    They are at work in other checkouts of the repository, and may have come and gone during a session.
+    """
+    tips = [objects.commit(oid) if oid else None for oid in (before, later)]
+    trees = [tip.tree if tip else EMPTY for tip in tips]
+    old: dict[str, str] = {}
+    new: dict[str, str] = {}
+    for path, one, two in objects.differences(trees[0], trees[1]):
+        commit = path.replace("/", "")  # however deep the tree fans out
+        old |= {commit: one.oid} if one else {}
+        new |= {commit: two.oid} if two else {}
+    return all(
+        _is_theirs(objects, old.get(commit), new.get(commit), run_id) for commit in old.keys() | new.keys()
+    )
+
+
+def _is_theirs(objects: Objects, old: str | None, new: str | None, run_id: str) -> bool:
+    """Tell whether another run wrote a note: its own, or its opening with what stood there kept in it."""
+    if old == new:
+        return True
+    before, after = (_readable(objects, oid) for oid in (old, new))
+    if after is None or after.run_id == run_id or (old and before is None):
+        return False
+    return before is None or before.run_id == after.run_id or after.extra.get("previous") == to_object(before)
+
+
+def _readable(objects: Objects, oid: str | None) -> Handoff | None:
+    found = objects.get(oid) if oid else None
+    try:
+        return from_json(found[2].decode()) if found else None
+    except (LedgerError, UnicodeDecodeError):
+        return None
 
 
 def _stream(tip: Commit | None, notes: Mapping[str, Handoff]) -> bytes:

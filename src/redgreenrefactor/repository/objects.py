@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, cast
 
@@ -54,8 +55,8 @@ class Objects:
     def close(self) -> None:
         """End the git process."""
         for stream in (self._partner.stdin, self._partner.stdout):
-            if stream is not None:
-                stream.close()
+            with suppress(BrokenPipeError):  # it may be gone already, with a question unread
+                cast("IO[bytes]", stream).close()
         self._partner.wait()
 
     def get(self, name: str) -> tuple[str, str, bytes] | None:

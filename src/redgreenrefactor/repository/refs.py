@@ -9,7 +9,7 @@ NOTES = "refs/notes/tdd-handoffs"
 ATTEMPTS = "refs/tdd/attempts/"
 KEPT = "refs/tdd/kept/"
 STASH = "refs/stash"
-SHARED = (NOTES, "refs/tdd/")  # every run in the repository writes to these
+OF_RUNS = (ATTEMPTS, KEPT)  # every run in the repository adds to these, below its own id
 ELSEWHERE = ("refs/remotes/", "refs/prefetch/")  # moved by any fetch, also the one an editor makes by itself
 
 
@@ -37,19 +37,23 @@ class Damage:
     restored: Mapping[str, str]  # what was there before, as it was
 
 
-def damage(before: Refs, later: Refs, own: str | None, run_id: str, *, others_at_work: bool) -> Damage:
+def damage(before: Refs, later: Refs, own: str | None, run_id: str) -> Damage:
     """Return what happened to the refs: existing ones come back, new ones are kept out of the way."""
-    theirs = SHARED if others_at_work else ()
+    ours = tuple(f"{start}{run_id}/" for start in OF_RUNS)
 
     def counts(name: str) -> bool:
         busy = name in before.in_use or name in later.in_use  # somebody works on it in another checkout
-        return name != own and not busy and not name.startswith((*ELSEWHERE, *theirs))
+        return name != own and not busy and not name.startswith(ELSEWHERE)
+
+    def is_new(name: str) -> bool:
+        of_another_run = name.startswith(OF_RUNS) and not name.startswith(ours)
+        return name not in before.oids and not of_another_run
 
     def place_of(name: str) -> str:
         return f"{KEPT}{run_id}/{name.removeprefix('refs/')}-{later.oids[name][:10]}"
 
     moved = [name for name, oid in before.oids.items() if counts(name) and later.oids.get(name) != oid]
-    added = [name for name in later.oids if counts(name) and name not in before.oids]
+    added = [name for name in later.oids if counts(name) and is_new(name)]
     stashed = (
         [STASH] if STASH in moved and STASH in later.oids else []
     )  # a new stash on top of the user's own

@@ -14,6 +14,7 @@ from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.checkout import CleanCheckout
 from redgreenrefactor.repository.git import Git, decoded, encoded
+from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.message import fits, mended
 from redgreenrefactor.repository.objects import Commit, Node
@@ -347,7 +348,10 @@ class GitWorkspace:
 
     def _damage(self, later: Refs) -> Damage:
         run_id = self._mark.run_id if self._mark else "unknown"
-        return damage(self._refs(), later, self._branch(), run_id, others_at_work=self._others_at_work())
+        before, notes = self._refs(), later.oids.get(NOTES)
+        if notes and only_others_wrote(self._objects, before.oids.get(NOTES), notes, run_id):
+            before = before.changed({NOTES: notes})
+        return damage(before, later, self._branch(), run_id)
 
     def _others_at_work(self) -> bool:
         common = self._repository.common_dir

@@ -1,12 +1,17 @@
 """What a Python suite finds around it, and where its bytecode goes."""
 
 import os
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.sandbox.process import Interrupt
 
+_USUAL = ".venv"
+_UV = re.compile(r"\buv\b")
+_MANAGERS = re.compile(r"\b(?:poetry|pipenv|pdm)\b")
 _HEADER = 16  # bytes: magic, flags, the source's time, the source's size
 _CHECKED_HASH = 0b11  # the flags of bytecode that is compared with its source's content
 _RACE = 1  # seconds within which a source may change without its time telling
@@ -32,6 +37,30 @@ class Surroundings:
             entries = env["PYTHONPATH"].split(os.pathsep)
             env["PYTHONPATH"] = os.pathsep.join(_moved(entry, self.project, folder) for entry in entries)
         return env
+
+    def anchored(self, command: str) -> str:
+        """Return the command with the project's virtual environments, which no checkout has, found all the same."""
+        for folder in _virtual_environments(self.project):
+            spelled = rf"(?<![^\s;&|('\"=])(?:\./)?{re.escape(folder.name)}(?=/bin\b)"
+            command = re.sub(spelled, shlex.quote(str(folder)).replace("\\", r"\\"), command)
+        return command
+
+
+def with_managers(env: Mapping[str, str], command: str, project: Path) -> dict[str, str]:
+    """Return the environment in which a package manager uses the project's virtual environment as it is."""
+    folder = next(_virtual_environments(project), None)
+    if folder is None:
+        return dict(env)
+    known = {"UV_PROJECT_ENVIRONMENT": str(folder), "UV_NO_SYNC": "1"} if _UV.search(command) else {}
+    known |= {"VIRTUAL_ENV": str(folder)} if _MANAGERS.search(command) else {}
+    return {**known, **env}
+
+
+def _virtual_environments(project: Path) -> Iterator[Path]:
+    """Yield the folders right inside the project that are virtual environments, the usual one first."""
+    names = sorted(path.parent.name for path in project.absolute().glob("*/pyvenv.cfg"))
+    for name in sorted(names, key=_USUAL.__ne__):
+        yield project.absolute() / name
 
 
 def _moved(entry: str, project: Path, folder: Path) -> str:

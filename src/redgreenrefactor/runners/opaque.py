@@ -39,7 +39,7 @@ class ExitCodeSuite:
     ) -> SuiteRun:
         """Run all the tests, because single ones cannot be asked for."""
         ended = process.shell(
-            self.command,
+            self._where.anchored(self.command),
             cwd=folder,
             env=self._where.prepared(folder),
             timeout=self._where.timeout,
@@ -97,7 +97,7 @@ class OpaqueSuite:
 def suite(command: str, where: Surroundings) -> Suite:
     """Return the tests of a command that we know nothing about."""
     if is_python_only(where.project):
-        return OpaqueSuite(command, where, pytest_probing(command, as_module=False))
+        return OpaqueSuite(command, where, pytest_probing(where.anchored(command), as_module=False))
     return ExitCodeSuite(command, where)
 
 

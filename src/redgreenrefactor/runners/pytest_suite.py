@@ -49,7 +49,7 @@ def _resolved(command: str, where: Surroundings) -> tuple[str, bool]:
     """Return the command with a bare `pytest` replaced by the one to use, and whether that is a module."""
     bare = _BARE.match(command)
     if bare is None:
-        return command, False
+        return where.anchored(command), False
     rest = command[bare.end() :]
     program = _program(bare.group(1), where)
     if program is not None:

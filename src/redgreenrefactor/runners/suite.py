@@ -5,7 +5,7 @@ from pathlib import Path
 
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners import opaque, pytest_suite, unittest_suite
-from redgreenrefactor.runners.environment import Surroundings
+from redgreenrefactor.runners.environment import Surroundings, with_managers
 from redgreenrefactor.sandbox.process import Interrupt
 
 _RUNNERS = (pytest_suite.recognise, unittest_suite.recognise)
@@ -21,6 +21,6 @@ def suite_for(
     interrupt: Interrupt | None = None,
 ) -> Suite:
     """Return the tests that a command runs, with as much to tell as its runner allows."""
-    where = Surroundings(project, env, timeout, cache, interrupt)
+    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt)
     known = (recognise(command, where) for recognise in _RUNNERS)
     return next((suite for suite in known if suite is not None), None) or opaque.suite(command, where)

@@ -14,11 +14,12 @@ _MODULE = re.compile(r"-m\s*unittest(?![\w.])")
 def recognise(command: str, where: Surroundings) -> ProbedSuite | None:
     """Return the suite of a command that ends in `python -m unittest`."""
     invocation = last_invocation(command)
-    places = list(_MODULE.finditer(command))
+    line = where.anchored(command)
+    places = list(_MODULE.finditer(line))
     if invocation is None or invocation.runner != "unittest" or not places:
         return None
     script = shlex.quote(str(PROBES / "rgr_unittest_probe.py"))
-    line = command[: places[-1].start()] + script + command[places[-1].end() :]
+    line = line[: places[-1].start()] + script + line[places[-1].end() :]
     return ProbedSuite(command, where, Probing(line, _nothing, current_folder_first=True))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 _VARIABLE = "PYTEST_CURRENT_TEST"
-_NAME, _FILE = "handle", "app.py"
+_NAME, _FILE, _MODULE = "handle", "app.py", "app"
 
 
 class Disguise:
@@ -19,15 +20,20 @@ class Disguise:
         self._codes = [function.__code__ for function in self._functions]
         self._spaces: list[tuple[dict[str, Any], Any]] = []
         self._variable: str | None = None
+        self._argv: list[str] = []
 
     def put_on(self) -> None:
         """Hide what the test is."""
         self._variable = os.environ.pop(_VARIABLE, None)
+        self._argv, sys.argv = sys.argv, [_FILE]
         for function, code in zip(self._functions, self._codes):  # noqa: B905 - Python 3.8
             function.__code__ = _renamed(code, outermost=True)
             space = function.__globals__
             self._spaces.append((space, space.get("__name__")))
-            space["__name__"] = "app"
+            sys.modules[_MODULE] = sys.modules.get(
+                str(space.get("__name__")), sys
+            )  # for whoever patches by name
+            space["__name__"] = _MODULE
 
     def take_off(self) -> None:
         """Let it be seen again."""
@@ -36,6 +42,8 @@ class Disguise:
         for space, name in reversed(self._spaces):
             space["__name__"] = name
         self._spaces = []
+        sys.argv = self._argv
+        sys.modules.pop(_MODULE, None)
         if self._variable is not None:
             os.environ[_VARIABLE] = self._variable
 

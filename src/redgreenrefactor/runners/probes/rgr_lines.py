@@ -26,9 +26,10 @@ class Lines:
     def start(self) -> None:
         """Watch from now on."""
         if sys.version_info >= (3, 12) and self._tool is not None:
-            line = sys.monitoring.events.LINE
-            sys.monitoring.register_callback(self._tool, line, self._reached)
-            sys.monitoring.set_events(self._tool, line)
+            events = sys.monitoring.events
+            sys.monitoring.register_callback(self._tool, events.LINE, self._reached)
+            sys.monitoring.register_callback(self._tool, events.PY_START, self._started)
+            sys.monitoring.set_events(self._tool, events.LINE | events.PY_START)
             return
         self._before = sys.gettrace()
         threading.settrace(self._enter)
@@ -56,6 +57,15 @@ class Lines:
         if lines is not None:
             lines.add(line)
         if sys.version_info >= (3, 12):
+            return sys.monitoring.DISABLE
+        return None
+
+    def _started(self, code: CodeType, _: int) -> Any:
+        """Note a function that is all on one line: 3.13 does not say that the line was reached."""
+        if sys.version_info >= (3, 12):
+            lines = {line for _, _, line in code.co_lines() if line}
+            if lines == {code.co_firstlineno}:
+                self._reached(code, code.co_firstlineno)
             return sys.monitoring.DISABLE
         return None
 

@@ -67,7 +67,7 @@ class Report:
     def __init__(self, path: str, nonce: str) -> None:
         self._path = path
         self._opening = '{"nonce":' + json.dumps(nonce) + ',"event":"'
-        self._encode = json.JSONEncoder().encode
+        self._encode = json.JSONEncoder(default=str).encode
         self._waiting = ""
         self._process = os.getpid()
         self._file = self._opened()
@@ -83,7 +83,7 @@ class Report:
         self._waiting = ""
 
     def write_later(self, event: str, **facts: Any) -> None:
-        """Append a record together with the next one; until then only the runner itself is at work."""
+        """Append a record together with the next one; a process that dies before, in a tear-down, takes it along."""
         self._waiting += self._opening + event + '",' + self._encode(facts)[1:] + "\n"
 
     def _opened(self) -> int:
@@ -251,40 +251,55 @@ def _bounded(frames: list[tuple[str, int, str, bool]]) -> list[tuple[str, int, s
 def missing_from(exception: BaseException | None) -> list[str | None] | None:
     """Return name and owner of what was not found, here or in what this was raised from."""
     for _ in range(_LINKS):
-        if exception is None:
+        if exception is None or isinstance(exception, UnboundLocalError):
             return None
-        if isinstance(exception, ImportError):
-            return _missing_import(exception)
-        if isinstance(exception, AttributeError):
-            return _missing_attribute(exception)
-        if isinstance(exception, NameError) and not isinstance(exception, UnboundLocalError):
-            found = re.search(_NO_NAME, message_of(exception))
-            return [getattr(exception, "name", None) or (found and found.group(1)) or None, None]
+        find = next((find for kind, find in _MISSING if isinstance(exception, kind)), None)
+        if find is not None:
+            name, owner = find(exception)
+            return [name, owner] if name or owner else None
         exception = exception.__cause__
     return None
 
 
-def _missing_import(exception: ImportError) -> list[str | None] | None:
+def _missing_import(exception: BaseException) -> tuple[str | None, str | None]:
     message = message_of(exception)
     found = re.search(_FROM, message)
     if found:
-        return [found.group(1), found.group(2)]
+        return found.group(1), found.group(2)
     module = re.search(_NO_MODULE, message)
-    name = exception.name or (module and module.group(1))
-    return [name, None] if name else None
+    return _told(exception, "name") or (module.group(1) if module else None), None
 
 
-def _missing_attribute(exception: AttributeError) -> list[str | None]:
+def _missing_attribute(exception: BaseException) -> tuple[str | None, str | None]:
     found = re.search(_NO_ATTRIBUTE, message_of(exception))
     owner, name = found.groups() if found else (None, None)
-    told: Any = getattr(exception, "name", None)  # since 3.10, and only if the interpreter raised it
-    return [told if isinstance(told, str) else name, _name_of(getattr(exception, "obj", None)) or owner]
+    return _told(exception, "name") or name, _owner(exception) or owner
 
 
-def _name_of(thing: object) -> str | None:
-    """Return the name of a module or a type, or of a thing's type."""
+def _missing_name(exception: BaseException) -> tuple[str | None, str | None]:
+    found = re.search(_NO_NAME, message_of(exception))
+    return _told(exception, "name") or (found.group(1) if found else None), None
+
+
+_MISSING = ((ImportError, _missing_import), (AttributeError, _missing_attribute), (NameError, _missing_name))
+
+
+def _owner(exception: BaseException) -> str | None:
+    """Return the name of the module or the type that an attribute was looked for in; 3.10 and later tell."""
+    thing = _attribute(exception, "obj")
     if thing is None:
         return None
-    named = thing if isinstance(thing, (ModuleType, type)) else type(thing)
-    name: Any = getattr(named, "__name__", None)
-    return name if isinstance(name, str) else None
+    return _told(thing if isinstance(thing, (ModuleType, type)) else type(thing), "__name__")
+
+
+def _told(thing: object, attribute: str) -> str | None:
+    value = _attribute(thing, attribute)
+    return str(value) if isinstance(value, str) else None
+
+
+def _attribute(thing: object, name: str) -> Any:
+    """Return an attribute of what may be anybody's, and may not like to be asked."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # noqa: BLE001
+        return None
