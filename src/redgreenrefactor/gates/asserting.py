@@ -160,6 +160,17 @@ def assertion_count(node: ast.AST) -> int:
     return calls + sum(isinstance(item, ast.Assert) for item in ast.walk(node))
 
 
+def reasons(node: ast.AST) -> int:
+    """Return how many expected errors a test looks into, by `match` or a pattern."""
+    return sum(
+        any(keyword.arg == "match" for keyword in item.keywords) or name.endswith("Regex")
+        for item in ast.walk(node)
+        if isinstance(item, ast.Call)
+        for name in [item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")]
+        if name.startswith(("raises", "warns", "assertRaises", "assertWarns"))
+    )
+
+
 def expected_values(node: ast.AST) -> set[str]:
     """Return the constants that stand in a test's assertions."""
     return {

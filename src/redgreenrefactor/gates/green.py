@@ -53,7 +53,7 @@ def green(evidence: Evidence) -> Judgement:
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured))
-    found += [*interference(evidence, measured.after), *gone(evidence, measured), *not_green(measured)]
+    found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += _unlisted_tests_touched(evidence, measured)
     found += yield from regressions(evidence, measured)
     facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
@@ -136,22 +136,29 @@ def _nothing_done() -> Finding:
 
 def _probes(evidence: Evidence, measured: Measured) -> Probing:
     """Run the new test alone, in disguise, with bent expectations, on broken and on smaller code."""
-    ids = _new_ids(evidence, measured)
-    if not ids:
-        return [], {}
-    found = yield from _alone(evidence, ids)
-    if errors(found):
-        return found, {}
-    found += yield from _bent(evidence, measured, ids)
-    facts: dict[str, Any] = {}
-    if not errors(found):
-        bitten, facts = yield from _bites(evidence, ids)
+    ids = new_ids(evidence, measured)
+    facts: dict[str, Any] = {"tests": list(ids)}
+    found = yield from honest_code(evidence, measured, ids)
+    if ids and not errors(found):
+        noticed = yield from _bites(evidence, ids)
         more, share = yield from minimality(evidence, ids)
-        found, facts = [*found, *bitten, *more], {**facts, **share}
+        found, facts = [*found, *more], {**facts, **noticed, **share}
     return found, facts
 
 
-def _new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
+def honest_code(
+    evidence: Evidence, measured: Measured, ids: Sequence[TestId]
+) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return why the cycle's test passes for another reason than that the code is right."""
+    if not ids:
+        return []
+    found = yield from _alone(evidence, ids)
+    if not errors(found):
+        found += yield from _bent(evidence, measured, ids)
+    return found
+
+
+def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
     """Return the tests RED wrote, as its note names them, or those that did not run before."""
     noted = cast("list[Any]", evidence.handoff.extra.get("tests") or [])
     names = [name for name in noted if isinstance(name, str)]
@@ -207,7 +214,7 @@ def _bent(
     ]
 
 
-def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Probing:
+def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, dict[str, Any]]:
     """Return how many mistakes in the lines written now the new test notices."""
     lines = {
         local: added_lines(change)
@@ -221,6 +228,6 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Probing:
         evidence.head, ids, planted, enough=len(planted), least=len(planted)
     )
     if not tried:
-        return [], {}
+        return {}
     missed = [item.place for item in planted[:tried] if item not in noticed]
-    return [], {"mutants": {"tried": tried, "noticed": len(noticed), "missed": missed}}
+    return {"mutants": {"tried": tried, "noticed": len(noticed), "missed": missed}}

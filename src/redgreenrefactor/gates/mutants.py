@@ -55,7 +55,7 @@ def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
         line = getattr(node, "lineno", 0)
         if line not in lines or node in skipped:
             continue
-        if isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
+        if isinstance(node, ast.Return | ast.Yield) and node.value is not None and not _is_none(node.value):
             yield Site(line, "what is returned is a little off", index, slight=True)
         what = _mistake(node)
         if what is not None:
@@ -66,7 +66,7 @@ def mutated(text: str, site: Site) -> str:
     """Return the file with the mistake in it."""
     tree = ast.parse(text)
     target = next(node for index, node in enumerate(ast.walk(tree)) if index == site.index)
-    if site.slight and isinstance(target, ast.Return) and target.value is not None:
+    if site.slight and isinstance(target, ast.Return | ast.Yield) and target.value is not None:
         target.value = bent(target.value)
         define_bending(tree)
     else:
@@ -123,7 +123,7 @@ def _other(value: bool | float | str) -> bool | float | str:  # noqa: FBT001
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
-        return f"{value}~"
+        return "~" if value != "~" else ""
     return value + 1 if value + 1 != value else 0
 
 

@@ -8,7 +8,7 @@ from redgreenrefactor.gates import python
 from redgreenrefactor.gates.mutants import Site, mutated, sites
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.perturb import perturbed
-from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, Trial
+from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, Trial
 
 HANDFUL = 3
 MOST = 20  # mistakes that are planted before a test counts as blind
@@ -64,8 +64,13 @@ def proof(
     """Return whether a test that passes would fail if the code it executes were broken."""
     traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
     seen = seen_in(evidence, traced)
-    planted = spread(planted_in(evidence, seen or _everything(evidence, file)), MOST)
-    noticed, tried = yield from noticed_by(evidence.head, ids, planted, enough=1, least=HANDFUL)
+    candidates = planted_in(evidence, seen or _everything(evidence, file))
+    slight = spread([item for item in candidates if item.site.slight], HANDFUL)
+    planted = [*slight, *spread([item for item in candidates if item not in slight], MOST)]
+    # A crash is noticed by any test that runs at all: where a value can be bent, an assertion has to notice.
+    noticed, tried = yield from noticed_by(
+        evidence.head, ids, planted, enough=1, least=HANDFUL, by_assertion=bool(slight)
+    )
     facts: dict[str, Any] = {}
     if tried:
         facts["mutants"] = {
@@ -91,6 +96,7 @@ def noticed_by(
     enough: int,
     least: int,
     overlay: Overlay = (),
+    by_assertion: bool = False,
 ) -> Generator[Question, SuiteRun, tuple[list[Planted], int]]:
     """Return which mistakes make these tests fail, and how many were tried before that was enough."""
     noticed: list[Planted] = []
@@ -102,7 +108,8 @@ def noticed_by(
         if not run.answered:
             break
         tried += 1
-        if not holds(run, ids):
+        asserted = any(result.kind is Kind.ASSERTION for result in run.results.values())
+        if not holds(run, ids) and (asserted or not by_assertion):
             noticed.append(item)
     return noticed, tried
 

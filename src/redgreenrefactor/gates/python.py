@@ -155,9 +155,8 @@ def mentions(node: Function, names: frozenset[str]) -> bool:
         return False
     if names & IMPLICIT:
         return True
-    arguments = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)}
     attributes = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
-    return bool(names & (arguments | attributes)) or uses(node, names)
+    return bool(names & (arguments(node) | attributes)) or uses(node, names)
 
 
 # --- modules and names
@@ -248,20 +247,8 @@ def outside_names(tree: ast.Module | None, test: Function) -> frozenset[str] | N
 
 # --- where values come from
 
-FROM_PYTEST = frozenset(
-    {
-        "tmp_path",
-        "tmpdir",
-        "tmp_path_factory",
-        "capsys",
-        "capfd",
-        "caplog",
-        "monkeypatch",
-        "request",
-        "recwarn",
-        "self",
-    }
-)
+# Fixtures that give a test something to work with; what code has done to capsys or caplog is its result.
+FROM_PYTEST = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "monkeypatch", "request", "self", "cls"})
 
 
 def uses(node: ast.AST, names: frozenset[str]) -> bool:
@@ -269,10 +256,14 @@ def uses(node: ast.AST, names: frozenset[str]) -> bool:
     return any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(node))
 
 
+def arguments(test: Function) -> frozenset[str]:
+    """Return what a test is given: its fixtures and parameters."""
+    return frozenset(arg.arg for arg in (*test.args.args, *test.args.kwonlyargs))
+
+
 def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
     """Return the names of a function whose values come from these names or its fixtures, filled in place included."""
-    arguments = {arg.arg for arg in (*test.args.args, *test.args.kwonlyargs)} - FROM_PYTEST
-    names = set(seeds) | arguments
+    names = set(seeds) | (arguments(test) - FROM_PYTEST)
     size = -1
     while size != len(names):
         size = len(names)
@@ -320,6 +311,17 @@ def function_at(tree: ast.Module, line: int) -> Function | None:
         if isinstance(item, Function) and item.lineno <= line <= (item.end_lineno or item.lineno):
             found = item
     return found
+
+
+def sets_up(tree: ast.Module, test: Function, names: frozenset[str]) -> bool:
+    """Tell whether the class of a test prepares its object with one of these names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and test in node.body:
+            return any(
+                isinstance(item, Function) and item.name in IMPLICIT and uses(item, names)
+                for item in node.body
+            )
+    return False
 
 
 def strings(tree: ast.AST) -> Iterator[ast.Constant]:

@@ -69,7 +69,7 @@ def red(evidence: Evidence) -> Judgement:
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured))
-    found += [*interference(evidence, measured.after), *gone(evidence, measured)]
+    found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)
     new = _new_test(evidence, measured)
     if isinstance(new, Finding):
@@ -349,7 +349,9 @@ def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) ->
     """Tell whether a statement fails by itself, whatever the code under test does."""
     if isinstance(statement, ast.Assert):
         outside = python.outside_names(new.tree, test)
-        return outside is not None and not python.uses(statement.test, python.derived(test, outside))
+        if outside is None:
+            return False
+        return not python.uses(statement.test, python.derived(test, outside | python.arguments(test)))
     returns = any(isinstance(item, ast.Return) and item.lineno < statement.lineno for item in ast.walk(test))
     unconditional = statement in test.body and not returns
     if isinstance(statement, ast.Raise):
@@ -407,7 +409,9 @@ def _right_reason(evidence: Evidence, case: Case, result: TestResult) -> bool:
         return True
     if result.exception in ("ImportError", "ModuleNotFoundError", "NameError", "FixtureLookupError"):
         return False
-    return _through_code(evidence, result) or _calls_planned(evidence, case, result)
+    if _through_code(evidence, result):
+        return True
+    return result.exception != "RecursionError" and _calls_planned(evidence, case, result)
 
 
 def _through_code(evidence: Evidence, result: TestResult) -> bool:
@@ -430,6 +434,8 @@ def _calls_planned(evidence: Evidence, case: Case, result: TestResult) -> bool:
         if statement is None or function is None or _misspelt(tree, result.missing):
             continue
         seeds = python.imported_from(tree, case.impl_file)
+        if python.sets_up(tree, function, seeds):
+            seeds |= {"self", "cls"}
         if python.uses(statement, python.derived(function, seeds)) or _starts(case, result, statement):
             return True
     return False

@@ -13,7 +13,8 @@ from redgreenrefactor.gates.common import (
     regressions,
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
-from redgreenrefactor.gates.green import not_green
+from redgreenrefactor.gates.green import honest_code, new_ids, not_green
+from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.rewriting import Rewritten, rewritten
 from redgreenrefactor.gates.strength import strength
 from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
@@ -34,10 +35,12 @@ def refactor(evidence: Evidence) -> Judgement:
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured))
-    found += [*interference(evidence, measured.after), *_lost(evidence, measured), *not_green(measured)]
+    found += [*interference(evidence, measured), *_lost(evidence, measured), *not_green(measured)]
     found += yield from regressions(evidence, measured)
     if not errors(found):
         found += yield from strength(evidence, measured)
+    if not errors(found) and any(not is_test(evidence, change.path) for change in evidence.changes):
+        found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
     return rule(*found, test_result=outcome, facts={"evidence": str(Measure.PER_TEST)})
 

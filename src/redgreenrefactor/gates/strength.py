@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 
-from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values
+from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values, reasons
 from redgreenrefactor.gates.common import Measured, brief, errors, named
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import Overlay, Planted, bends, noticed_by, planted_in, seen_in, spread
@@ -20,7 +20,7 @@ def strength(evidence: Evidence, measured: Measured) -> Findings:
         return []
     found = yield from _behaviour(evidence, measured)
     rewrites = rewritten(evidence, measured)
-    found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites)]
+    found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites), *_conditions(rewrites)]
     if rewrites.old and not errors(found):
         found += yield from _as_strong(evidence, measured, rewrites)
     return found
@@ -99,6 +99,14 @@ def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
                 rewrites.new[key].line,
                 hint="Keep every parameter set.",
             )
+
+
+def _conditions(rewrites: Rewritten) -> Iterator[Finding]:
+    """Yield tests that no longer look at the reason of an error they expect."""
+    for key in sorted(set(rewrites.old) & set(rewrites.new)):
+        before, after = (reasons(side[key].node) for side in (rewrites.old, rewrites.new))
+        if after < before:
+            yield _weaker(rewrites, f"{key[1]} no longer looks at the reason of the error")
 
 
 # --- strength: what they notice
