@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Repo
+from repos import Repo
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, State

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from conftest import MakeRepo, Repo
+from repos import MakeRepo, Repo
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed, Workspace
 from redgreenrefactor.repository.repository import open_repository

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from stage import CASES, CODE, GREENFIELD, TEST, Json, Stage, calculator, code, listed, subjects, suite
 
-from conftest import MakeRepo
+from repos import MakeRepo
 
 FEATURE = "A calculator"
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")

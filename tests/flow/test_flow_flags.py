@@ -7,11 +7,24 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from stage import CASES, GREENFIELD, SWIFT, Json, Stage, calculator, listed, program, subjects, surroundings
+from stage import (
+    CASES,
+    GREENFIELD,
+    PLAIN,
+    PLAIN_SETTINGS,
+    SWIFT,
+    Json,
+    Stage,
+    calculator,
+    listed,
+    program,
+    subjects,
+    surroundings,
+)
 
-from conftest import MakeRepo, Repo
+from repos import MakeRepo, Repo
 
-STRICT = {**GREENFIELD, "tdd.properties": f"{SWIFT}max.retries=0\n"}
+STRICT = {**PLAIN, "tdd.properties": f"{PLAIN_SETTINGS}max.retries=0\n"}
 FAILS: Json = {"exit": 1}
 
 
@@ -127,7 +140,7 @@ def _all_of(terminal: int) -> str:
 
 
 def test_max_cycles_stops_after_so_many_cases_of_this_invocation(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files=GREENFIELD), calculator(2))
+    stage = Stage(make_repo(files=PLAIN), calculator(2))
     done = stage.run("--max-cycles", "1", "--json")
     assert (done.code, done.json["status"]) == (4, "stopped"), done
     assert [cycle["outcome"] for cycle in done.json["cycles"]] == ["done"]
@@ -243,7 +256,7 @@ def test_a_worktree_that_was_removed_comes_back_from_its_branch(make_repo: MakeR
 
 
 def test_resuming_in_a_worktree_that_never_was_makes_none(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files=GREENFIELD))
+    stage = Stage(make_repo(files=PLAIN))
     done = stage.resume("--worktree", "calc", "--json")
     assert (done.code, done.json["errorDetails"]["type"]) == (3, "NothingToResume")
     assert "--worktree calc" in done.json["hint"]
@@ -253,7 +266,7 @@ def test_resuming_in_a_worktree_that_never_was_makes_none(make_repo: MakeRepo) -
 
 def test_the_project_is_where_the_flag_or_the_variable_says(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
-    other = make_repo("other", files=GREENFIELD)
+    other = make_repo("other", files=PLAIN)
     elsewhere = stage.repo.path.parent / "elsewhere"
     elsewhere.mkdir()
     words = ["run", "x", "--agent", stage.agent]
@@ -297,8 +310,8 @@ def test_settings_are_read_from_the_commit_unless_git_ignores_the_file(make_repo
 
 
 def test_flags_beat_variables_which_beat_properties(make_repo: MakeRepo, tmp_path: Path) -> None:
-    stage = Stage(make_repo(files=GREENFIELD))
-    lines = ["retry.backoff=0", "max.retries=5", "agent=command:exit 3", "agent.red=command:exit 4"]
+    stage = Stage(make_repo(files=PLAIN))
+    lines = [PLAIN_SETTINGS.strip(), "max.retries=5", "agent=command:exit 3", "agent.red=command:exit 4"]
     stage.repo.commit("chore: settings", {"tdd.properties": "\n".join(lines) + "\n"})
     done = stage.rgr("run", "x", "--json", env={"TDD_MAX_RETRIES": "0"})
     assert (done.code, "exit code 3" in done.json["error"], stage.note()["attempts"]) == (1, True, 1)
@@ -336,7 +349,7 @@ def test_red_on_pass_decides_about_an_honest_test_that_passes(make_repo: MakeRep
 
 def test_a_reader_that_goes_away_changes_nothing_about_the_exit_code(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
-    for words, code in ((["run", "x", "--agent", stage.agent], 1), (["status"], 0), (["--help"], 0)):
+    for words, code in ((["run", "x", "--agent", stage.agent], 1), (["status"], 0)):
         reading, writing = os.pipe()
         os.close(reading)
         with subprocess.Popen(

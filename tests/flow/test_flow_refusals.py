@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from stage import BIN, GREENFIELD, Stage, program, surroundings, wait_for
+from stage import BIN, GREENFIELD, PLAIN, Stage, program, surroundings, wait_for
 
-from conftest import MakeRepo
+from repos import MakeRepo
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def test_reading_commands_refuse_unreadable_notes_too(make_repo: MakeRepo) -> No
 
 
 def test_dependency_folders_and_ignored_files_are_not_dirt(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files={**GREENFIELD, ".gitignore": "*.log\n"}), {"PLAN": {"exit": 1}})
+    stage = Stage(make_repo(files={**PLAIN, ".gitignore": "*.log\n"}), {"PLAN": {"exit": 1}})
     for name in ("node_modules/a/b.js", "venv/pyvenv.cfg", "venv/bin/x", "my.log", "__pycache__/a.pyc"):
         stage.repo.write(name, "mine\n")
     assert stage.run(env={"TDD_MAX_RETRIES": "0"}).code == 1
@@ -248,7 +248,7 @@ def test_dependency_folders_and_ignored_files_are_not_dirt(make_repo: MakeRepo) 
 
 
 def test_a_second_orchestrator_in_the_same_checkout_is_refused(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files=GREENFIELD), {"PLAN": {"run": ["touch ../working; sleep 60"]}})
+    stage = Stage(make_repo(files=PLAIN), {"PLAN": {"run": ["touch ../working; sleep 60"]}})
     with stage.started("run", "first", "--agent", stage.agent) as first:
         wait_for((stage.repo.path.parent / "working").exists, "the first session")
         for words in (["run", "second", "--agent", stage.agent], ["resume", "--agent", stage.agent]):
@@ -266,7 +266,7 @@ def test_a_second_orchestrator_in_the_same_checkout_is_refused(make_repo: MakeRe
 
 @pytest.mark.parametrize("place", [".git", ".git/objects"])
 def test_a_repository_that_cannot_be_written_to_is_refused(make_repo: MakeRepo, place: str) -> None:
-    stage = Stage(make_repo(files=GREENFIELD))
+    stage = Stage(make_repo(files=PLAIN))
     folders = [
         stage.repo.path / place,
         *(path for path in (stage.repo.path / place).rglob("*") if path.is_dir()),

@@ -2,20 +2,23 @@
 
 import json
 import subprocess
+from collections.abc import Mapping
 
 import pytest
-from stage import CASES, GREENFIELD, SWIFT, Json, Stage, calculator, code, listed, subjects
+from stage import CASES, GREENFIELD, PLAIN, PLAIN_SETTINGS, Json, Stage, calculator, code, listed, subjects
 
-from conftest import MakeRepo, Repo
+from repos import MakeRepo, Repo
 
-STRICT = {**GREENFIELD, "tdd.properties": f"{SWIFT}max.retries=0\n"}
+STRICT = {**PLAIN, "tdd.properties": f"{PLAIN_SETTINGS}max.retries=0\n"}
 GIVES_UP: Json = {"exit": 1}
 
 
-def stopped_before(turn: str, make_repo: MakeRepo, cases: int = 1) -> Stage:
+def stopped_before(
+    turn: str, make_repo: MakeRepo, cases: int = 1, files: Mapping[str, str] = STRICT
+) -> Stage:
     """Return a run that gave up at this turn; from now on the agent would do well."""
-    stage = Stage(make_repo(files=STRICT), calculator(cases) | {f"{turn}-1": GIVES_UP})
-    done = stage.run()
+    stage = Stage(make_repo(files=files), calculator(cases) | {f"{turn}-1": GIVES_UP})
+    done = stage.run(env={"TDD_MAX_RETRIES": "0"})
     assert done.code == 1, done
     stage.play(calculator(cases))
     return stage
@@ -25,7 +28,7 @@ def stopped_before(turn: str, make_repo: MakeRepo, cases: int = 1) -> Stage:
 
 
 def test_without_a_handoff_there_is_nothing_to_resume(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files=GREENFIELD))
+    stage = Stage(make_repo(files=PLAIN))
     done = stage.resume("--json")
     assert (done.code, done.json["errorDetails"]["type"]) == (3, "NothingToResume")
     assert "rgr run" in done.json["hint"]
@@ -35,7 +38,7 @@ def test_without_a_handoff_there_is_nothing_to_resume(make_repo: MakeRepo) -> No
 
 
 def test_a_complete_run_is_complete(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files=GREENFIELD), calculator(1))
+    stage = Stage(make_repo(files=PLAIN), calculator(1))
     first = stage.run("--json").json
     head, sessions = stage.head(), len(stage.sessions)
     done = stage.resume("--json")
@@ -132,17 +135,22 @@ def test_commits_of_the_users_own_are_taken_and_the_handoff_is_carried_over(make
     ]
 
 
-def test_commits_of_the_users_own_must_not_break_what_worked(make_repo: MakeRepo) -> None:
-    stage = stopped_before("RED-2", make_repo, cases=2)
+@pytest.mark.parametrize(
+    ("files", "told"), [(GREENFIELD, "test_add"), (PLAIN, "exit code 1")], ids=["pytest", "exit code"]
+)
+def test_commits_of_the_users_own_must_not_break_what_worked(
+    make_repo: MakeRepo, files: Mapping[str, str], told: str
+) -> None:
+    stage = stopped_before("RED-2", make_repo, cases=2, files=files)
     stage.repo.commit("feat: oh dear", {"calc.py": "def add(a: int, b: int) -> int:\n    return 0\n"})
     head = stage.head()
     done = stage.resume("--json")
     assert done.code == 3, done
-    assert "test_add" in done.json["error"]
+    assert told in done.json["error"]
     assert "rgr resume" in done.json["hint"]
     assert stage.head() == head
     stage.repo.commit("fix: mended", {"calc.py": code(1)})
-    assert stage.resume().code == 0
+    assert stage.resume("--max-cycles", "1").code == 4
 
 
 def test_a_list_the_user_has_changed_and_committed_is_the_list(make_repo: MakeRepo) -> None:
@@ -193,7 +201,7 @@ def test_another_clone_that_has_the_notes_goes_on(make_repo: MakeRepo) -> None:
 
 
 def test_an_unfinished_run_is_in_the_way_of_another_unless_it_is_wanted(make_repo: MakeRepo) -> None:
-    stage = stopped_before("GREEN-1", make_repo)
+    stage = stopped_before("REFACTOR-1", make_repo)
     before = stage.note()
     done = stage.run("--json", feature="Another one")
     assert (done.code, done.json["errorDetails"]["type"]) == (3, "UnfinishedRun")
@@ -209,7 +217,7 @@ def test_an_unfinished_run_is_in_the_way_of_another_unless_it_is_wanted(make_rep
 
 
 def test_a_finished_run_makes_room_for_the_next_and_stays_readable(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files=GREENFIELD), calculator(1))
+    stage = Stage(make_repo(files=PLAIN), calculator(1))
     first = stage.run("--json").json
     last = stage.note()
     end = stage.head()
@@ -236,7 +244,7 @@ def test_a_finished_run_makes_room_for_the_next_and_stays_readable(make_repo: Ma
 
 
 def test_status_and_history_without_a_run_say_so(make_repo: MakeRepo) -> None:
-    for stage in (Stage(make_repo(files=GREENFIELD)), Stage(make_repo("unborn", born=False))):
+    for stage in (Stage(make_repo(files=PLAIN)), Stage(make_repo("unborn", born=False))):
         done = stage.rgr("status", "--json")
         assert (done.code, done.json) == (0, None)
         done = stage.rgr("history", "--json")
@@ -258,4 +266,29 @@ def test_settings_are_those_of_the_handoff_and_not_of_an_interrupted_session(mak
     events = stage.repo.path.parent / "events"
     assert stage.resume("--events", str(events)).code == 0
     told = [json.loads(line) for line in events.read_text().splitlines()]
-    assert [event["testCommand"] for event in told if event["event"] == "RunStarted"] == ["pytest"]
+    assert [event["testCommand"] for event in told if event["event"] == "RunStarted"] == [
+        "python -I -S -B run_all.py"
+    ]
+
+
+def test_what_cannot_be_measured_is_kept_not_counted_and_made_again(make_repo: MakeRepo) -> None:
+    stage = stopped_before("GREEN-1", make_repo)
+    flag = stage.repo.path.parent / "flag"
+    dies = {"TDD_TEST_COMMAND": f"[ ! -e {flag} ] || kill -KILL $$; python -I -S -B run_all.py"}
+    flag.touch()
+    before = stage.note()
+    done = stage.resume("--json", env=dies)
+    assert (done.code, done.json["status"], done.json["errorDetails"]["type"]) == (
+        3,
+        "stopped",
+        "Undecided",
+    ), done
+    note = stage.note()
+    assert (note["state"], note["nextPhase"], note["attempts"]) == ("stopped", "GREEN", before["attempts"])
+    [kept] = stage.kept().values()
+    assert stage.repo.git("show", f"{kept}:calc.py") == code(1).strip()
+    assert stage.is_clean()
+    flag.unlink()
+    done = stage.resume("--json", env=dies)
+    assert (done.code, done.json["status"]) == (0, "complete"), done
+    assert stage.turns[-4:] == ["GREEN-1-2", "GREEN-1-2", "REFACTOR-1-1", "PLAN-2-1"]

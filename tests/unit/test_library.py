@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import redgreenrefactor as rgr
-from conftest import MakeRepo, Repo
+from repos import MakeRepo, Repo
 from redgreenrefactor.model.events import Judged, RunEnded, SessionSaid, TurnStarted
 
 SCRIPT = '''

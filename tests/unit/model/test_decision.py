@@ -66,7 +66,9 @@ class World:
         turn = Turn(phase, cycle, attempt, plan_of(self.done), "t")
         self.path.append(f"{phase.name}-{cycle}-{attempt}-{ruling}")
         if ruling is Ruling.ACCEPTED:
-            self.handoff = accepted(self.handoff, turn, self.verdict(phase.name, covered=covered), retries=attempt - 1)
+            self.handoff = accepted(
+                self.handoff, turn, self.verdict(phase.name, covered=covered), retries=attempt - 1
+            )
         elif ruling is Ruling.REJECTED:
             self.handoff = rejected(self.handoff, turn, REFUSED, retries=self.retries)
         else:
@@ -150,7 +152,10 @@ def test_what_the_engine_adds_to_a_note_wins_over_what_a_gate_learned() -> None:
 
 def test_a_verdict_without_errors_leads_to_none() -> None:
     assert error_of(rule()) == {"error": None, "error_details": None}
-    assert error_of(REFUSED) == {"error": "it fails", "error_details": ErrorDetails("TestFailure", "it fails")}
+    assert error_of(REFUSED) == {
+        "error": "it fails",
+        "error_details": ErrorDetails("TestFailure", "it fails"),
+    }
 
 
 def test_what_could_not_be_measured_is_not_counted() -> None:
@@ -166,7 +171,12 @@ def test_resuming_gives_fresh_retries_and_keeps_the_error_and_the_attempts() -> 
     world = World(start(), retries=0)
     world.turn(Ruling.REJECTED)
     again = refreshed(world.handoff)
-    assert (again.state, again.retry_count, again.error, again.attempts_due) == (State.RUNNING, 0, "it fails", 1)
+    assert (again.state, again.retry_count, again.error, again.attempts_due) == (
+        State.RUNNING,
+        0,
+        "it fails",
+        1,
+    )
 
 
 def test_a_relisted_plan_goes_on_or_is_asked_again() -> None:
@@ -189,7 +199,9 @@ def test_an_earlier_run_on_the_same_commit_is_kept_in_the_opening() -> None:
 
 
 rulings = st.lists(
-    st.tuples(st.sampled_from([Ruling.ACCEPTED, Ruling.ACCEPTED, Ruling.REJECTED, Ruling.UNDECIDED]), st.booleans()),
+    st.tuples(
+        st.sampled_from([Ruling.ACCEPTED, Ruling.ACCEPTED, Ruling.REJECTED, Ruling.UNDECIDED]), st.booleans()
+    ),
     max_size=60,
 )
 
@@ -202,8 +214,10 @@ def play(world: World, steps: list[tuple[Ruling, bool]], *, interrupted: bool) -
         if isinstance(decision, Halt):
             world.handoff = refreshed(world.handoff)
         if interrupted:
-            world.handoff = refreshed(from_json(to_json(world.handoff))) if world.handoff.error is None else from_json(
-                to_json(world.handoff)
+            world.handoff = (
+                refreshed(from_json(to_json(world.handoff)))
+                if world.handoff.error is None
+                else from_json(to_json(world.handoff))
             )
         before = world.handoff
         world.turn(ruling, covered=covered)

@@ -54,7 +54,9 @@ handoffs = st.builds(
     findings=st.lists(findings, max_size=3).map(tuple),
     carried_from=st.none() | some_text,
     awaiting=st.none() | some_text,
-    extra=st.dictionaries(st.text("xyz", min_size=1, max_size=5), st.none() | st.integers() | text, max_size=3),
+    extra=st.dictionaries(
+        st.text("xyz", min_size=1, max_size=5), st.none() | st.integers() | text, max_size=3
+    ),
 )
 
 
@@ -72,7 +74,21 @@ def test_snake_case_is_read_too(handoff: Handoff) -> None:
     assert from_json(json.dumps(body)) == handoff
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | text, lambda inner: st.lists(inner) | st.dictionaries(text | st.sampled_from(["phase", "nextPhase", "cycleNumber", "findings", "currentTest", "errorDetails"]), inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | text,
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                text
+                | st.sampled_from(
+                    ["phase", "nextPhase", "cycleNumber", "findings", "currentTest", "errorDetails"]
+                ),
+                inner,
+            )
+        ),
+    )
+)
 def test_any_json_is_a_handoff_or_a_ledger_error(body: Any) -> None:
     try:
         from_json(json.dumps(body))
@@ -121,7 +137,11 @@ def test_what_is_wrong_is_named(note: str, named: str) -> None:
 
 def test_a_long_list_is_counted_not_listed() -> None:
     long = Handoff(
-        PhaseName.PLAN, PhaseName.RED, completed_tests=("a",) * 150, pending_tests=("b",) * 60, extra={"testList": "blob"}
+        PhaseName.PLAN,
+        PhaseName.RED,
+        completed_tests=("a",) * 150,
+        pending_tests=("b",) * 60,
+        extra={"testList": "blob"},
     )
     body = to_object(long)
     assert (body["completedTests"], body["pendingTests"]) == (None, None)
@@ -136,7 +156,9 @@ def test_a_name_that_is_no_utf_8_can_be_written_and_read() -> None:
 
 
 def test_the_first_spelling_counts_and_none_is_left_over() -> None:
-    handoff = from_json('{"phase": "PLAN", "nextPhase": "RED", "next_phase": "GREEN", "cycle": 3, "cycleNumber": 1}')
+    handoff = from_json(
+        '{"phase": "PLAN", "nextPhase": "RED", "next_phase": "GREEN", "cycle": 3, "cycleNumber": 1}'
+    )
     assert (handoff.next_phase, handoff.cycle_number, handoff.extra) == (PhaseName.RED, 1, {})
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import MakeRepo, Repo
 
+from repos import MakeRepo, Repo
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
@@ -114,7 +114,9 @@ def test_a_merge_in_progress_is_refused(repo: Repo, workspace: GitWorkspace) -> 
         workspace.require_clean()
 
 
-def test_the_clean_checkout_holds_the_commit_and_what_git_does_not_track(repo: Repo, workspace: GitWorkspace) -> None:
+def test_the_clean_checkout_holds_the_commit_and_what_git_does_not_track(
+    repo: Repo, workspace: GitWorkspace
+) -> None:
     base = repo.commit("chore: files", {".gitignore": ".env\nvenv/\n", "pkg/a.py": "1\n"})
     repo.write(".env", "SECRET=1\n")
     repo.write("venv/pyvenv.cfg", "home=x\n")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from conftest import Repo
 
+from repos import Repo
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository.repository import open_repository
@@ -123,7 +123,9 @@ def test_dependencies_and_caches_are_left_out(turn: Turn, committed: bool) -> No
     assert (turn.repo.path / "node_modules/x/index.js").exists()
 
 
-def test_tracked_files_stay_whatever_they_are_called(make_repo: object, env: dict[str, str], repo: Repo) -> None:
+def test_tracked_files_stay_whatever_they_are_called(
+    make_repo: object, env: dict[str, str], repo: Repo
+) -> None:
     repo.write("build/notes.txt", "1\n")
     repo.write("build.gradle", "1\n")
     repo.git("add", "-f", "-A")
@@ -225,7 +227,9 @@ def test_the_very_same_commit_again_gets_a_later_date(turn: Turn) -> None:
     turn.repo.git("reset", "-q", "--hard", first)
     sealed = turn.seal()
     assert sealed.commit != first
-    assert turn.repo.git("rev-parse", f"{sealed.commit}^{{tree}}") == turn.repo.git("rev-parse", f"{first}^{{tree}}")
+    assert turn.repo.git("rev-parse", f"{sealed.commit}^{{tree}}") == turn.repo.git(
+        "rev-parse", f"{first}^{{tree}}"
+    )
 
 
 def test_signing_without_a_usable_key_is_said(repo: Repo) -> None:
@@ -246,7 +250,7 @@ def test_a_lock_left_by_a_killed_git_does_not_stop_us(turn: Turn) -> None:
 
 
 def test_odd_file_names_survive(turn: Turn) -> None:
-    names = ["with space.py", "quo\"te.py", "new\nline.py", "ümläut.py", "-dash.py", "node_modulesx/y.py"]
+    names = ["with space.py", 'quo"te.py', "new\nline.py", "ümläut.py", "-dash.py", "node_modulesx/y.py"]
     for name in names:
         turn.repo.write(name, "1\n")
     sealed = turn.seal()

@@ -3,14 +3,18 @@
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError
 from redgreenrefactor.model.evidence import Kind, Measure, Missing, Place, Status, SuiteRun, TestResult
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.sandbox.process import Interrupt
 
 Run = Callable[..., SuiteRun]
 Lay = Callable[[Mapping[str, str]], None]
@@ -92,6 +96,17 @@ def test_has_no_message():
         def __str__(self):
             raise ValueError
     raise Mute
+
+def test_does_not_like_to_be_asked():
+    class Shy(AttributeError):
+        @property
+        def name(self):
+            raise ValueError
+        obj = name
+    raise Shy("shy")
+
+def test_tells_nonsense():
+    raise ImportError("nonsense", name=object())
 
 def test_says_a_lot():
     raise ValueError("x" * 5000)
@@ -271,6 +286,8 @@ def test_every_test_has_a_status_and_a_kind(
         ("test_misses_for_a_reason", Missing("calculus")),
         ("test_is_unbound", None),
         ("test_raises", None),
+        ("test_does_not_like_to_be_asked", None),
+        ("test_tells_nonsense", None),
     ],
 )
 def test_what_was_not_found_is_named(kinds: SuiteRun, name: str, missing: Missing | None) -> None:
@@ -601,12 +618,67 @@ def test_thread():
 
 def test_a_test_that_hangs_is_named_when_time_is_up(run: Run) -> None:
     tests = "import time\ndef test_a(): pass\ndef test_b(): time.sleep(600)"
-    done = run({"test_a.py": tests}, timeout=8.0)
-    assert done.timed_out
-    assert not done.finished
-    assert not done.green
+    for timeout in (2.0, 8.0, 32.0):  # enough for pytest to get that far, however busy the machine
+        done = run({"test_a.py": tests}, timeout=timeout)
+        assert done.timed_out
+        assert not done.finished
+        assert not done.green
+        if done.cut_off:
+            break
     assert done.cut_off == "test_a.py::test_b"
     assert done.passed == {"test_a.py::test_a"}
+
+
+def test_a_run_that_is_interrupted_leaves_nothing(
+    lay: Lay, project: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    lay({"test_a.py": "import time\ndef test_a():\n    open('started', 'w').close()\n    time.sleep(600)"})
+    interrupt, cache = Interrupt(), tmp_path / "own"
+    asked = Thread(target=request_when, args=(interrupt, project / "started"))
+    asked.start()
+    suite = suite_for(PYTEST, project=project, env=environment, timeout=600, cache=cache, interrupt=interrupt)
+    with pytest.raises(InterruptedRunError):
+        suite.run(project)
+    asked.join()
+    interrupt.close()
+    assert [path.name for path in cache.iterdir()] == ["bytecode"]
+
+
+def request_when(interrupt: Interrupt, file: Path) -> None:
+    """Ask for the end of the run as soon as the file is there."""
+    deadline = time.monotonic() + 120
+    while not file.exists() and time.monotonic() < deadline:
+        interrupt.pause(0.01)
+    interrupt.request("a test")
+
+
+def test_warnings_that_are_errors_do_not_strike_the_probe(run: Run) -> None:
+    files = {"pytest.ini": "[pytest]\nfilterwarnings = error", "test_a.py": "def test_a(): pass"}
+    done = run(files, f"{sys.executable} -W error -m pytest --strict-config", trace=True)
+    assert done.green
+    assert done.passed
+
+
+def test_a_project_below_the_runners_own_root_is_told_of_by_its_own_paths(
+    lay: Lay, project: Path, environment: dict[str, str], cache: Path
+) -> None:
+    lay({"pytest.ini": "[pytest]", "sub/test_a.py": "def test_a(): pass\ndef test_b(): pass"})
+    folder = project / "sub"
+    suite = suite_for(PYTEST, project=folder, env=environment, timeout=120, cache=cache)
+    done = suite.run(folder, ["sub/test_a.py::test_b"])
+    assert done.passed == {"sub/test_a.py::test_b"}
+    assert done.results["sub/test_a.py::test_b"].file == "test_a.py"
+
+
+def test_a_checkout_may_be_reached_by_a_link(
+    lay: Lay, project: Path, environment: dict[str, str], cache: Path
+) -> None:
+    lay({"test_a.py": "import os\ndef test_a(): raise ValueError(os.getcwd())"})
+    link = project.with_name("link")
+    link.symlink_to(project)
+    suite = suite_for(PYTEST, project=Path("/home/me"), env=environment, timeout=120, cache=cache)
+    result = suite.run(link).results["test_a.py::test_a"]
+    assert (result.file, result.frames[0].file, result.message) == ("test_a.py", "test_a.py", "/home/me")
 
 
 def test_paths_with_spaces_and_other_letters_are_no_problem(
@@ -765,6 +837,19 @@ class TestProgram:
         environment["PATH"] = str(project)
         lay({"calc.py": CALC, "test_a.py": "import calc\ndef test_a(): pass"})
         assert suite("pytest").run(project).green
+
+    def test_without_any_pytest_the_surroundings_are_not_ready(
+        self,
+        project: Path,
+        environment: dict[str, str],
+        suite: Callable[..., Suite],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        environment["PATH"] = str(project)
+        monkeypatch.setitem(sys.modules, "pytest", None)
+        with pytest.raises(NotReadyError, match="'pytest -q'") as refused:
+            suite("pytest -q")
+        assert "pip install pytest" in refused.value.hint
 
     def test_a_command_behind_another_is_probed_too(self, run: Run, project: Path) -> None:
         program = shlex.quote(str(Path(sys.executable).with_name("pytest")))

@@ -176,6 +176,14 @@ def test_a_runner_that_is_ended_early_has_not_finished(run: Run, code: str, runn
     assert done.cut_off == running
 
 
+def test_a_test_whose_tear_down_ends_the_runner_has_not_passed(run: Run) -> None:
+    fixture = "import os, pytest\n@pytest.fixture\ndef leaving():\n    yield\n    os._exit(0)\n"
+    done = run({"test_a.py": fixture + "def test_a(): pass\ndef test_b(leaving): pass"})
+    assert done.passed == {"test_a.py::test_a"}
+    assert done.cut_off == "test_a.py::test_b"
+    assert not done.finished
+
+
 def test_leaving_at_import_is_an_error_of_that_file(run: Run) -> None:
     done = run({**RED, "code_a.py": "import sys\nsys.exit(0)"})
     assert [(error.file, error.exception) for error in done.errors] == [("test_a.py", "SystemExit")]

@@ -98,6 +98,8 @@ def test_unittest_is_recognised(command: str) -> None:
         "python -c 'import pytest'",
         "python -m pytest_cov",
         "python -m unittest.mock",
+        "python",
+        "python -u",
         "python -m",
         "coverage report -m",
         "coverage run tests.py",

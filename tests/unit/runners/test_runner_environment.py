@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.runners.environment import Surroundings, forget_uncertain_bytecode
+from redgreenrefactor.runners.environment import Surroundings, forget_uncertain_bytecode, with_managers
 
 
 def prepared(tmp_path: Path, **env: str) -> dict[str, str]:
@@ -93,3 +93,60 @@ def test_bytecode_of_other_folders_is_left_alone(tmp_path: Path) -> None:
     file = compiled(tmp_path, source_time=1000.0, bytecode_time=1000.0)
     forget_uncertain_bytecode(tmp_path / "bytecode", tmp_path / "another")
     assert file.exists()
+
+
+def environments(project: Path, *names: str) -> Path:
+    for name in names:
+        (project / name).mkdir(parents=True)
+        (project / name / "pyvenv.cfg").touch()
+    return project
+
+
+@pytest.mark.parametrize(
+    ("command", "anchored"),
+    [
+        (".venv/bin/pytest -q", "{project}/.venv/bin/pytest -q"),
+        ("./.venv/bin/python -m pytest", "{project}/.venv/bin/python -m pytest"),
+        ("X=1 env3/bin/pytest", "X=1 {project}/env3/bin/pytest"),
+        (". .venv/bin/activate && pytest", ". {project}/.venv/bin/activate && pytest"),
+        ("PATH=.venv/bin:$PATH pytest", "PATH={project}/.venv/bin:$PATH pytest"),
+        ('".venv/bin/pytest"', '"{project}/.venv/bin/pytest"'),
+        ("other/bin/pytest", "other/bin/pytest"),
+        ("/x/.venv/bin/pytest", "/x/.venv/bin/pytest"),
+        ("sub/.venv/bin/pytest", "sub/.venv/bin/pytest"),
+        ("../.venv/bin/pytest", "../.venv/bin/pytest"),
+        ("my.venv/bin/pytest", "my.venv/bin/pytest"),
+        ("pytest .venv", "pytest .venv"),
+    ],
+)
+def test_a_virtual_environment_is_found_where_the_project_has_it(
+    tmp_path: Path, command: str, anchored: str
+) -> None:
+    project = environments(tmp_path / "project", ".venv", "env3")
+    (project / "other" / "bin").mkdir(parents=True)
+    where = Surroundings(project, {}, 1.0, tmp_path / "cache")
+    assert where.anchored(command) == anchored.format(project=project)
+
+
+def test_a_project_whose_path_has_spaces_is_quoted(tmp_path: Path) -> None:
+    project = environments(tmp_path / "my project", ".venv")
+    where = Surroundings(project, {}, 1.0, tmp_path / "cache")
+    assert where.anchored(".venv/bin/pytest") == f"'{project}/.venv'/bin/pytest"
+
+
+def test_a_package_manager_uses_the_projects_environment_and_leaves_it_alone(tmp_path: Path) -> None:
+    project = environments(tmp_path / "project", ".venv", "a")
+    folder = str(project / ".venv")
+    assert with_managers({"A": "1"}, "uv run pytest", project) == {
+        "A": "1",
+        "UV_PROJECT_ENVIRONMENT": folder,
+        "UV_NO_SYNC": "1",
+    }
+    assert with_managers({}, "poetry run pytest", project) == {"VIRTUAL_ENV": folder}
+    assert with_managers({"VIRTUAL_ENV": "/mine"}, "poetry run pytest", project) == {"VIRTUAL_ENV": "/mine"}
+
+
+def test_without_a_package_manager_or_an_environment_nothing_is_added(tmp_path: Path) -> None:
+    project = environments(tmp_path / "project", ".venv")
+    assert with_managers({"A": "1"}, "pytest", project) == {"A": "1"}
+    assert with_managers({}, "uv run pytest", tmp_path) == {}

@@ -215,7 +215,7 @@ LINE = (
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(LINE, max_size=12))
 def test_no_report_is_so_garbled_that_it_cannot_be_read(tmp_path: Path, lines: list[bytes]) -> None:
     report = tmp_path / "report"

@@ -1,0 +1,93 @@
+"""What a run costs: processes of git, runs of the suite, modules that are loaded for nothing."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stage import GREENFIELD, Stage, calculator, surroundings
+
+from repos import MakeRepo
+
+HEAVY = ("pydantic", "pydantic_ai", "rich", "starlette", "asyncio", "anyio")
+
+
+@pytest.fixture
+def counted(make_repo: MakeRepo) -> Stage:
+    """A stage whose git writes down every call of the orchestrator's; agents have TDD_PHASE in their environment."""
+    stage = Stage(make_repo(files=GREENFIELD))
+    shim = stage.repo.path.parent / "shim"
+    shim.mkdir()
+    real = shutil.which("git", path=stage.repo.env["PATH"])
+    (shim / "git").write_text(f'#!/bin/sh\n[ "$TDD_PHASE" ] || echo "$*" >> {shim}/calls\nexec {real} "$@"\n')
+    (shim / "git").chmod(0o755)
+    stage.env["PATH"] = f"{shim}{os.pathsep}{surroundings(stage.repo)['PATH']}"
+    return stage
+
+
+def calls(stage: Stage) -> list[str]:
+    return (stage.repo.path.parent / "shim/calls").read_text().splitlines()
+
+
+def test_a_cycle_costs_at_most_twenty_processes_of_git_and_three_runs_of_the_suite(counted: Stage) -> None:
+    parts = calculator()
+    for cycle in (1, 3):  # an agent that commits, whatever it has to commit
+        parts[f"REFACTOR-{cycle}"] = {"commit": "refactor: no changes needed"}
+    counted.play(parts)
+    events = counted.repo.path.parent / "events"
+    done = counted.run("--events", str(events))
+    assert done.code == 0, done
+    told = [json.loads(line) for line in events.read_text().splitlines()]
+    suites = [event for event in told if event["event"] == "SuiteEnded" and event["purpose"] == "suite"]
+    assert len(suites) <= 1 + 3 * 3
+    three = len(calls(counted))
+    (counted.repo.path.parent / "shim/calls").unlink()
+    again = calculator(1)
+    again["PLAN-1"] = {"say": '{"currentTest": null}', "commit": "plan: nothing to do"}
+    counted.play(again)
+    assert counted.run().code == 0
+    none = len(calls(counted))
+    assert (three - none) / 3 <= 20, calls(counted)
+
+
+def test_the_baseline_is_measured_once_and_an_unchanged_tree_not_again(counted: Stage) -> None:
+    counter = counted.repo.path.parent / "suites"
+    counted.env["TDD_TEST_COMMAND"] = f"echo x >> {counter}; python -m pytest"
+    counted.play(calculator(1))
+    assert counted.run().code == 0
+    events = counter.read_text().split()
+    probes = 4  # GREEN's, the only ones; the budget allows for hardly any
+    assert len(events) <= 1 + 3 + probes
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["status"], ["status", "--json"], ["history"], ["run", "--help"]], ids=" ".join
+)
+def test_commands_that_only_look_load_nothing_heavy(make_repo: MakeRepo, words: list[str]) -> None:
+    repo = make_repo(files=GREENFIELD)
+    look = (
+        "import atexit, json, sys\n"
+        "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
+        "from redgreenrefactor.cli import main\n"
+        f"sys.argv = ['rgr', *{words!r}]\n"
+        "main()\n"
+    )
+    env = {name: value for name, value in surroundings(repo).items() if not name.startswith("COVERAGE_")}
+    done = subprocess.run(
+        [sys.executable, "-c", look], cwd=repo.path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done
+    loaded = {name.partition(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_importing_the_package_has_no_effects(tmp_path: Path, env: dict[str, str]) -> None:
+    look = "import sys, redgreenrefactor; print(len(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", look], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []

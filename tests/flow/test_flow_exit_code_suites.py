@@ -1,0 +1,113 @@
+"""Suites of which only an exit code can be had: fewer rules, and the notes say so."""
+
+import pytest
+from stage import SWIFT, Json, Stage
+
+from repos import MakeRepo
+
+# A shell script tests a shell script: nothing here tells results test by test.
+RUNNER = 'for test in tests/*.sh; do [ -e "$test" ] || continue; sh "$test" || { echo "$test fails"; exit 1; }; done\n'
+FILES = {
+    "README.md": "x\n",
+    "run-tests.sh": RUNNER,
+    "tdd.properties": f"{SWIFT}test.command=sh run-tests.sh\n",
+}
+CASE = {"description": "greets", "testFile": "tests/greet.sh", "implFile": "greet"}
+LIST = "- [{}] greets\n"
+ASKS = '[ "$(sh ./greet)" = hello ]\n'
+GREETS = "echo hello\n"
+
+
+def honest() -> dict[str, Json]:
+    return {
+        "PLAN-1": {"files": {"test-list.md": LIST.format(" ")}, "commit": "plan: list", "say": _answer(CASE)},
+        "RED-1": {"files": {"tests/greet.sh": ASKS}, "commit": "test: greets"},
+        "GREEN-1": {"files": {"greet": GREETS}, "commit": "feat: greets"},
+        "REFACTOR-1": {"files": {"greet": "# Greet.\n" + GREETS}, "commit": "refactor: say what it does"},
+        "PLAN-2": {"files": {"test-list.md": LIST.format("x")}, "commit": "plan: done", "say": _answer(None)},
+    }
+
+
+def _answer(case: Json | None) -> str:
+    return '{"currentTest": %s}' % ("null" if case is None else str(case).replace("'", '"'))
+
+
+def test_phases_are_judged_by_exit_code_and_the_notes_say_what_was_not_measured(make_repo: MakeRepo) -> None:
+    stage = Stage(make_repo(files=FILES), honest())
+    start = stage.head()
+    done = stage.run()
+    assert done.code == 0, done
+    assert "exit code" in done.out
+    notes = {note["phase"]: note for note in map(stage.note, stage.commits(start)[1:4])}
+    assert {phase: note["testResult"] for phase, note in notes.items()} == {
+        "RED": "FAIL",
+        "GREEN": "PASS",
+        "REFACTOR": "PASS",
+    }
+    for note in notes.values():
+        assert note["evidence"] == "exit-code"
+        assert note["unmeasured"]
+
+
+REJECTED = {
+    "a test that passes": ("RED-1", {"files": {"tests/greet.sh": "true\n"}}, "UnexpectedPass"),
+    "a suite that fails without the test": (
+        "RED-1",
+        {"files": {"tests/greet.sh": ASKS, "greet": "exit 1\n", "run-tests.sh": "exit 1\n"}},
+        None,
+    ),
+    "code in RED that breaks the suite": (
+        "RED-1",
+        {"files": {"tests/greet.sh": ASKS, "other": "x\n"}},
+        "ScopeViolation",
+    ),
+    "GREEN that does not pass": ("GREEN-1", {"files": {"greet": "echo hi\n"}}, "TestFailure"),
+    "GREEN that edits the test": ("GREEN-1", {"files": {"tests/greet.sh": "true\n"}}, "TestTampering"),
+    "REFACTOR that breaks it": ("REFACTOR-1", {"files": {"greet": "echo bye\n"}}, "TestFailure"),
+}
+
+
+def test_what_an_exit_code_shows_is_rejected(make_repo: MakeRepo) -> None:
+    """Play one run in which each phase goes wrong in several ways first."""
+    parts = honest()
+    expected: list[tuple[str, str | None]] = []
+    counts: dict[str, int] = {}
+    for phase, part, kind in REJECTED.values():
+        counts[phase] = counts.get(phase, 0) + 1
+        parts[f"{phase}-{counts[phase]}"] = {**part, "commit": "chore: wrong"}
+        expected.append((f"{phase}-{counts[phase] + 1}", kind))
+    stage = Stage(
+        make_repo(files={**FILES, "tdd.properties": FILES["tdd.properties"] + "max.retries=9\n"}), parts
+    )
+    done = stage.run()
+    assert done.code == 0, done
+    for turn, kind in expected:
+        details = stage.session(turn)["handoff"]["errorDetails"]
+        assert details is not None, turn
+        assert kind in (None, details["type"]), turn
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["words", "json"])
+def test_such_a_suite_that_fails_before_the_run_is_refused(
+    make_repo: MakeRepo, words: tuple[str, ...]
+) -> None:
+    stage = Stage(make_repo(files={**FILES, "tests/old.sh": "exit 1\n"}), honest())
+    before = stage.repo.refs()
+    done = stage.run(*words)
+    assert done.code == 3, done
+    assert "fails before the run" in done.err
+    assert "Make the suite pass first" in done.err
+    assert (stage.repo.refs(), stage.sessions) == (before, [])
+
+
+def test_a_script_that_runs_pytest_tells_everything(make_repo: MakeRepo) -> None:
+    files = {
+        "pyproject.toml": "",
+        "run-tests.sh": "exec python -m pytest\n",
+        "tdd.properties": FILES["tdd.properties"],
+    }
+    stage = Stage(make_repo(files=files))
+    stage.play({**stage.parts, "GREEN-1": {"exit": 1}})
+    assert stage.run(env={"TDD_MAX_RETRIES": "0"}).code == 1
+    assert stage.note()["phase"] == "RED"
+    assert stage.note()["evidence"] == "per-test"

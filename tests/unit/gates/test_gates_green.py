@@ -1,0 +1,437 @@
+"""GREEN makes every test pass with honest code; each cheat has an honest neighbour."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from gates_support import (
+    CASE,
+    DIED,
+    Files,
+    Played,
+    by_commit,
+    evidence,
+    failing,
+    judge,
+    play,
+    result,
+    suite,
+)
+
+from redgreenrefactor.model.evidence import (
+    UNANSWERED,
+    CollectError,
+    Place,
+    Rules,
+    Status,
+    SuiteRun,
+    Trial,
+)
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.verdict import FindingType, Outcome, Ruling, TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
+
+GREEN = PhaseName.GREEN
+TEST = "test_thing.py::test_doubles"
+BASE: Files = {
+    "thing.py": "def half(x):\n    return x / 2\n",
+    "test_thing.py": (
+        "from thing import half\n\n\ndef test_halves():\n    assert half(4) == 2\n\n\n"
+        "def test_doubles():\n    from thing import double\n\n    assert double(2) == 4\n"
+    ),
+}
+DOUBLE = "\n\ndef double(x):\n    return 2 * x\n"
+
+
+def coded(text: str = DOUBLE, before: Files = BASE, **facts: Any) -> Played:
+    return play(GREEN, before, {**before, "thing.py": before["thing.py"] + text}, **facts)
+
+
+def accepted(played: Played) -> bool:
+    return played.verdict.ruling is Ruling.ACCEPTED
+
+
+# --- the ordinary turn
+
+
+def test_honest_code_is_accepted() -> None:
+    played = coded()
+    assert accepted(played), played.told
+    assert played.verdict.test_result is TestOutcome.PASS
+    assert played.verdict.facts["evidence"] == "per-test"
+
+
+def test_faking_it_is_legitimate() -> None:
+    assert accepted(coded("\n\ndef double(x):\n    return 4\n"))
+
+
+def test_how_many_mistakes_the_test_notices_is_recorded() -> None:
+    mutants = coded().verdict.facts["mutants"]
+    assert mutants["tried"] > 0
+    assert mutants["noticed"] == mutants["tried"]
+    assert mutants["missed"] == []
+
+
+def test_code_in_several_files_is_fine() -> None:
+    after = {**BASE, "thing.py": BASE["thing.py"] + "\nfrom more import double\n", "more.py": DOUBLE}
+    assert accepted(play(GREEN, BASE, after))
+
+
+def test_deleting_dead_code_is_fine() -> None:
+    before = {**BASE, "dead.py": "A = 1\n"}
+    assert accepted(play(GREEN, before, {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}))
+
+
+# --- what GREEN may change
+
+
+def test_changing_nothing_is_nothing_done() -> None:
+    assert play(GREEN, BASE, BASE).types == [FindingType.NOTHING_DONE]
+
+
+def test_after_a_warned_red_nothing_needs_to_be_done() -> None:
+    whole = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
+    played = play(GREEN, whole, whole, handoff=Handoff(PhaseName.RED, GREEN, outcome=Outcome.WARNED))
+    assert accepted(played), played.told
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("test_thing.py", "def test_doubles():\n    assert 1\n", FindingType.TEST_TAMPERING),
+        ("test_new.py", "def test_more():\n    assert 1\n", FindingType.SCOPE_VIOLATION),
+        ("conftest.py", "def pytest_runtest_call():\n    pass\n", FindingType.TEST_TAMPERING),
+        ("tests/data/new.json", "{}\n", FindingType.SCOPE_VIOLATION),
+        ("pytest.ini", "[pytest]\naddopts = -k half\n", FindingType.TEST_TAMPERING),
+        ("json.py", "A = 1\n", FindingType.TEST_TAMPERING),
+        ("test-list.md", "- [x] a\n", FindingType.SCOPE_VIOLATION),
+        ("tdd.properties", "max.retries = 9\n", FindingType.SCOPE_VIOLATION),
+    ],
+)
+def test_tests_configuration_and_the_list_are_left_alone(path: str, text: str, expected: FindingType) -> None:
+    played = play(GREEN, BASE, {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, path: text})
+    assert played.types == [expected], played.told
+    assert played.asked == []
+
+
+def test_a_deleted_test_is_tampering() -> None:
+    after = {"thing.py": BASE["thing.py"] + DOUBLE}
+    assert play(GREEN, BASE, after).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_golden_file_is_left_alone() -> None:
+    before = {**BASE, "golden/double.txt": "4\n"}
+    after = {**before, "thing.py": BASE["thing.py"] + DOUBLE, "golden/double.txt": "5\n"}
+    assert play(GREEN, before, after).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_test_file_of_an_unusual_name_is_left_alone_in_later_cycles() -> None:
+    before = {**BASE, "check_more.py": "def test_more():\n    assert half(2) == 1\n"}
+    after = {
+        **before,
+        "thing.py": BASE["thing.py"] + DOUBLE,
+        "check_more.py": "def test_more():\n    assert 1\n",
+    }
+    more = result("check_more.py::test_more")
+    old, new = result("test_thing.py::test_halves"), result(TEST)
+    runs = by_commit(
+        suite(), suite(more, old, failing(TEST)), suite(more, old, new), lambda _trial: suite(new)
+    )
+    assert FindingType.TEST_TAMPERING in judge(evidence(GREEN, before, after), runs).types
+
+
+def test_doubtful_code_warns() -> None:
+    played = coded("\n\ndef double(x):\n    return 2 * x  # type: ignore\n")
+    assert accepted(played)
+    assert played.warnings
+
+
+# --- every test passes
+
+
+def test_a_new_test_that_still_fails_is_a_failure() -> None:
+    played = coded("\n\ndef double(x):\n    return 3 * x\n")
+    assert played.types == [FindingType.TEST_FAILURE]
+    assert played.verdict.test_result is TestOutcome.FAIL
+
+
+def test_an_older_test_of_this_run_that_breaks_is_a_failure() -> None:
+    played = play(GREEN, BASE, {**BASE, "thing.py": "def half(x):\n    return x\n" + DOUBLE})
+    assert played.types == [FindingType.TEST_FAILURE]
+
+
+def test_a_legacy_test_that_breaks_blocks_or_is_reported() -> None:
+    after = {**BASE, "thing.py": "def half(x):\n    return x\n" + DOUBLE}
+    assert play(GREEN, BASE, after, opening=BASE).types == [FindingType.LEGACY_BROKEN]
+    reported = play(GREEN, BASE, after, opening=BASE, rules=Rules(legacy_on_break="report"))
+    assert accepted(reported), reported.told
+    assert FindingType.LEGACY_BROKEN in [item.type for item in reported.warnings]
+
+
+def test_a_legacy_test_that_failed_before_the_run_is_left_alone() -> None:
+    legacy = {"thing.py": BASE["thing.py"], "test_old.py": "def test_old():\n    assert False\n"}
+    before = {**BASE, **legacy}
+    played = play(GREEN, before, {**before, "thing.py": BASE["thing.py"] + DOUBLE}, opening=legacy)
+    assert accepted(played), played.told
+
+
+def test_code_that_cannot_be_imported_is_a_compilation_error() -> None:
+    played = coded("\nimport nonesuch_at_all\n")
+    assert FindingType.COMPILATION_ERROR in played.types
+
+
+def test_a_file_that_never_collected_is_left_alone() -> None:
+    error = CollectError("test_broken.py", "boom")
+    before = suite(failing(TEST), errors=(error,))
+    runs = by_commit(
+        suite(errors=(error,)), before, suite(result(TEST), errors=(error,)), lambda _t: suite(result(TEST))
+    )
+    after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
+    assert accepted(judge(evidence(GREEN, BASE, after), runs))
+
+
+def test_a_new_test_that_was_not_collected_and_is_gone_is_tampering() -> None:
+    error = CollectError("test_thing.py", "No module named thing", place=Place("test_thing.py", 1))
+    runs = by_commit(suite(), suite(errors=(error,)), suite())
+    after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
+    assert judge(evidence(GREEN, BASE, after), runs).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_new_test_that_still_does_not_collect_is_a_compilation_error_only() -> None:
+    error = CollectError("test_thing.py", "No module named thing", place=Place("test_thing.py", 1))
+    runs = by_commit(suite(), suite(errors=(error,)), suite(errors=(error,)))
+    after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
+    assert judge(evidence(GREEN, BASE, after), runs).types == [FindingType.COMPILATION_ERROR]
+
+
+@pytest.mark.parametrize("status", [Status.SKIPPED, Status.XFAILED, Status.XPASSED])
+def test_silencing_a_test_is_tampering(status: Status) -> None:
+    after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
+    for before in (suite(failing(TEST)), suite(result(TEST))):
+        runs = by_commit(suite(), before, suite(result(TEST, status)))
+        assert judge(evidence(GREEN, BASE, after), runs).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_runner_that_dies_is_tampering() -> None:
+    after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
+    assert judge(evidence(GREEN, BASE, after), by_commit(suite(), suite(), DIED)).types == [
+        FindingType.TEST_TAMPERING
+    ]
+
+
+# --- the new test, looked at more closely
+
+
+def test_code_that_behaves_only_when_it_is_tested_is_tampering() -> None:
+    def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite(failing(TEST, message="0 == 4")) if trial.disguise else run
+
+    played = coded(bend=seen_through)
+    assert played.types == [FindingType.TEST_TAMPERING]
+    assert "can tell that it is being tested" in played.told
+
+
+def test_a_test_that_passes_only_among_others_is_flaky() -> None:
+    def lonely(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite(failing(TEST)) if trial.tests and not trial.overlay else run
+
+    assert coded(bend=lonely).types == [FindingType.FLAKY_TEST]
+
+
+def test_a_test_that_vanishes_when_run_alone_is_flaky() -> None:
+    def lonely(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite() if trial.tests and not trial.overlay else run
+
+    assert coded(bend=lonely).types == [FindingType.FLAKY_TEST]
+
+
+def test_failing_in_disguise_without_a_result_is_still_tampering() -> None:
+    def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return DIED if trial.disguise else run
+
+    assert coded(bend=seen_through).types == [FindingType.TEST_TAMPERING]
+
+
+def test_without_time_for_probes_the_suite_decides() -> None:
+    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return UNANSWERED if trial.probe else run
+
+    played = coded(bend=late)
+    assert accepted(played)
+    assert "mutants" not in played.verdict.facts
+
+
+def test_when_time_runs_out_after_the_disguise_nothing_is_held_against_anybody() -> None:
+    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
+        if trial.disguise:
+            return suite(failing(TEST))
+        return UNANSWERED if trial.probe else run
+
+    assert accepted(coded(bend=late))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\nclass Any:\n    def __eq__(self, other):\n        return True\n\n\ndef double(x):\n    return Any()\n",
+        "\nfrom unittest import mock\n\n\ndef double(x):\n    return mock.ANY\n",
+        "\nimport unittest.mock as m\n\n\ndef double(x):\n    return m.ANY\n",
+        "\nfrom unittest.mock import *\n\n\ndef double(x):\n    return ANY\n",
+    ],
+)
+def test_an_object_that_equals_everything_is_tampering(text: str) -> None:
+    assert coded(text).types == [FindingType.TEST_TAMPERING]
+
+
+@pytest.mark.parametrize(
+    ("test", "code"),
+    [
+        (
+            "from thing import Money\n\n\ndef test_doubles():\n    assert Money(5) == Money(5)\n    assert Money(5) != Money(6)\n",
+            "class Money:\n    def __init__(self, n):\n        self.n = n\n\n    def __eq__(self, other):\n        return isinstance(other, Money) and self.n == other.n\n",
+        ),
+        (
+            "from thing import Money\n\n\ndef test_doubles():\n    assert Money(5) == Money(5)\n",
+            "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Money:\n    n: int\n",
+        ),
+        (
+            "from thing import Money\n\n\ndef test_doubles():\n    assert Money(2).plus(Money(3)) == Money(5)\n",
+            "class Money:\n    def __init__(self, n):\n        self.n = n\n\n    def plus(self, other):\n        return Money(self.n + other.n)\n\n    def __eq__(self, other):\n        return self.n == other.n\n",
+        ),
+    ],
+)
+def test_an_honest_equality_is_accepted(test: str, code: str) -> None:
+    played = play(GREEN, {"test_thing.py": test}, {"test_thing.py": test, "thing.py": code})
+    assert accepted(played), played.told
+
+
+def test_an_equality_that_is_never_reached_says_nothing_about_the_code() -> None:
+    test = (
+        "from thing import numbers\n\n\ndef test_doubles():\n    for x in numbers():\n        assert x == 4\n"
+    )
+    code = "def numbers():\n    return []\n"
+    played = play(GREEN, {"test_thing.py": test}, {"test_thing.py": test, "thing.py": code})
+    assert accepted(played), played.told
+
+
+def test_a_test_without_an_equality_cannot_be_bent() -> None:
+    test = "from thing import double\n\n\ndef test_doubles():\n    assert double(2)\n"
+    played = play(GREEN, {"test_thing.py": test}, {"test_thing.py": test, "thing.py": DOUBLE})
+    assert accepted(played), played.told
+
+
+def test_the_new_test_is_found_by_its_name_with_all_its_parameter_sets() -> None:
+    test = 'import pytest\nfrom thing import double\n\n\n@pytest.mark.parametrize("x", [1, 2])\ndef test_doubles(x):\n    assert double(x) == 2 * x\n'
+    played = play(GREEN, {"test_thing.py": test}, {"test_thing.py": test, "thing.py": DOUBLE})
+    assert accepted(played), played.told
+    assert played.verdict.facts["mutants"]["tried"] > 0
+
+
+def test_a_new_test_noted_under_another_spelling_is_still_looked_at() -> None:
+    """A runner may call a test otherwise than RED's note does, because its file could not be collected then."""
+    test = "from thing import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n"
+    cheat = "class Any:\n    def __eq__(self, other):\n        return True\n\n\ndef double(x):\n    return Any()\n"
+    after = {"test_thing.py": test, "thing.py": cheat}
+    played = play(GREEN, {"test_thing.py": test}, after, notes=["sub/test_thing.py::test_doubles"])
+    assert played.types == [FindingType.TEST_TAMPERING], played.told
+
+
+NOTED: list[Any] = [[], None, [7], ["test_gone.py::test_gone"]]
+
+
+def unnoted(noted: Any, name: str) -> Played:
+    """Judge a turn before which this test passed already, and whose note says so much about the new one."""
+    whole = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
+    given = evidence(GREEN, whole, {**whole, "more.py": "A = 1\n"})
+    given = replace(given, handoff=Handoff(PhaseName.RED, GREEN, extra={"tests": noted}))
+    run = suite(result(name))
+    return judge(given, by_commit(suite(), run, run, lambda _trial: run))
+
+
+@pytest.mark.parametrize("noted", NOTED)
+def test_where_no_new_test_is_known_those_of_the_planned_file_are_looked_at(noted: Any) -> None:
+    disguised = [trial.tests for trial in unnoted(noted, TEST).asked if trial.disguise]
+    assert disguised == [(TEST,)]
+
+
+@pytest.mark.parametrize("noted", NOTED)
+def test_where_there_is_no_test_to_look_at_the_suite_decides(noted: Any) -> None:
+    played = unnoted(noted, "test_other.py::test_x")
+    assert accepted(played), played.told
+    assert not [trial for trial in played.asked if trial.probe]
+
+
+# --- no more than is needed
+
+
+def test_code_that_no_test_asked_for_is_recorded() -> None:
+    played = coded(DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n")
+    assert accepted(played), played.told
+    assert played.verdict.facts["minimality"]["share"] == 50
+    assert [item.type for item in played.warnings] == [FindingType.NOT_MINIMAL]
+
+
+def test_a_least_share_makes_it_binding() -> None:
+    rules = Rules(minimality_min=80)
+    assert coded(DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n", rules=rules).types == [
+        FindingType.NOT_MINIMAL
+    ]
+    assert accepted(coded(DOUBLE, rules=rules))
+    assert accepted(coded(DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n", rules=Rules(minimality_min=50)))
+
+
+def test_docstrings_comments_and_declarations_do_not_count() -> None:
+    code = (
+        '"""Things."""\n\nfrom __future__ import annotations\n\n# what is promised\n__all__ = ["double"]\n\n\n'
+        'def double(x: int) -> int:\n    """Return twice as much."""\n    return 2 * x\n'
+    )
+    test = "from thing import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n"
+    after = {"test_thing.py": test, "thing.py": code}
+    played = play(GREEN, {"test_thing.py": test}, after, rules=Rules(minimality_min=80))
+    assert accepted(played), played.told
+
+
+def test_a_piece_that_older_tests_need_is_needed() -> None:
+    before = {**BASE, "thing.py": BASE["thing.py"] + "\n\nLIMIT = 3\n"}
+    less = "\n\ndef less(y):\n    return y - y / 2\n"
+    code = before["thing.py"].replace("x / 2", "less(x)") + DOUBLE + less
+    played = play(GREEN, before, {**before, "thing.py": code}, rules=Rules(minimality_min=60))
+    assert accepted(played), played.told
+    assert played.verdict.facts["minimality"]["hunks"] == 3
+
+
+def test_what_is_added_beside_an_edited_line_is_a_piece_of_its_own() -> None:
+    code = BASE["thing.py"].replace("x / 2", "0.5 * x") + DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n"
+    played = play(GREEN, BASE, {**BASE, "thing.py": code})
+    assert played.verdict.facts["minimality"]["hunks"] > 1
+
+
+def test_one_piece_alone_is_needed_without_a_run() -> None:
+    assert coded().verdict.facts["minimality"]["share"] == 100
+
+
+def test_what_could_not_be_measured_is_not_said_to_be_minimal() -> None:
+    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return UNANSWERED if trial.probe else run
+
+    played = coded(DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n", bend=late)
+    assert "minimality" not in played.verdict.facts
+
+
+def test_only_deleted_and_binary_files_have_no_pieces() -> None:
+    whole = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, "dead.py": "A = 1\n"}
+    played = play(GREEN, whole, {path: text for path, text in whole.items() if path != "dead.py"})
+    assert accepted(played), played.told
+    assert "minimality" not in played.verdict.facts
+
+
+def test_the_case_names_the_file_to_look_at() -> None:
+    def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite(failing(TEST)) if trial.disguise else run
+
+    gravest = coded(bend=seen_through).verdict.gravest
+    assert gravest is not None
+    assert gravest.file == CASE.impl_file
+    nobody = coded(bend=seen_through, case=None).verdict.gravest
+    assert nobody is not None
+    assert nobody.file is None

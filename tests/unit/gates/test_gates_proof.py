@@ -1,0 +1,159 @@
+"""Proof that a test notices broken code comes from broken code, and from nothing else."""
+
+from dataclasses import replace
+
+from gates_support import HEAD, Files, Runner, drive, evidence, failing, result, suite
+
+from redgreenrefactor.gates.mutants import Site
+from redgreenrefactor.gates.proof import (
+    MOST,
+    Planted,
+    Proof,
+    belongs,
+    bends,
+    holds,
+    noticed_by,
+    planted_in,
+    proof,
+    spread,
+)
+from redgreenrefactor.model.evidence import UNANSWERED, CollectError, SuiteRun, Trial
+from redgreenrefactor.model.workflow import PhaseName
+
+RED = PhaseName.RED
+TEST = "test_thing.py::test_it"
+CODE = "def double(x):\n    return 2 * x\n"
+
+
+def proved(test: str, code: str = CODE, *, traced: bool = True, late: bool = False, **more: str) -> Proof:
+    files: Files = {"thing.py": code, "test_thing.py": test, **{f"{k}.py": v for k, v in more.items()}}
+    runner = Runner({HEAD: files})
+
+    def answer(trial: Trial) -> SuiteRun:
+        run = UNANSWERED if late and trial.probe else runner.answer(trial)
+        return run if traced else replace(run, executed={})
+
+    return drive(proof(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"), answer)[0]
+
+
+IMPORT = "from thing import double\n\n\n"
+
+
+def test_a_test_that_fails_on_broken_code_is_proved() -> None:
+    found = proved(f"{IMPORT}def test_it():\n    assert double(2) == 4\n")
+    assert found.noticed
+    assert found.facts["mutants"]["noticed"] > 0
+    assert found.facts["mutants"]["examples"][0].startswith("thing.py:2: ")
+
+
+def test_a_test_that_passes_on_broken_code_is_not_proved() -> None:
+    found = proved(f"{IMPORT}def test_it():\n    assert callable(double) == True\n")
+    assert not found.noticed
+    assert "noticed none" in found.why
+
+
+def test_where_no_line_was_seen_everything_the_test_imports_is_broken() -> None:
+    assert proved(f"{IMPORT}def test_it():\n    assert double(2) == 4\n", traced=False).noticed
+    other = "from more import triple\n\n\ndef test_it():\n    assert triple(2) == 6\n"
+    assert proved(other, "A = None\n", traced=False, more="def triple(x):\n    return 3 * x\n").noticed
+
+
+def test_a_test_of_no_code_at_all_is_not_proved() -> None:
+    found = proved("def test_it():\n    assert 1 == 1\n", "import os\n", traced=False)
+    assert not found.noticed
+    assert found.why == "tests no code of the project"
+
+
+def test_without_time_nothing_is_proved() -> None:
+    found = proved(f"{IMPORT}def test_it():\n    assert double(2) == 4\n", late=True)
+    assert not found.noticed
+    assert found.facts == {}
+
+
+def test_code_without_a_place_for_mistakes_is_proved_by_bending() -> None:
+    code = "from dataclasses import dataclass\n\n\n@dataclass\nclass Money:\n    n: int\n"
+    test = "from thing import Money\n\n\ndef test_it():\n    assert Money(5) == Money(5)\n"
+    found = proved(test, code)
+    assert found.noticed
+    assert found.facts["perturbation"]
+
+
+def test_without_a_case_only_imports_are_known() -> None:
+    files: Files = {"thing.py": CODE, "test_thing.py": f"{IMPORT}def test_it():\n    assert double(2) == 4\n"}
+    runner = Runner({HEAD: files})
+    given = evidence(RED, files, files, case=None)
+
+    def answer(trial: Trial) -> SuiteRun:
+        return replace(runner.answer(trial), executed={})
+
+    assert drive(proof(given, [TEST], "test_thing.py", "test_it"), answer)[0].noticed
+
+
+# --- pieces
+
+
+def test_a_run_holds_when_every_named_test_ran_and_passed() -> None:
+    one, two = "a.py::test_x[1]", "a.py::test_x[2]"
+    assert holds(suite(result(one), result(two)), ["a.py::test_x"])
+    assert holds(suite(result(one), failing("a.py::test_y")), ["a.py::test_x"])
+    assert not holds(suite(result(one), failing(two)), ["a.py::test_x"])
+    assert not holds(suite(), ["a.py::test_x"])
+    assert not holds(suite(result(one), finished=False), [one])
+    assert not holds(suite(result(one), errors=(CollectError("a.py", "x"),)), [one])
+
+
+def test_a_test_belongs_to_its_name_and_to_no_longer_one() -> None:
+    assert belongs("a.py::test_x[1]", "a.py::test_x")
+    assert belongs("a.py::test_x", "a.py::test_x")
+    assert not belongs("a.py::test_xy", "a.py::test_x")
+
+
+def items(count: int) -> list[Planted]:
+    return [Planted("thing.py", CODE, Site(2, str(number), 0)) for number in range(count)]
+
+
+def test_few_items_are_all_taken_and_many_evenly_with_their_ends() -> None:
+    assert spread(items(3), 5) == items(3)
+    chosen = [int(item.site.what) for item in spread(items(100), MOST)]
+    assert len(chosen) == MOST
+    assert {0, 99} <= set(chosen)
+    assert len(set(chosen)) == MOST
+
+
+def test_mistakes_are_planted_into_code_only() -> None:
+    files = {"thing.py": CODE, "test_thing.py": "A = 1\n", "notes.txt": "1\n"}
+    every = dict.fromkeys([*files, "gone.py"], frozenset(range(1, 9)))
+    assert {item.path for item in planted_in(evidence(RED, files, files), every)} == {"thing.py"}
+
+
+def test_a_project_in_a_subfolder_is_broken_there() -> None:
+    given = evidence(RED, {}, {"thing.py": CODE}, prefix="app/")
+    planted = planted_in(given, {"thing.py": frozenset({2})})
+    assert {item.overlay[0][0] for item in planted} == {"app/thing.py"}
+
+
+def test_asking_stops_when_enough_is_known_or_time_is_up() -> None:
+    planted = planted_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})
+    assert len(planted) > 2
+    fails = suite(failing(TEST))
+    (noticed, tried), _ = drive(noticed_by(HEAD, [TEST], planted, enough=1, least=2), lambda _trial: fails)
+    assert (len(noticed), tried) == (2, 2)
+    (noticed, tried), _ = drive(
+        noticed_by(HEAD, [TEST], planted, enough=1, least=2), lambda _trial: UNANSWERED
+    )
+    assert (noticed, tried) == ([], 0)
+
+
+def test_bending_needs_an_equality_and_an_answer() -> None:
+    files = {"test_thing.py": "def test_it():\n    assert 1\n"}
+    none, asked = drive(
+        bends(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"), lambda _trial: suite()
+    )
+    assert none is None
+    assert asked == []
+    files = {"test_thing.py": "def test_it():\n    assert 1 == 1\n"}
+    late, _ = drive(
+        bends(evidence(RED, files, files, case=None), [TEST], "test_thing.py", "test_it"),
+        lambda _trial: UNANSWERED,
+    )
+    assert late is None

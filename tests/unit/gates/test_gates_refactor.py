@@ -1,0 +1,418 @@
+"""REFACTOR keeps the behaviour, and the tests as strong as they were; rewriting them honestly is welcome."""
+
+from typing import Any
+
+import pytest
+from gates_support import (
+    DIED,
+    Files,
+    Played,
+    by_commit,
+    change,
+    evidence,
+    failing,
+    judge,
+    play,
+    result,
+    suite,
+)
+
+from redgreenrefactor.model.evidence import UNANSWERED, Change, File, Missing, SuiteRun, Trial
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.verdict import FindingType, Ruling, TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
+
+REFACTOR = PhaseName.REFACTOR
+CODE = "def half(x):\n    return x / 2\n\n\ndef double(x):\n    return 2 * x\n"
+HALVES = "def test_halves():\n    assert half(4) == 2\n"
+DOUBLES = "def test_doubles():\n    assert double(2) == 4\n"
+HEAD = "from thing import double, half\n\n\n"
+BASE: Files = {"thing.py": CODE, "test_thing.py": f"{HEAD}{HALVES}\n\n{DOUBLES}"}
+
+
+def rewritten(tests: str | None = None, before: Files = BASE, *, bend: Any = None, **more: Any) -> Played:
+    """Judge a turn that leaves the test file so, and other files as they are named."""
+    files = {path.replace("__", "/"): text for path, text in more.pop("files", {}).items()}
+    after = {**before, **files}
+    if tests is not None:
+        after["test_thing.py"] = tests
+    return play(REFACTOR, before, {path: text for path, text in after.items() if text}, bend=bend, **more)
+
+
+def accepted(played: Played) -> bool:
+    return played.verdict.ruling is Ruling.ACCEPTED
+
+
+# --- the code
+
+
+def test_no_change_is_accepted_without_a_run() -> None:
+    played = play(REFACTOR, BASE, BASE)
+    assert accepted(played)
+    assert played.asked == []
+    assert played.verdict.test_result is TestOutcome.PASS
+
+
+def test_better_code_that_does_the_same_is_accepted() -> None:
+    played = rewritten(files={"thing.py": CODE.replace("2 * x", "x + x")})
+    assert accepted(played), played.told
+
+
+def test_code_that_does_something_else_is_a_failure() -> None:
+    assert rewritten(files={"thing.py": CODE.replace("2 * x", "3 * x")}).types == [FindingType.TEST_FAILURE]
+    played = rewritten(files={"thing.py": CODE.replace("2 * x", "3 * x")}, opening=BASE)
+    assert played.types == [FindingType.LEGACY_BROKEN]
+    assert played.verdict.test_result is TestOutcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("pytest.ini", FindingType.TEST_TAMPERING),
+        ("test-list.md", FindingType.SCOPE_VIOLATION),
+        ("json.py", FindingType.TEST_TAMPERING),
+    ],
+)
+def test_what_is_nobodys_is_left_alone(path: str, expected: FindingType) -> None:
+    assert rewritten(files={path: "a\n"}).types == [expected]
+
+
+def test_a_hook_is_tampering() -> None:
+    assert rewritten(files={"conftest.py": "def pytest_configure():\n    pass\n"}).types == [
+        FindingType.TEST_TAMPERING
+    ]
+
+
+# --- tests that say the same
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        f"{HEAD}# first of all\n{HALVES}\n\n{DOUBLES}",
+        f"{HEAD}{DOUBLES}\n\n{HALVES}",
+        f"{HEAD}{HALVES}\n\n{DOUBLES.replace('test_doubles', 'test_twice_as_much')}",
+        f"{HEAD}{HALVES}\n\ndef test_doubles() -> None:\n    assert double(2) == 4\n",
+        f"{HEAD}class TestThing:\n    def test_halves(self):\n        assert half(4) == 2\n\n    def test_doubles(self):\n        assert double(2) == 4\n",
+        f"import thing\n{HEAD}{HALVES}\n\n{DOUBLES}\n\ndef test_more():\n    assert thing.half(2) == 1\n",
+    ],
+)
+@pytest.mark.parametrize("legacy", [False, True])
+def test_tests_that_only_moved_or_were_renamed_need_no_proof(tests: str, legacy: bool) -> None:
+    played = rewritten(tests, opening=BASE if legacy else None)
+    assert accepted(played), played.told
+    assert not [trial for trial in played.asked if trial.probe]
+
+
+def test_tests_may_move_to_another_file() -> None:
+    played = rewritten(f"{HEAD}{HALVES}", files={"test_more.py": f"{HEAD}{DOUBLES}"}, opening=BASE)
+    assert accepted(played), played.told
+
+
+def test_a_renamed_function_may_be_renamed_in_its_tests() -> None:
+    played = rewritten(
+        BASE["test_thing.py"].replace("double(", "twice(").replace("import double", "import twice"),
+        files={"thing.py": CODE.replace("def double", "def twice")},
+        opening=BASE,
+    )
+    assert accepted(played), played.told
+
+
+def test_a_moved_module_may_be_imported_from_its_new_place() -> None:
+    after = {"stuff.py": CODE, "test_thing.py": BASE["test_thing.py"].replace("thing import", "stuff import")}
+    played = play(REFACTOR, BASE, after, opening=BASE)
+    assert accepted(played), played.told
+
+
+# --- tests that say it otherwise
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        f'import pytest\n{HEAD}@pytest.mark.parametrize("x, y", [(4, 2)])\ndef test_halves(x, y):\n    assert half(x) == y\n\n\n{DOUBLES}',
+        f"{HEAD}def test_both():\n    assert half(4) == 2\n    assert double(2) == 4\n",
+        f"{HEAD}{HALVES}\n\ndef twice(x, y):\n    assert double(x) == y\n\n\ndef test_doubles():\n    twice(2, 4)\n",
+        f"{HEAD}{HALVES}\n\ndef test_doubles():\n    result = double(2)\n\n    assert result == 4\n",
+        f"{HEAD}{HALVES}\n\ndef test_doubles():\n    assert double(2) == 4\n    assert double(0) == 0\n",
+    ],
+)
+def test_tests_that_notice_as_much_are_accepted(tests: str) -> None:
+    played = rewritten(tests)
+    assert accepted(played), played.told
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        "assert double(2)",
+        "assert double(2) > 0",
+        "assert double(2) in (3, 4, 5)",
+        "assert double(2) is not None",
+        "assert isinstance(double(2), int)",
+        "double(2)",
+        "return\n    assert double(2) == 4",
+        "assert double(2) == 4 or True",
+        "pass",
+        "from unittest.mock import ANY\n    assert double(2) == ANY",
+    ],
+)
+def test_a_weaker_test_is_tampering(weak: str) -> None:
+    played = rewritten(f"{HEAD}{HALVES}\n\ndef test_doubles():\n    {weak}\n")
+    assert played.types == [FindingType.TEST_TAMPERING], played.told
+
+
+def test_a_lost_test_is_tampering() -> None:
+    assert rewritten(f"{HEAD}{HALVES}").types == [FindingType.TEST_TAMPERING]
+    assert rewritten(f"{HEAD}{HALVES}", opening=BASE).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_lost_test_is_not_excused_by_another_one_of_the_same_shape() -> None:
+    zero = "def test_half_of_nothing():\n    assert half(0) == 0\n\n\ndef test_double_of_nothing():\n    assert double(0) == 0\n"
+    before = {**BASE, "test_thing.py": HEAD + zero}
+    after = HEAD + zero.partition("\n\n\ndef test_double")[0] + "\n"
+    assert rewritten(after, before).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_lost_test_is_not_excused_by_an_empty_one() -> None:
+    played = rewritten(f"{HEAD}{HALVES}\n\ndef test_nothing():\n    assert half(4) == 2\n")
+    assert played.types == [FindingType.TEST_TAMPERING], played.told
+
+
+def test_a_test_that_calls_a_double_of_its_own_is_tampering() -> None:
+    tests = f"{HEAD}from doubles import four\n\n\n{HALVES}\n\ndef test_doubles():\n    assert four(2) == 4\n"
+    played = rewritten(tests, files={"doubles.py": "def four(x):\n    return 4\n"})
+    assert played.types == [FindingType.TEST_TAMPERING], played.told
+
+
+def test_a_skipped_test_is_tampering() -> None:
+    tests = f"import pytest\n{HEAD}{HALVES}\n\n@pytest.mark.skip\n{DOUBLES}"
+    assert rewritten(tests).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_legacy_test_that_is_rewritten_is_tampering() -> None:
+    tests = f"{HEAD}{HALVES}\n\ndef test_doubles():\n    result = double(2)\n    assert result == 4\n"
+    assert rewritten(tests, opening=BASE).types == [FindingType.TEST_TAMPERING]
+
+
+ROWS = f'import pytest\n{HEAD}@pytest.mark.parametrize("x", [1, 2, 3])\ndef test_doubles(x):\n    assert double(x) == 2 * x\n'
+
+
+def test_a_lost_parameter_set_is_tampering_and_one_more_is_fine() -> None:
+    before = {**BASE, "test_thing.py": ROWS}
+    assert rewritten(ROWS.replace(", 3]", "]"), before).types == [FindingType.TEST_TAMPERING]
+    assert accepted(rewritten(ROWS.replace("3]", "3, 4]"), before))
+
+
+def test_a_lost_parameter_set_is_not_hidden_by_another_name() -> None:
+    before = {**BASE, "test_thing.py": ROWS}
+    lost = ROWS.replace(", 2, 3]", "]").replace("test_doubles", "test_twice")
+    assert rewritten(lost, before).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_shared_helper_that_no_longer_asserts_is_tampering() -> None:
+    before = {
+        "thing.py": CODE,
+        "helpers_test.py": "def same(x, y):\n    assert x == y\n",
+        "test_thing.py": f"{HEAD}from helpers_test import same\n\n\ndef test_doubles():\n    same(double(2), 4)\n",
+    }
+    weak = {**before, "helpers_test.py": "def same(x, y):\n    pass\n"}
+    assert play(REFACTOR, before, weak).types == [FindingType.TEST_TAMPERING]
+    strong = {**before, "helpers_test.py": "def same(one, two):\n    assert two == one\n"}
+    played = play(REFACTOR, before, strong)
+    assert accepted(played), played.told
+
+
+def test_a_test_whose_helper_of_the_same_file_is_emptied_is_tampering() -> None:
+    helped = f"{HEAD}def same(x, y):\n    assert x == y\n\n\ndef test_doubles():\n    same(double(2), 4)\n"
+    before = {**BASE, "test_thing.py": helped}
+    assert rewritten(helped.replace("    assert x == y", "    x, y"), before).types == [
+        FindingType.TEST_TAMPERING
+    ]
+    assert accepted(rewritten(helped.replace("assert x == y", "assert y == x"), before, opening=before))
+
+
+def test_a_legacy_test_whose_data_is_emptied_is_tampering() -> None:
+    before = {
+        "thing.py": CODE,
+        "tests/cases.txt": "2 4\n",
+        "test_thing.py": f"{HEAD}from cases_of import rows\n\n\ndef test_doubles():\n    'cases.txt'\n    for x, y in rows():\n        assert double(x) == y\n",
+        "cases_of.py": "def rows():\n    return [(2, 4)]\n",
+    }
+    run = suite(result("test_thing.py::test_doubles"))
+
+    def looks(trial: Trial) -> SuiteRun:
+        """Old data notices what new data does not."""
+        if trial.trace:
+            return suite(result("test_thing.py::test_doubles"), executed={"thing.py": frozenset({6})})
+        old = ("tests/cases.txt", "2 4\n") in trial.overlay
+        broken = any(path == "thing.py" for path, _ in trial.overlay)
+        return suite(failing("test_thing.py::test_doubles")) if old and broken else run
+
+    after = {**before, "tests/cases.txt": ""}
+    played = judge(evidence(REFACTOR, before, after), by_commit(suite(), run, run, looks))
+    assert played.types == [FindingType.TEST_TAMPERING], played.told
+
+
+# --- behaviour and tests together
+
+
+def test_tests_as_they_were_have_to_pass_on_the_new_code() -> None:
+    after = f"{HEAD}{HALVES}\n\n{DOUBLES.replace('== 4', '== 6')}"
+    played = rewritten(after, files={"thing.py": CODE.replace("2 * x", "3 * x")})
+    assert FindingType.TEST_FAILURE in played.types, played.told
+
+
+def test_behaviour_does_not_change_behind_a_new_name() -> None:
+    after = f"{HEAD.replace('double', 'twice')}{HALVES}\n\ndef test_doubles():\n    assert twice(2) == 5\n"
+    played = rewritten(
+        after,
+        files={
+            "thing.py": CODE.replace(
+                "def double(x):\n    return 2 * x", "def twice(x):\n    return 2 * x + 1"
+            )
+        },
+    )
+    assert not accepted(played), played.told
+
+
+def test_where_old_tests_cannot_run_the_new_ones_still_have_to_bite() -> None:
+    code = {"thing.py": CODE.replace("def double(x):", "def twice(x, y):").replace("2 * x", "y * x")}
+    head = HEAD.replace("double", "twice")
+    strong = f"{head}def test_doubles():\n    assert twice(2, 2) == 4\n"
+    blind = f"{head}def test_doubles():\n    assert 4\n"
+    less = f"{head}def test_doubles():\n    assert twice(2, 2) == 4\n"
+    one = {**BASE, "test_thing.py": f"{HEAD.replace(', half', '')}{DOUBLES}"}
+    two = {**BASE, "test_thing.py": f"{HEAD.replace(', half', '')}{DOUBLES}    assert double(1) == 2\n"}
+    assert accepted(rewritten(strong, one, files=code))
+    assert rewritten(blind, one, files=code).types == [FindingType.TEST_TAMPERING]
+    assert rewritten(less, two, files=code).types == [FindingType.TEST_TAMPERING]
+
+
+def test_an_old_test_that_misses_an_argument_is_excused_and_another_error_is_not() -> None:
+    after = {**BASE, "test_thing.py": f"{HEAD}{HALVES}\n\n{DOUBLES}# more\n"}
+    names = ["test_thing.py::test_halves", "test_thing.py::test_doubles"]
+    whole = suite(*map(result, names))
+    for fails, right in (
+        (failing(names[1], exception="TypeError", message="missing 1 required positional argument"), True),
+        (failing(names[1], exception="AttributeError", missing=Missing("x", "thing")), True),
+        (failing(names[1], exception="TypeError", message="unsupported operand"), False),
+    ):
+        runs = by_commit(suite(), whole, whole, lambda _trial, fails=fails: suite(result(names[0]), fails))  # type: ignore[misc]
+        assert accepted(judge(evidence(REFACTOR, BASE, after), runs)) is right
+
+
+# --- when there is no time, no test, no text
+
+
+def test_without_time_for_probes_the_suite_decides() -> None:
+    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return UNANSWERED if trial.probe else run
+
+    played = rewritten(f"{HEAD}{HALVES}\n\ndef test_doubles():\n    assert double(2) > 0\n", bend=late)
+    assert accepted(played), played.told
+
+
+def test_new_tests_beside_the_old_ones_are_accepted() -> None:
+    played = rewritten(BASE["test_thing.py"] + "\n\ndef test_doubles_nothing():\n    assert double(0) == 0\n")
+    assert accepted(played), played.told
+
+
+def test_a_new_test_file_without_old_tests_is_accepted() -> None:
+    after = {"thing.py": CODE, "test_new.py": f"{HEAD}{HALVES}"}
+    assert accepted(play(REFACTOR, {"thing.py": CODE}, after))
+
+
+def test_a_binary_file_of_the_tests_is_not_put_back() -> None:
+    picture = Change("tests/data/a.png", File("100644", "1"), File("100644", "2"))
+    given = evidence(REFACTOR, BASE, BASE, changes=(picture, change("tests/data/b.txt", None, "x\n")))
+    whole = suite(result("test_thing.py::test_halves"))
+    played = judge(given, by_commit(suite(), whole, whole, lambda _trial: whole))
+    assert accepted(played), played.told
+    overlays = [trial.overlay for trial in played.asked if trial.overlay]
+    assert overlays == [(("tests/data/b.txt", None),)]
+
+
+def test_a_legacy_test_that_failed_before_may_move() -> None:
+    failing_test = "def test_later():\n    assert double(3) == 7\n"
+    before = {**BASE, "test_old.py": f"{HEAD}{failing_test}"}
+    after = {**BASE, "test_new.py": f"{HEAD}{failing_test}"}
+    played = play(REFACTOR, before, after, opening=before)
+    assert accepted(played), played.told
+
+
+def test_a_doctest_may_move_with_its_module() -> None:
+    before = {"shapes.py": "def area(a):\n    return a * a\n", **BASE}
+    after = {"forms.py": before["shapes.py"], **BASE}
+    old, new = result("shapes.py::shapes.area"), result("forms.py::forms.area")
+    played = judge(
+        evidence(REFACTOR, before, after),
+        by_commit(suite(old), suite(old), suite(new), lambda _trial: suite(new)),
+    )
+    assert accepted(played), played.told
+
+
+def test_a_runner_that_dies_is_tampering() -> None:
+    after = {**BASE, "thing.py": CODE + "# more\n"}
+    runs = by_commit(suite(), suite(), DIED)
+    assert judge(evidence(REFACTOR, BASE, after), runs).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_lost_parameter_set_is_not_made_good_by_another_test() -> None:
+    before = {**BASE, "test_thing.py": ROWS}
+    after = ROWS.replace(", 3]", "]") + "\n\ndef test_halves():\n    assert half(4) == 2\n"
+    assert rewritten(after, before).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_renamed_function_beside_constants_is_still_a_renaming() -> None:
+    before = {**BASE, "thing.py": "LIMIT = 3\n" + CODE}
+    tests = BASE["test_thing.py"].replace("double(", "twice(").replace("import double", "import twice")
+    files = {"thing.py": before["thing.py"].replace("def double", "def twice")}
+    played = rewritten(tests, before, files=files, opening=before)
+    assert accepted(played), played.told
+
+
+def test_what_looks_like_a_test_but_never_ran_needs_no_proof() -> None:
+    extra = "\n\nclass Base:\n    def test_more(self):\n        assert {}\n"
+    before = {**BASE, "test_thing.py": BASE["test_thing.py"] + extra.format("half(2) == 1")}
+    assert accepted(rewritten(BASE["test_thing.py"] + extra.format("half(2)"), before))
+
+
+def test_an_expected_value_does_not_get_lost_behind_a_new_name() -> None:
+    before = {"thing.py": CODE, "test_thing.py": f"{HEAD.replace(', half', '')}{DOUBLES}"}
+    tests = before["test_thing.py"].replace("double(", "twice(").replace("import double", "import twice")
+    code = CODE.replace("def double(x):\n    return 2 * x", "def twice(x):\n    return 2 * x + 1")
+    played = rewritten(tests.replace("== 4", "== 5"), before, files={"thing.py": code})
+    assert played.types == [FindingType.TEST_TAMPERING], played.told
+    same = CODE.replace("def double", "def twice")
+    assert accepted(rewritten(tests, before, files={"thing.py": same}))
+
+
+def test_a_rewritten_test_that_passes_whatever_it_expects_is_tampering() -> None:
+    code = "class Any:\n    def __eq__(self, other):\n        return True\n\n\ndef double(x):\n    return Any()\n"
+    head = "from thing import double\n\n\n"
+    before = {"thing.py": code, "test_thing.py": f"{head}{DOUBLES}"}
+    after = f"{head}def test_doubles():\n    result = double(2)\n\n    assert result == 4\n"
+    assert rewritten(after, before).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_test_that_no_longer_looks_at_the_reason_of_an_error_is_tampering() -> None:
+    head = "import pytest\nfrom thing import refuse\n\n\n"
+    test = "def test_refuses():\n    with pytest.raises(ValueError{}):\n        refuse()\n"
+    before = {
+        "thing.py": "def refuse():\n    raise ValueError('no')\n",
+        "test_thing.py": head + test.format(", match='no'"),
+    }
+    assert rewritten(head + test.format(""), before).types == [FindingType.TEST_TAMPERING]
+    same = test.format(", match='^no$'")
+    assert accepted(rewritten(head + same, before))
+
+
+def test_refactored_code_that_behaves_only_when_it_is_tested_is_tampering() -> None:
+    def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite(failing("test_thing.py::test_doubles")) if trial.disguise else run
+
+    noted = Handoff(PhaseName.GREEN, REFACTOR, extra={"tests": ["test_thing.py::test_doubles"]})
+    files = {"thing.py": CODE.replace("2 * x", "x + x")}
+    assert accepted(rewritten(files=files, handoff=noted))
+    assert rewritten(files=files, handoff=noted, bend=seen_through).types == [FindingType.TEST_TAMPERING]

@@ -1,0 +1,91 @@
+"""Several runs on one commit: nobody's handoff is lost, and everybody's is told from a forgery."""
+
+import pytest
+
+from redgreenrefactor.model.chain import of_run, only_others_wrote, previous_of, stacked
+from redgreenrefactor.model.handoff import Handoff, with_extra
+from redgreenrefactor.model.workflow import PhaseName
+
+
+def note(run_id: str, feature: str = "x") -> Handoff:
+    return Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN, run_id=run_id, feature=feature)
+
+
+A, B, C = note("a"), note("b"), note("c")
+A2, B2 = note("a", "changed"), note("b", "changed")
+
+
+def test_a_note_of_its_own_run_is_replaced() -> None:
+    assert stacked(None, A) == A
+    assert stacked(A, A2) == A2
+
+
+def test_another_runs_note_is_kept_below() -> None:
+    both = stacked(A, B)
+    assert both.run_id == "b"
+    assert previous_of(both) == A
+    assert stacked(A, both) == both
+
+
+def test_a_run_below_is_replaced_where_it_stands() -> None:
+    three = stacked(stacked(stacked(A, B), C), A2)
+    assert [of_run(three, run) for run in "ca"] == [three, A2]
+    middle = of_run(three, "b")
+    assert middle is not None
+    assert previous_of(middle) == A2
+
+
+def test_a_run_that_never_was_here_is_not_found() -> None:
+    assert of_run(stacked(A, B), "c") is None
+
+
+@pytest.mark.parametrize("previous", ["text", {"phase": "NONE"}, None])
+def test_what_cannot_be_read_below_is_nothing(previous: object) -> None:
+    assert previous_of(with_extra(A, previous=previous)) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, B),
+        (B, B2),
+        (A, stacked(A, B)),
+        (stacked(A, B), stacked(stacked(A, B), C)),
+        (stacked(A, B), stacked(A, B2)),
+        (stacked(B, A), stacked(B2, A)),
+        (A, A),
+        (None, None),
+    ],
+    ids=["new", "own", "opening", "opening on two", "above ours", "below ours", "ours", "nothing"],
+)
+def test_other_runs_may_write_their_own(before: Handoff | None, after: Handoff | None) -> None:
+    assert only_others_wrote(before, after, "a")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, A),
+        (A, A2),
+        (A, None),
+        (B, None),
+        (A, B),
+        (stacked(A, B), B),
+        (stacked(A, B), stacked(A2, B)),
+        (stacked(B, A), A),
+        (stacked(B, A), stacked(B, A2)),
+    ],
+    ids=[
+        "new",
+        "edited",
+        "deleted",
+        "theirs deleted",
+        "buried",
+        "dug out",
+        "edited below",
+        "theirs lost",
+        "edited above",
+    ],
+)
+def test_our_own_is_nobody_elses_to_write(before: Handoff | None, after: Handoff | None) -> None:
+    assert not only_others_wrote(before, after, "a")
