@@ -10,9 +10,11 @@ import argparse
 import json
 import multiprocessing
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -65,7 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gates", description="Measure the gates on the corpus.")
     parser.add_argument(
-        "--filter", default=[], nargs="+", help="only entries with one of these texts in name, theme, row or phase"
+        "--filter",
+        default=[],
+        nargs="+",
+        help="only entries with one of these texts in name, theme, row or phase",
     )
     parser.add_argument("--json", help="write every verdict to this file")
     parser.add_argument("--corpus", default=str(CORPUS), help="another folder of entries")
@@ -82,12 +87,13 @@ def play_side_by_side(entries: Sequence[Entry], processes: int) -> list[Played]:
     """Play entries in several processes, those with a common past together; return them in their order."""
     place = {entry.name: number for number, entry in enumerate(entries)}
     groups = list(_grouped(entries))
-    if processes == 1 or len(groups) == 1:
-        lists = [play_all(group) for group in groups]
-    else:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, context) as pool:
-            lists = list(pool.map(play_all, groups))
+    with tempfile.TemporaryDirectory(prefix="rgr-corpus-cache-", ignore_cleanup_errors=True) as folder:
+        task = partial(play_all, cache=Path(folder))
+        if processes == 1 or len(groups) == 1:
+            lists = list(map(task, groups))
+        else:
+            with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+                lists = list(pool.map(task, groups))
     return sorted((item for items in lists for item in items), key=lambda item: place[item.entry.name])
 
 
@@ -116,7 +122,7 @@ def described(item: Played) -> str:
 
 def table(played: Sequence[Played]) -> str:
     """Return the counts, phase by phase and together."""
-    rows = [COLUMNS]
+    rows: list[tuple[str, ...]] = [COLUMNS]
     for phase in PHASES:
         of_phase = [item for item in played if item.entry.phase is phase]
         if of_phase:

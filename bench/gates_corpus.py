@@ -11,7 +11,7 @@ from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName
 
 CORPUS = Path(__file__).parents[1] / "corpus"
-PROJECTS = "projects.toml"
+PROJECTS = "projects*.toml"
 ACCEPTED = "accepted"
 
 Files = Mapping[str, str]
@@ -104,11 +104,12 @@ class Entry:
 
 def load(folder: Path = CORPUS) -> list[Entry]:
     """Return every entry of the corpus, theme by theme; a mistake in it is a CorpusError."""
-    projects = _projects(_table(folder / PROJECTS))
+    places = sorted(folder.glob(PROJECTS))
+    projects = {name: project for file in places for name, project in _projects(_table(file)).items()}
     entries = [
         _entry(file.stem, raw, projects)
         for file in sorted(folder.glob("*.toml"))
-        if file.name != PROJECTS
+        if file not in places
         for raw in _table(file).get("case", [])
     ]
     names = [entry.name for entry in entries]
@@ -178,11 +179,13 @@ def _entry(theme: str, raw: Mapping[str, Any], projects: Mapping[str, Project]) 
     left = dict(raw)
     name = str(left.pop("name", "without a name"))
     try:
+        phase = PhaseName(left.pop("phase"))
+        project = _project(left, projects)
         entry = Entry(
             name=name,
             theme=theme,
-            phase=PhaseName(left.pop("phase")),
-            project=_project(left, projects),
+            phase=phase,
+            project=project,
             rows=tuple(left.pop("rows", ())),
             expect=_expected(left.pop("expect")),
             outcome=left.pop("outcome", None),
@@ -193,7 +196,7 @@ def _entry(theme: str, raw: Mapping[str, Any], projects: Mapping[str, Project]) 
             previous=tuple(left.pop("previous", ())),
             again=FindingType(left.pop("again")) if "again" in left else None,
             warned=left.pop("warned", False),
-            turn=_step({key: left.pop(key) for key in ("write", "append", "replace", "delete") if key in left}),
+            turn=_turn(left, project.next, phase),
             before=tuple(left.pop("before", ())),
             run=tuple(left.pop("run", ())),
             commit=left.pop("commit", None),
@@ -203,6 +206,13 @@ def _entry(theme: str, raw: Mapping[str, Any], projects: Mapping[str, Project]) 
         raise CorpusError(f"{theme}: {name!r}: {error!r}") from error
     _nothing_left(f"{theme}: {name!r}", left)
     return entry
+
+
+def _turn(left: dict[str, Any], due: Cycle, phase: PhaseName) -> Step:
+    """Return what the session does: its own step, or the one its project has for the phase."""
+    if left.pop("as_planned", False):
+        return {PhaseName.RED: due.red, PhaseName.GREEN: due.green, PhaseName.REFACTOR: due.refactor}[phase]
+    return _step({key: left.pop(key) for key in ("write", "append", "replace", "delete") if key in left})
 
 
 def _project(left: dict[str, Any], projects: Mapping[str, Project]) -> Project:

@@ -50,6 +50,7 @@ FEATURE = "what the corpus asks for"
 RUN_ID = "corpus"
 WHEN = 1_767_225_600  # the first second of 2026: the same corpus makes the same commits
 TIMESTAMP = "2026-01-01T00:00:00Z"
+PATIENCE = 600.0  # seconds for probes: a busy machine must not change a verdict
 STEPS = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 MESSAGES = {
     PhaseName.PLAN: "plan: {}",
@@ -108,17 +109,17 @@ class Commit:
     case: Case | None = None
 
 
-def play_all(entries: Sequence[Entry]) -> list[Played]:
+def play_all(entries: Sequence[Entry], cache: Path) -> list[Played]:
     """Play entries one after another; what is known about a tree is not measured again."""
     known: Known = {}
-    return [play(entry, known) for entry in entries]
+    return [play(entry, cache, known) for entry in entries]
 
 
-def play(entry: Entry, known: Known) -> Played:
+def play(entry: Entry, cache: Path, known: Known) -> Played:
     """Play one turn in a repository of its own and grade the verdict."""
     folder = Path(tempfile.mkdtemp(prefix="rgr-corpus-"))
     try:
-        stage = Stage(entry, folder, known)
+        stage = Stage(entry, folder, cache, known)
         verdict, cost = stage.perform()
         return _graded(entry, verdict, cost)
     except Exception:  # noqa: BLE001 - one entry that cannot be played must not hide the others
@@ -207,7 +208,10 @@ def _stream(commits: Sequence[Commit]) -> bytes:
             b"deleteall",
         ]
         for path, text in commit.files.items():
-            lines += [b"M 100644 inline " + path.encode(), b"data %d\n%s" % (len(text.encode()), text.encode())]
+            lines += [
+                b"M 100644 inline " + path.encode(),
+                b"data %d\n%s" % (len(text.encode()), text.encode()),
+            ]
     return b"\n".join([*lines, b"done", b""])
 
 
@@ -220,6 +224,7 @@ class Stage:
 
     entry: Entry
     folder: Path
+    cache: Path  # of all entries: the byte code of what is installed is the same for all
     known: Known
     events: list[Event] = field(default_factory=list[Event])
 
@@ -231,11 +236,10 @@ class Stage:
     @property
     def environ(self) -> dict[str, str]:
         """An environment with nobody's settings, in which `python` and `pytest` are ours."""
-        home = self.folder / "home"
         return {
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
-            "HOME": str(home),
-            "XDG_CACHE_HOME": str(home / "cache"),
+            "HOME": str(self.folder / "home"),
+            "XDG_CACHE_HOME": str(self.cache),
             "LANG": "C.UTF-8",
             "GIT_CONFIG_NOSYSTEM": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # plug-ins of our own development are not the projects'
@@ -252,12 +256,22 @@ class Stage:
             bench = Bench(repository, around, Wishes())
             bench.check()
             lab = Lab(
-                bench.workspace, bench.suite, self.events.append, bench.engine.clock, 60.0, _known=self.known
+                bench.workspace,
+                bench.suite,
+                self.events.append,
+                bench.engine.clock,
+                PATIENCE,
+                _known=self.known,
             )
             start = self._noted(bench, lab, commits, oids)
             agents = {phase.name: FakeAgent(self._session) for phase in TDD.phases}
             engine = replace(
-                bench.engine, agents=agents, judge=lab.judge, opening=oids[0], pause=_stop, now=lambda: TIMESTAMP
+                bench.engine,
+                agents=agents,
+                judge=lab.judge,
+                opening=oids[0],
+                pause=_stop,
+                now=lambda: TIMESTAMP,
             )
             self.events.clear()
             before = _cpu()
@@ -266,6 +280,7 @@ class Stage:
         finally:
             around.interrupt.close()
             repository.close()
+            shutil.rmtree(repository.cache, ignore_errors=True)
 
     def _made(self, commits: Sequence[Commit]) -> list[str]:
         """Make the repository and return its commits, the oldest first."""
@@ -302,7 +317,10 @@ class Stage:
             why = Finding(self.entry.again, "the attempt before this one")
             handoff = notes[oids[-1]] = rejected(handoff, turn, rule(why), retries=bench.settings.max_retries)
         bench.ledger.write(notes)
-        if self.entry.phase is not PhaseName.PLAN:  # by now a run would have measured these
+        if (
+            self.entry.phase is not PhaseName.PLAN
+        ):  # by now a run would have measured these, in its own checkout
+            bench.workspace.checkout(oids[-1], {})
             lab.answer(Trial(oids[0]))
             lab.answer(Trial(oids[-1]))
         return result.Entry(oids[-1], handoff)
@@ -349,7 +367,9 @@ class Stage:
         return entry.say
 
     def _message(self, brief: Brief) -> str:
-        what = "update the list" if brief.phase is PhaseName.PLAN else self.entry.project.next.case.description
+        what = (
+            "update the list" if brief.phase is PhaseName.PLAN else self.entry.project.next.case.description
+        )
         return MESSAGES[brief.phase].format(what)
 
     def _told(self, cpu: float) -> tuple[Verdict, Cost]:

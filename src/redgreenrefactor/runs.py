@@ -15,7 +15,7 @@ from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, due_of, result_of, total_usage
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository import lock
+from redgreenrefactor.repository import lock, mark
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
@@ -62,7 +62,7 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
     with _bench(around, wishes) as bench:
         bench.workspace.require_clean()
         latest = None if bench.unborn else bench.ledger.latest()
-        if latest and latest.handoff.next_phase is not PhaseName.COMPLETE and not wishes.new:
+        if latest and not wishes.new and _unfinished(bench, latest):
             raise NotReadyError(
                 f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
                 hint="Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
@@ -255,6 +255,14 @@ class Bench:
         return take_list(self, entry)
 
 
+def _unfinished(bench: Bench, latest: Entry) -> bool:
+    """Tell whether a run waits here to be resumed; one that only began here and goes on elsewhere does not."""
+    if latest.handoff.next_phase is PhaseName.COMPLETE:
+        return False
+    began = latest.handoff.cycle_number == 0 and latest.handoff.carried_from is None
+    return not (began and (bench.workspace.others_at_work() or bench.ledger.goes_on_elsewhere(latest)))
+
+
 @contextmanager
 def _nothing_begun() -> Generator[None]:
     """Say what to type after an interruption that leaves no handoff to go on from."""
@@ -274,6 +282,10 @@ def _bench(around: Surroundings, wishes: Wishes, *, resumes: bool = False) -> Ge
         if wishes.worktree:
             repository = _worktree(repository, around, wishes.worktree, resumes=resumes)
         with lock.held(repository.git_dir / lock.NAME):
+            if mark.steered_back(repository.git_dir, repository.cache):
+                repository.close()
+                folder = repository.project if wishes.worktree else around.project
+                repository = open_repository(folder, around.environ)
             yield Bench(repository, around, wishes)
     finally:
         repository.close()

@@ -3,9 +3,9 @@
 import ast
 import builtins
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.gates.python import Function, docstrings, parsed
+from redgreenrefactor.gates.python import Function, docstrings
 
 ASSERTING = (
     "assert",
@@ -94,7 +94,7 @@ def _is_trivial(node: ast.stmt) -> bool:
         if node.value.func.attr == "assertTrue" and arguments:
             return _holds_anyway(arguments[0])
         if node.value.func.attr == "assertEqual" and len(arguments) > 1:
-            return ast.dump(arguments[0]) == ast.dump(arguments[1])
+            return _the_same(arguments[0], arguments[1])
     return False
 
 
@@ -107,9 +107,17 @@ def _holds_anyway(node: ast.expr) -> bool:
         case ast.BoolOp(values=values):
             return all(_holds_anyway(value) for value in values)
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-            return ast.dump(left) == ast.dump(right)
+            return _the_same(left, right)
         case _:
             return False
+
+
+def _the_same(left: ast.expr, right: ast.expr) -> bool:
+    """Tell whether two expressions are one; two objects that are made alike, or runs with one seed, may still differ."""
+    if ast.dump(left) != ast.dump(right):
+        return False
+    calls = [item for item in ast.walk(left) if isinstance(item, ast.Call)]
+    return not any(call.keywords or ast.unparse(call.func).rpartition(".")[2][:1].isupper() for call in calls)
 
 
 # --- two tests that say the same
@@ -125,6 +133,7 @@ def renamed(node: Function) -> str:
 
     alone = docstrings(twin)
     twin.name, twin.returns = "test", None
+    _strip_hints(twin)
     twin.body = [item for item in twin.body if not (isinstance(item, ast.Expr) and item.value in alone)] or [
         ast.Pass()
     ]
@@ -136,12 +145,18 @@ def renamed(node: Function) -> str:
         elif isinstance(item, ast.Attribute):
             item.attr = item.attr if _says_how_strict(item.attr) else number(item.attr)
         elif isinstance(item, ast.arg):
-            item.arg, item.annotation = number(item.arg), None
+            item.arg = number(item.arg)
         elif isinstance(item, ast.alias):
             item.name, item.asname = number(item.name), None
         elif isinstance(item, ast.ImportFrom):
             item.module = None
     return ast.dump(twin)
+
+
+def _strip_hints(test: Function) -> None:
+    for item in ast.walk(test):
+        if isinstance(item, ast.arg):
+            item.annotation = None
 
 
 def _says_how_strict(name: str) -> bool:
@@ -183,7 +198,6 @@ def expected_values(node: ast.AST) -> set[str]:
     }
 
 
-def constants(text: str | None) -> set[str]:
-    """Return every constant of a file."""
-    tree = parsed(text)
-    return {repr(item.value) for item in ast.walk(tree) if isinstance(item, ast.Constant)} if tree else set()
+def constants(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return every constant of these pieces of code."""
+    return {repr(item.value) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Constant)}

@@ -81,7 +81,8 @@ def _is_run_by(evidence: Evidence, change: Change) -> bool:
     }
     read = {name for word in words for name in tools.get(word, ())}
     named_files = {word.removeprefix("./") for word in words}
-    return local is not None and (local in read or (local in named_files and not is_test_file(local)))
+    is_one = is_test_file(local or "") or (evidence.case is not None and local == evidence.case.test_file)
+    return local is not None and (local in read or (local in named_files and not is_one))
 
 
 def hooked(evidence: Evidence) -> Iterator[Finding]:
@@ -227,7 +228,8 @@ def _uncollectable(run: SuiteRun) -> Finding:
 def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
     """Yield signs that the runner did not tell the truth, or that tests were changed while they ran."""
     run = measured.after
-    for what in run.tampering if not measured.legacy.tampering else ():  # a project's own plug-in is no cheat
+    known = set(measured.legacy.tampering)  # a project's own plug-in is no cheat
+    for what in (sign for sign in run.tampering if sign not in known):
         yield Finding(
             FindingType.TEST_TAMPERING,
             f"the test runner was interfered with: {what}",

@@ -49,9 +49,12 @@ def hunks(change: Change) -> Iterator[Hunk]:
     for tag, a, b, low, high in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        for first, last in _blocks(after, low, high) if tag == "insert" else [(low, high)]:
-            if "".join(after[first:last]).strip() or tag != "insert":
-                old = before[a:b] if tag != "insert" else []
+        border = low if tag == "insert" else min(low + b - a, high)  # what follows the edited lines was added
+        edited = [(low, border)] if tag != "insert" else []
+        added = list(_blocks(after, border, high)) if border < high else []
+        for first, last in [*edited, *added]:
+            if (first, last) in edited or "".join(after[first:last]).strip():
+                old = before[a:b] if (first, last) in edited else []
                 yield Hunk(
                     change.path,
                     first + 1,

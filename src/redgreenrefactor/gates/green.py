@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, cast
 
+from redgreenrefactor.gates import python
 from redgreenrefactor.gates.common import (
     Measured,
     brief,
@@ -37,6 +38,7 @@ from redgreenrefactor.model.evidence import (
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
 
+LOOKED_AT = 3  # tests whose expectations are bent
 Probing = Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]
 
 
@@ -75,11 +77,15 @@ def _unlisted_tests_touched(evidence: Evidence, measured: Measured) -> list[Find
             hint="Make the test pass by changing the implementation only.",
         )
         for change in evidence.changes
-        if change.path in holding and change.path != planned and not is_test(evidence, change.path)
+        if change.path in holding
+        and change.path != planned
+        and not is_test(evidence, change.path)
+        and change.before
+        and python.tests_in(change.before.text)  # a module with doctests is code all the same
     ]
 
 
-def not_green(measured: Measured) -> Iterator[Finding]:
+def not_green(measured: Measured, excused: frozenset[TestId] = frozenset()) -> Iterator[Finding]:
     """Yield the tests that do not pass and never passed; those failing before the run are left alone."""
     known = {error.file for error in measured.legacy.errors}
     for error in measured.after.errors:
@@ -100,7 +106,7 @@ def not_green(measured: Measured) -> Iterator[Finding]:
                 hint="Let the runner collect the new test.",
             )
     for result in measured.after.results.values():
-        if result.passed or result.id in measured.before.passed or result.id in measured.legacy.results:
+        if result.passed or result.id in measured.before.passed | measured.legacy.ids | excused:
             continue
         if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
             yield _silenced(result)
@@ -163,7 +169,9 @@ def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
     noted = cast("list[Any]", evidence.handoff.extra.get("tests") or [])
     names = [name for name in noted if isinstance(name, str)]
     known = tuple(name for name in names if any(belongs(test, name) for test in measured.after.ids))
-    return known or tuple(sorted(measured.after.ids - measured.before.ids))
+    fresh = tuple(sorted(measured.after.ids - measured.before.ids))
+    planned = evidence.case.test_file if evidence.case else ""
+    return known or fresh or tuple(r.id for r in measured.after.results.values() if r.file == planned)
 
 
 def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:
@@ -199,19 +207,26 @@ def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
 def _bent(
     evidence: Evidence, measured: Measured, ids: Sequence[TestId]
 ) -> Generator[Question, SuiteRun, list[Finding]]:
-    """Return a finding where the new test compares, and passes whatever it expects."""
-    result = next(result for result in measured.after.results.values() if belongs(result.id, ids[0]))
-    passes = yield from bends(evidence, ids, result.file, result.function)
-    if passes is not True:
-        return []
-    return [
-        Finding(
-            FindingType.TEST_TAMPERING,
-            f"{ids[0]} still passes when other values are expected: what the code returns equals everything",
-            evidence.case.impl_file if evidence.case else None,
-            hint="Return plain values: what compares equal has to be equal.",
-        ),
+    """Return a finding where a test compares, and passes whatever it expects."""
+    results = [
+        result for result in measured.after.results.values() if any(belongs(result.id, name) for name in ids)
     ]
+    for file, function in list(dict.fromkeys((result.file, result.function) for result in results))[
+        :LOOKED_AT
+    ]:
+        own = [result.id for result in results if (result.file, result.function) == (file, function)]
+        if (yield from bends(evidence, own, file, function)) is True:
+            return [_equals_everything(evidence, own[0])]
+    return []
+
+
+def _equals_everything(evidence: Evidence, name: TestId) -> Finding:
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{name} still passes when other values are expected: what the code returns equals everything",
+        evidence.case.impl_file if evidence.case else None,
+        hint="Return plain values: what compares equal has to be equal.",
+    )
 
 
 def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, dict[str, Any]]:

@@ -50,7 +50,7 @@ def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
     tree = parsed(text)
     if tree is None:
         return
-    skipped = docstrings(tree)
+    skipped = docstrings(tree) | _hints(tree)
     for index, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
         if line not in lines or node in skipped:
@@ -72,6 +72,17 @@ def mutated(text: str, site: Site) -> str:
     else:
         _plant(target)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _hints(tree: ast.Module) -> set[ast.AST]:
+    """Return everything that stands in annotations: it is not behaviour."""
+    roots = [
+        hint
+        for node in ast.walk(tree)
+        for hint in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        if isinstance(hint, ast.AST)
+    ]
+    return {item for root in roots for item in ast.walk(root)}
 
 
 def _mistake(node: ast.AST) -> str | None:

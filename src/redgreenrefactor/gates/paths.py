@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from redgreenrefactor.model.evidence import Change, Evidence
+from redgreenrefactor.model.goal import Case
 
 TEST_FOLDERS = frozenset(
     {"test", "tests", "testing", "spec", "specs", "__tests__", "__snapshots__", "testdata"}
@@ -50,13 +51,18 @@ def is_test(evidence: Evidence, path: str) -> bool:
         return True
     if case and local == case.impl_file:
         return False
-    return looks_like_a_test(local if local is not None else path, case.impl_file if case else "")
+    return looks_like_a_test(local if local is not None else path, case)
 
 
-def looks_like_a_test(path: str, impl_file: str = "") -> bool:
-    """Tell by its name whether a path holds tests or something of theirs; a folder planned for code holds none."""
+def looks_like_a_test(path: str, case: Case | None = None) -> bool:
+    """Tell by its name whether a path holds tests or something of theirs; a folder planned for code alone holds none."""
     pure = PurePosixPath(path)
-    folders = set(pure.parts[:-1]) - set(PurePosixPath(impl_file).parts[:-1])
+    planned, tested = (
+        PurePosixPath(file).parent for file in ((case.impl_file, case.test_file) if case else ("", ""))
+    )
+    beside = planned.parts and pure.is_relative_to(planned)
+    code_alone = set(planned.parts) - set(tested.parts) if beside else set[str]()
+    folders = set(pure.parts[:-1]) - code_alone
     if TEST_FOLDERS & folders or (DATA_FOLDERS & folders and pure.suffix not in CODE):
         return True
     return is_test_file(path)

@@ -38,6 +38,19 @@ def parsed(text: str | None) -> ast.Module | None:
     return None
 
 
+def is_too_deep(text: str | None) -> bool:
+    """Tell whether a text is code that nobody can read: neither a person nor a gate."""
+    if text is None or parsed(text) is not None:
+        return False
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    except (RecursionError, MemoryError):
+        return True
+    return True
+
+
 def shape(node: ast.AST) -> str:
     """Return what two pieces of code share that differ only in layout and comments."""
     return ast.dump(node)
@@ -268,6 +281,8 @@ def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
     while size != len(names):
         size = len(names)
         for node in ast.walk(test):
+            if isinstance(node, Function) and node is not test and node.name in names:
+                names |= {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} - BUILTINS
             if isinstance(node, STEPS) and uses(_own_part(node), frozenset(names)):
                 names |= {
                     item.id for item in ast.walk(_own_part(node)) if isinstance(item, ast.Name)

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates import asserting, python, stubs
@@ -184,7 +185,7 @@ def _weaker_helpers(change: Change, before: str | None, after: str | None) -> It
     now = python.helpers(after)
     for name, node in python.helpers(before).items():
         twin = now.get(name)
-        if asserting.asserts(node) and (twin is None or python.shape(twin) != python.shape(node)):
+        if asserting.assertion_count(node) and (twin is None or python.shape(twin) != python.shape(node)):
             yield _tampering(
                 change,
                 twin.lineno if twin else None,
@@ -197,22 +198,27 @@ def _edited(change: Change, before: str | None, after: str | None) -> Iterator[F
     if change.after is None:
         yield _tampering(change, None, "the file was deleted", "Bring it back.")
         return
-    now = {test.name: test for test in reversed(python.tests_in(after))}
     if python.parsed(after) is None:
         return  # what does not parse is reported by the run
-    for test in python.tests_in(before):
-        twin = now.get(test.name)
-        if twin is None:
-            yield _tampering(
-                change, test.line, f"{test.name} was taken away", "Bring it back: RED only adds."
-            )
-        elif python.body_shape(test.node) != python.body_shape(twin.node) or not _keeps_rows(test, twin):
-            yield _tampering(
-                change,
-                twin.line,
-                f"{test.name} was edited",
-                "Leave existing tests as they are: RED only adds one.",
-            )
+    now = _by_name(after)
+    for name, tests in _by_name(before).items():
+        for test, twin in zip_longest(tests, now.get(name, [])[: len(tests)]):
+            if twin is None:
+                yield _tampering(change, test.line, f"{name} was taken away", "Bring it back: RED only adds.")
+            elif python.body_shape(test.node) != python.body_shape(twin.node) or not _keeps_rows(test, twin):
+                yield _tampering(
+                    change,
+                    twin.line,
+                    f"{name} was edited",
+                    "Leave existing tests as they are: RED only adds one.",
+                )
+
+
+def _by_name(text: str | None) -> dict[str, list[python.Definition]]:
+    found: dict[str, list[python.Definition]] = {}
+    for test in python.tests_in(text):
+        found.setdefault(test.name, []).append(test)
+    return found
 
 
 def _keeps_rows(test: python.Definition, twin: python.Definition) -> bool:

@@ -18,7 +18,7 @@ from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.rewriting import Rewritten, rewritten
 from redgreenrefactor.gates.strength import strength
 from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
-from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestResult
+from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
 from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome, Verdict, rule
 
 
@@ -35,7 +35,8 @@ def refactor(evidence: Evidence) -> Judgement:
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured))
-    found += [*interference(evidence, measured), *_lost(evidence, measured), *not_green(measured)]
+    found += [*interference(evidence, measured), *_lost(evidence, measured)]
+    found += not_green(measured, _failed_before(evidence, measured))
     found += yield from regressions(evidence, measured)
     if not errors(found):
         found += yield from strength(evidence, measured)
@@ -71,4 +72,16 @@ def _accounted(measured: Measured, rewrites: Rewritten, result: TestResult) -> b
     grown = [k for k in rewrites.new if k not in rewrites.old] or set(rewrites.new) & set(rewrites.old) - {
         key
     }
-    return key not in rewrites.changed or (bool(grown) and not legacy)
+    still = key in rewrites.new and any((r.file, r.function) == key for r in measured.after.results.values())
+    return key not in rewrites.changed or ((bool(grown) or still) and not legacy)
+
+
+def _failed_before(evidence: Evidence, measured: Measured) -> frozenset[TestId]:
+    """Return the tests that failed before the run and go by another name now."""
+    if measured.after.ids <= measured.before.ids:
+        return frozenset()
+    moved = rewritten(evidence, measured).moved
+    failing = {(r.file, r.function) for r in measured.legacy.results.values() if not r.passed}
+    return frozenset(
+        r.id for r in measured.after.results.values() if moved.get((r.file, r.function)) in failing
+    )

@@ -22,6 +22,7 @@ class Rewritten:
     old: Tests
     new: Tests
     changed: frozenset[Key]  # those of the old whose own text is different, or gone
+    moved: Mapping[Key, Key]  # those that are the same under another name or in another place: new, old
 
     def results(self, run: SuiteRun, side: Tests) -> list[TestResult]:
         """Return what these tests did in a run."""
@@ -46,6 +47,7 @@ def rewritten(evidence: Evidence, measured: Measured) -> Rewritten:
             **elsewhere,
         },
         changed,
+        {twin: key for key, twin in pairs.items() if key != twin},
     )
 
 

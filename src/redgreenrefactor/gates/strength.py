@@ -1,7 +1,9 @@
 """REFACTOR may rewrite tests, as long as they notice as much as they did."""
 
+import ast
 from collections.abc import Generator, Iterator, Sequence
 
+from redgreenrefactor.gates import python
 from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values, reasons
 from redgreenrefactor.gates.common import Measured, brief, errors, named
 from redgreenrefactor.gates.paths import inside, is_test
@@ -20,7 +22,8 @@ def strength(evidence: Evidence, measured: Measured) -> Findings:
         return []
     found = yield from _behaviour(evidence, measured)
     rewrites = rewritten(evidence, measured)
-    found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites), *_conditions(rewrites)]
+    found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites)]
+    found += [*_sets(measured, rewrites), *_conditions(rewrites)]
     if rewrites.old and not errors(found):
         found += yield from _as_strong(evidence, measured, rewrites)
     return found
@@ -101,6 +104,22 @@ def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
             )
 
 
+def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
+    """Yield parametrised tests that went under another name and came back with fewer parameter sets."""
+    gone = [
+        r.id
+        for r in rewrites.results(measured.before, rewrites.old)
+        if (r.file, r.function) not in rewrites.new
+    ]
+    families = {name.partition("[")[0] for name in gone if "[" in name}
+    lost = [name for name in gone if name.partition("[")[0] in families]
+    fresh = [
+        r for r in rewrites.results(measured.after, rewrites.new) if (r.file, r.function) not in rewrites.old
+    ]
+    if len(lost) > len(fresh) and lost:
+        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}")
+
+
 def _conditions(rewrites: Rewritten) -> Iterator[Finding]:
     """Yield tests that no longer look at the reason of an error they expect."""
     for key in sorted(set(rewrites.old) & set(rewrites.new)):
@@ -159,14 +178,16 @@ def _still_bites(
     if _assertions(rewrites.new) < _assertions(rewrites.old):
         return [_weaker(rewrites, "they assert less than they did")]
     expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
-    now = {
-        value
-        for file, _ in rewrites.new
-        for value in constants(evidence.read(evidence.head, evidence.prefix + file))
-    }
+    now = constants(test.node for test in rewrites.new.values()) | constants(_shared(evidence, rewrites))
     if lost := sorted(expected - now):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
     return []
+
+
+def _shared(evidence: Evidence, rewrites: Rewritten) -> Iterator[ast.AST]:
+    """Yield what the files of the rewritten tests define beside them."""
+    for file in {file for file, _ in rewrites.new}:
+        yield from python.helpers(evidence.read(evidence.head, evidence.prefix + file)).values()
 
 
 def _assertions(tests: Tests) -> int:

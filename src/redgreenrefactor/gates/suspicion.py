@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.common import scope
 from redgreenrefactor.gates.diff import added_lines, lines_of
-from redgreenrefactor.gates.paths import inside, is_test
+from redgreenrefactor.gates.paths import inside, is_test, is_test_file
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
@@ -21,19 +21,21 @@ BINARIES = (".so", ".pyd", ".dll", ".dylib", ".class", ".jar", ".pth")
 SNIFFING = re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|rgr_pytest_probe|rgr_canary")
 RUNNER_NAME = re.compile(r"^(_?pytest|unittest|nose|py\.test)$")
 PLACES_TO_LOOK = ("modules", "argv", "orig_argv", "__main__")
-FRAMES = frozenset(
+FRAMES = frozenset({"_getframe", "_current_frames", "tb_frame", "f_back", "gi_frame", "cr_frame"})
+WALKERS = frozenset(
     {
-        "_getframe",
         "stack",
         "currentframe",
         "trace",
         "extract_stack",
         "walk_stack",
         "format_stack",
-        "_current_frames",
+        "get_objects",
+        "get_referrers",
     }
-    | {"tb_frame", "f_back", "gi_frame", "cr_frame", "get_objects", "get_referrers", "f_code"}
 )
+WALKING = ("inspect", "traceback", "gc", "sys")
+ASKING = ("any", "all", "startswith", "endswith", "get", "find", "index", "count")
 SWITCHES = re.compile(r"#\s*(type:\s*ignore|pragma:\s*no\s*cover|noqa|pylint:\s*disable)")
 MANIFESTS = re.compile(
     r"^(requirements.*\.txt|Pipfile|poetry\.lock|uv\.lock|package(-lock)?\.json|Cargo\.toml|go\.mod)$"
@@ -50,27 +52,39 @@ def sniffing(evidence: Evidence) -> Iterator[Finding]:
         new = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) in added]
         values = [node for node in python.strings(tree) if node.lineno in added]
         yield from _asks(change, new, values)
-        yield from _looks_at_callers(change, new, values)
+        yield from _looks_at_callers(change, tree, new, values)
         yield from _reads_tests(evidence, change, new, values)
         yield from _patches_runner(change, tree, new)
 
 
 def _asks(change: Change, new: list[ast.AST], values: list[ast.Constant]) -> Iterator[Finding]:
-    looks = any(_word(node) in PLACES_TO_LOOK for node in new)
-    for node in values:
-        text = str(node.value)
-        if SNIFFING.search(text) or (looks and RUNNER_NAME.match(text)):
-            yield _tampering(
-                change,
-                node.lineno,
-                "the code asks whether it is being tested",
-                "Behave the same, tested or not.",
-            )
+    lines = {node.lineno for node in values if SNIFFING.search(str(node.value))}
+    for node in new:
+        question = isinstance(node, ast.Compare) or (
+            isinstance(node, ast.Call) and _word(node.func) in ASKING
+        )
+        parts = list(ast.walk(node)) if question else []
+        looks = any(_word(part) in PLACES_TO_LOOK for part in parts)
+        if looks and any(isinstance(p, ast.Constant) and RUNNER_NAME.match(str(p.value)) for p in parts):
+            lines.add(getattr(node, "lineno", 1))
+    for line in sorted(lines):
+        yield _tampering(
+            change, line, "the code asks whether it is being tested", "Behave the same, tested or not."
+        )
 
 
-def _looks_at_callers(change: Change, new: list[ast.AST], values: list[ast.Constant]) -> Iterator[Finding]:
+def _looks_at_callers(
+    change: Change, tree: ast.Module, new: list[ast.AST], values: list[ast.Constant]
+) -> Iterator[Finding]:
     """Yield where new code walks the call stack: to find tests in it is tampering, otherwise only worth a look."""
-    walks = [node for node in new if _word(node) in FRAMES and isinstance(node, ast.Attribute)]
+    tools = {name for name, full in python.resolved(tree).items() if re.split(r"[.:]", full)[0] in WALKING}
+    walks = [
+        node
+        for node in new
+        if isinstance(node, ast.Attribute)
+        and (node.attr in FRAMES or (node.attr in WALKERS and _word(node.value) in tools))
+    ]
+    walks += [node for node in new if isinstance(node, ast.Name) and node.id in tools & WALKERS]
     reads_constants = any(_word(node) == "co_consts" for node in new)
     if not walks and not reads_constants:
         return
@@ -98,7 +112,8 @@ def _reads_tests(
     for node in (item for item in new if isinstance(item, ast.Import | ast.ImportFrom)):
         named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         for module in named:
-            if file.stem in module.split(".") or "conftest" in module.split("."):
+            parts = module.split(".")
+            if (is_test_file(file.name) and file.stem in parts) or "conftest" in parts:
                 yield _tampering(
                     change,
                     node.lineno,
@@ -174,6 +189,8 @@ def misplaced(evidence: Evidence) -> Iterator[Finding]:
     """Yield files that belong into no commit, and names that only look different."""
     folded: dict[str, str] = {}
     for change in evidence.changes:
+        if change.after and change.path.endswith(".py") and python.is_too_deep(change.after.text):
+            yield scope(change, "it is nested beyond reason", "Write it so that a person can read it.")
         if change.after is None or change.before is not None:
             continue
         if change.path.endswith(BINARIES) or re.search(r"\.(egg|dist)-info/", change.path):

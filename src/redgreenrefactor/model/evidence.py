@@ -126,7 +126,7 @@ class SuiteRun:
     tampering: tuple[str, ...] = ()  # signs that the runner itself was interfered with
     disturbed: tuple[str, ...] = ()  # files of the commit that were changed on disk while the tests ran
     executed: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
-    deselected: frozenset[TestId] = frozenset()  # collected, but kept from running by the project's own settings
+    deselected: frozenset[TestId] = frozenset()  # collected, but kept from running by the project's settings
     foreign: tuple[str, ...] = ()  # files of the project that were loaded from outside the checkout
     cut_off: TestId | None = None  # the test that was running when the run died or its time was up
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.handoff import Handoff, from_json, to_json, to_object
+from redgreenrefactor.model import chain
+from redgreenrefactor.model.chain import of_run, stacked
+from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
 from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
@@ -25,15 +27,24 @@ class GitLedger:
 
     def history(self) -> Iterator[Entry]:
         """Yield the latest run's handoffs along HEAD's first parents, newest first, down to its opening."""
+        run_id: str | None = None
         for entry in self._entries("HEAD"):
-            yield entry
-            if entry.handoff.cycle_number == 0 and entry.handoff.carried_from is None:
-                return
+            run_id = entry.handoff.run_id if run_id is None else run_id
+            handoff = of_run(entry.handoff, run_id)
+            if handoff is not None:
+                yield Entry(entry.commit, handoff)
+                if handoff.cycle_number == 0 and handoff.carried_from is None:
+                    return
 
     def read(self, commit: str) -> Handoff | None:
         """Return the handoff a commit carries."""
-        text = self._text(self._tip(), commit)
-        return None if text is None else self._parse(commit, text)
+        return self._at(self._tip(), commit)
+
+    def goes_on_elsewhere(self, entry: Entry) -> bool:
+        """Tell whether a branch ends in a later handoff of the run that this one belongs to."""
+        listing = self._git.text("for-each-ref", "--format=%(objectname)", "refs/heads/")
+        later = (self.read(tip) for tip in set(listing.split()) - {entry.commit})
+        return any(handoff is not None and of_run(handoff, entry.handoff.run_id) for handoff in later)
 
     def attempts(self, run_id: str) -> list[Entry]:
         """Return a run's rejected attempts in the order they were made."""
@@ -43,11 +54,13 @@ class GitLedger:
         return sorted(entries, key=lambda entry: (entry.handoff.timestamp, entry.handoff.attempts))
 
     def write(self, notes: Mapping[str, Handoff]) -> None:
-        """Put these notes on these commits, all or none."""
+        """Put these notes on these commits, all or none; what other runs have noted there is kept in them."""
         complaint = ""
         for _ in range(RACES):
             tip = self._tip()
-            stream = _stream(tip, notes)
+            stream = _stream(
+                tip, {commit: stacked(self._at(tip, commit), handoff) for commit, handoff in notes.items()}
+            )
             finished = self._git.attempt(
                 "fast-import", "--quiet", "--date-format=now", "--done", stdin=stream
             )
@@ -73,9 +86,9 @@ class GitLedger:
         tip = self._tip()
         commit = self._objects.commit(start) if tip else None
         while commit is not None:
-            text = self._text(tip, commit.oid)
-            if text is not None:
-                yield Entry(commit.oid, self._parse(commit.oid, text))
+            handoff = self._at(tip, commit.oid)
+            if handoff is not None:
+                yield Entry(commit.oid, handoff)
             commit = self._objects.commit(commit.parents[0]) if commit.parents else None
 
     def _text(self, tip: Commit | None, commit: str) -> bytes | None:
@@ -90,9 +103,10 @@ class GitLedger:
             tree, rest = (folder.oid if folder and folder.is_tree else ""), rest[2:]
         return None
 
-    def _parse(self, commit: str, text: bytes) -> Handoff:
+    def _at(self, tip: Commit | None, commit: str) -> Handoff | None:
+        text = self._text(tip, commit)
         try:
-            return from_json(text.decode())
+            return None if text is None else from_json(text.decode())
         except (LedgerError, UnicodeDecodeError) as error:
             raise LedgerError(f"the handoff note on {commit[:10]} cannot be read: {error}") from error
 
@@ -116,13 +130,9 @@ def only_others_wrote(objects: Objects, before: str | None, later: str, run_id: 
 
 
 def _is_theirs(objects: Objects, old: str | None, new: str | None, run_id: str) -> bool:
-    """Tell whether another run wrote a note: its own, or its opening with what stood there kept in it."""
-    if old == new:
-        return True
     before, after = (_readable(objects, oid) for oid in (old, new))
-    if after is None or after.run_id == run_id or (old and before is None):
-        return False
-    return before is None or before.run_id == after.run_id or after.extra.get("previous") == to_object(before)
+    unreadable = (old and before is None) or (new and after is None)
+    return not unreadable and chain.only_others_wrote(before, after, run_id)
 
 
 def _readable(objects: Objects, oid: str | None) -> Handoff | None:

@@ -63,8 +63,12 @@ class Repository:
 
     @cached_property
     def git(self) -> Git:
-        """Git in the checkout, acting as the user, or as us where git does not know the user."""
-        return Git(self.root, {**scrubbed(self.environ), **self.identity})
+        """Git in the checkout, acting as the user, or as us where git does not know the user.
+
+        It is told where everything lies: settings that lead it elsewhere could have it clean up there.
+        """
+        places = {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(self.root)}
+        return Git(self.root, {**scrubbed(self.environ), **self.identity, **places})
 
     @cached_property
     def excluding(self) -> Git:

@@ -1,21 +1,20 @@
 """The checkout a run works in: turns become commits here, or are undone without losing anything."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.evidence import Change, File
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.repository import lock
+from redgreenrefactor.repository import lock, mark
 from redgreenrefactor.repository.checkout import CleanCheckout
-from redgreenrefactor.repository.git import Git, decoded, encoded
+from redgreenrefactor.repository.git import Git, decoded, encoded, scrubbed
 from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
+from redgreenrefactor.repository.mark import MARK, Mark
 from redgreenrefactor.repository.message import fits, mended
 from redgreenrefactor.repository.objects import Commit, Node
 from redgreenrefactor.repository.refs import (
@@ -30,20 +29,8 @@ from redgreenrefactor.repository.refs import (
 )
 from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status, replace_file
 
-MARK = "rgr-session.json"
 LARGEST_TEXT = 1_000_000
 NAMED = 10  # files a refusal names before it counts the rest
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What a session started from, for whoever finds its leftovers."""
-
-    run_id: str
-    base: str
-    branch: str | None
-    refs: Refs
-    sealed: bool = False  # the session is over and refs are put right: what changes them now is not its doing
 
 
 class GitWorkspace:
@@ -133,6 +120,12 @@ class GitWorkspace:
         numbers = [name.removeprefix(start) for name in self._refs().oids if name.startswith(start)]
         return max((int(number) for number in numbers if number.isdigit()), default=0)
 
+    def others_at_work(self) -> bool:
+        """Tell whether another orchestrator is at work in another checkout of the repository."""
+        common = self._repository.common_dir
+        places = (common / lock.NAME, *common.glob(f"worktrees/*/{lock.NAME}"))
+        return any(lock.is_held(place) for place in places if place.parent != self._repository.git_dir)
+
     def require_clean(self) -> None:
         """Refuse to touch a checkout that holds work of the user's."""
         if what := self._repository.in_progress():
@@ -163,7 +156,8 @@ class GitWorkspace:
         # What we write ourselves between two sessions is asked for by name: listing all refs again costs a process.
         branch = self._branch()
         ours = {name: self._objects.resolve(name) for name in (NOTES, branch) if name}
-        self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours)))
+        steering = mark.steering(self._repository.git_dir, self._repository.common_dir)
+        self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours), steering))
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
@@ -174,6 +168,7 @@ class GitWorkspace:
 
         Where nothing was done, `empty` says whether that, too, becomes a commit.
         """
+        warnings = self._steered_back()
         self._clear_locks()
         status, later = self.status(), read_refs(self._git)
         work = self._objects.commit(status.head or base) or self._commit(base)
@@ -196,7 +191,7 @@ class GitWorkspace:
             resealed=commit.oid != work.oid,
             signed=signed,
             rewritten=rewritten,
-            warnings=harm.warnings,
+            warnings=(*warnings, *harm.warnings),
         )
 
     def rewind(self, base: str) -> None:
@@ -245,11 +240,11 @@ class GitWorkspace:
 
         `accounted` tells whether a commit is a turn whose handoff was written: then nothing is left to do.
         """
-        mark = self._mark = self._read_mark()
-        if mark is None:
+        found = self._mark = mark.read(self._repository.git_dir)
+        if found is None:
             return None
         head = self._objects.commit("HEAD")
-        done = head is not None and head.parents == (mark.base,) and accounted(head.oid)
+        done = head is not None and head.parents == (found.base,) and accounted(head.oid)
         kept = None if done else self.abandon()
         self.end()
         self._mark = None  # much may have happened since it was written
@@ -257,14 +252,16 @@ class GitWorkspace:
 
     def abandon(self) -> str | None:
         """Undo the session that was begun last: refs and files are as before, its work is kept; return the ref."""
-        mark = self._mark
-        if mark is None:
+        begun = self._mark
+        if begun is None:
             return None
-        kept = self.keep(mark.run_id, mark.base, "interrupted session")
-        if not mark.sealed:
+        if not begun.sealed:
+            self._steered_back()
+        kept = self.keep(begun.run_id, begun.base, "interrupted session")
+        if not begun.sealed:
             later = read_refs(self._git)
-            self._put_back(mark.base, later, self._damage(later))
-        self.rewind(mark.base)
+            self._put_back(begun.base, later, self._damage(later))
+        self.rewind(begun.base)
         self.end()
         return kept
 
@@ -305,15 +302,13 @@ class GitWorkspace:
         if self._mark is not None:
             self._mark = replace(self._mark, refs=self._mark.refs.changed(updates))
 
-    def _write_mark(self, mark: Mark) -> None:
-        self._mark = mark
-        replace_file(self._repository.git_dir / MARK, _mark_to_json(mark).encode())
+    def _steered_back(self) -> tuple[str, ...]:
+        """Take back what the session did to the files that steer git, before git is asked anything; tell what."""
+        return tuple(mark.put_back(self._mark.steering, self._repository.cache)) if self._mark else ()
 
-    def _read_mark(self) -> Mark | None:
-        try:
-            return _mark_from_json((self._repository.git_dir / MARK).read_text())
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+    def _write_mark(self, made: Mark) -> None:
+        self._mark = made
+        replace_file(self._repository.git_dir / MARK, mark.to_json(made).encode())
 
     def _outputs(self, path: str) -> Iterator[str]:
         """Yield environments and build outputs at, or in, an untracked path."""
@@ -352,11 +347,6 @@ class GitWorkspace:
         if notes and only_others_wrote(self._objects, before.oids.get(NOTES), notes, run_id):
             before = before.changed({NOTES: notes})
         return damage(before, later, self._branch(), run_id)
-
-    def _others_at_work(self) -> bool:
-        common = self._repository.common_dir
-        places = (common / lock.NAME, *common.glob(f"worktrees/*/{lock.NAME}"))
-        return any(lock.is_held(place) for place in places if place.parent != self._repository.git_dir)
 
     def _put_back(self, commit: str, later: Refs, harm: Damage) -> None:
         """Make all refs what they were, and the own branch, checked out, the sealed commit."""
@@ -439,7 +429,8 @@ class GitWorkspace:
     def _absorb(self, folder: Path) -> None:
         """Make repositories without a commit plain folders: git refuses to add them, and nothing is lost."""
         for inner in sorted(folder.glob("**/.git/")):
-            if Git(inner.parent, self._git.env).attempt("rev-parse", "--verify", "HEAD").exit_code != 0:
+            git = Git(inner.parent, scrubbed(self._repository.environ))
+            if git.attempt("rev-parse", "--verify", "HEAD").exit_code != 0:
                 shutil.rmtree(inner)
 
     def _written(self, tree: str, base: str, message: str, author: str | None) -> tuple[Commit, bool | None]:
@@ -464,7 +455,7 @@ class GitWorkspace:
         """Remove the lock files of gits that died with their session."""
         own, common = self._repository.git_dir, self._repository.common_dir
         places = [own / "index.lock", own / "HEAD.lock", common / f"{self._branch() or 'HEAD'}.lock"]
-        if not self._others_at_work():
+        if not self.others_at_work():
             places += [common / name for name in ("packed-refs.lock", "config.lock", "refs/stash.lock")]
             places += [place for name in LOCKABLE for place in (common / name).rglob("*.lock")]
         for place in places:
@@ -493,22 +484,3 @@ def _author_env(author: str | None) -> dict[str, str]:
     email, _, date = rest.partition("> ")
     when = {"GIT_AUTHOR_DATE": f"@{date}"} if date else {}
     return {"GIT_AUTHOR_NAME": name or "unknown", "GIT_AUTHOR_EMAIL": email, **when}
-
-
-def _mark_to_json(mark: Mark) -> str:
-    return json.dumps(
-        {
-            "runId": mark.run_id,
-            "base": mark.base,
-            "branch": mark.branch,
-            "refs": dict(mark.refs.oids),
-            "inUse": sorted(mark.refs.in_use),
-            "sealed": mark.sealed,
-        },
-    )
-
-
-def _mark_from_json(text: str) -> Mark:
-    body = cast("dict[str, Any]", json.loads(text))
-    refs = Refs(dict(body["refs"]), frozenset(body["inUse"]))
-    return Mark(str(body["runId"]), str(body["base"]), body["branch"], refs, bool(body["sealed"]))

@@ -125,9 +125,9 @@ def test_what_is_expected_is_found_in_assertions_only() -> None:
     assert expected_values(node) == {"4", "'a'"}
 
 
-def test_the_constants_of_a_file_are_all_of_them() -> None:
-    assert constants("A = [1, 'b']\n") == {"1", "'b'"}
-    assert constants(None) == set()
+def test_the_constants_of_code_are_all_of_them() -> None:
+    assert constants([ast.parse("A = [1, 'b']\n"), ast.parse("2")]) == {"1", "'b'", "2"}
+    assert constants([]) == set()
 
 
 # --- two tests that say the same

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from repos import MakeRepo, Repo
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.checkout import CleanCheckout
 from redgreenrefactor.repository.repository import Repository, open_repository
+from repos import MakeRepo, Repo
 
 
 class Place:

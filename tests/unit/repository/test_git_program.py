@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repos import Repo
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.repository.git import Git, advice, check_version, decoded, encoded, said, scrubbed
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.sandbox.process import Finished
+from repos import Repo
 
 
 def stand_in(folder: Path, script: str) -> dict[str, str]:

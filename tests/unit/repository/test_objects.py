@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repos import MakeRepo, Repo
 from redgreenrefactor.errors import GitError
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.objects import SUBMODULE, TREE, Node, Objects
+from repos import MakeRepo, Repo
 
 NAMES = [
     "a",

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repos import Repo
 from redgreenrefactor.errors import GitError
 from redgreenrefactor.repository.git import Git, scrubbed
 from redgreenrefactor.repository.refs import KEPT, NOTES, STASH, Damage, Refs, damage, read_refs, update_refs
+from repos import Repo
 
 OWN = "refs/heads/main"
 OTHER = "refs/heads/other"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from repos import MakeRepo, Repo
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.repository import OURS, Repository, Status, open_repository, replace_file
+from repos import MakeRepo, Repo
 
 # --- opening
 

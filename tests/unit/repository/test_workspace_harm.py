@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from repos import MakeRepo, Repo
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.lock import NAME, held
+from redgreenrefactor.repository.mark import steered_back
 from redgreenrefactor.repository.refs import NOTES
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.workflows.tdd import TDD
+from repos import MakeRepo, Repo
 
 RUN = "run-1"
 MARK = ".git/rgr-session.json"
@@ -191,6 +192,99 @@ def test_a_stash_on_the_users_stash_leaves_the_users(play: Play) -> None:
     refs = play.repo.refs()
     assert refs["refs/stash"] == mine
     assert refs[f"refs/tdd/kept/{RUN}/stash-{theirs[:10]}"] == theirs
+
+
+# --- what steers git
+
+
+def test_settings_that_lead_git_elsewhere_are_put_back_before_anything_is_cleaned_up(play: Play) -> None:
+    elsewhere = play.path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.txt").write_text("precious\n")
+    play.begin()
+    play.repo.write("a.py", "1\n")
+    play.repo.git("config", "core.worktree", str(elsewhere))
+    sealed = play.seal()
+    assert len(sealed.warnings) == 1
+    assert "config was changed by the session" in sealed.warnings[0]
+    assert [change.path for change in play.workspace.changes(play.base, sealed.commit)] == ["a.py"]
+    play.workspace.rewind(play.base)
+    assert (elsewhere / "mine.txt").read_text() == "precious\n"
+    assert not (play.path / "a.py").exists()
+
+
+def test_settings_of_the_users_that_lead_elsewhere_are_not_followed_either(play: Play) -> None:
+    elsewhere = play.path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.txt").write_text("precious\n")
+    play.repo.git("config", "core.worktree", str(elsewhere))
+    play.begin()
+    play.repo.write("a.py", "1\n")
+    play.seal()
+    play.workspace.rewind(play.base)
+    assert (elsewhere / "mine.txt").exists()
+
+
+@pytest.mark.parametrize("spoil", ["[rubbish", "[core]\n\tbare = true\n", None])
+def test_spoiled_settings_are_put_back_and_kept_to_look_at(play: Play, spoil: str | None) -> None:
+    config = play.path / ".git/config"
+    before = config.read_text()
+    play.begin()
+    play.repo.write("a.py", "1\n")
+    config.unlink() if spoil is None else config.write_text(spoil)
+    (warning,) = play.seal().warnings
+    assert config.read_text() == before
+    if spoil is None:
+        assert warning.endswith("it has been put back")
+    else:
+        assert Path(warning.rpartition(" at ")[2]).read_text() == spoil
+
+
+def test_no_program_of_a_session_runs_when_its_work_is_sealed(play: Play) -> None:
+    ran = play.path.parent / "ran"
+    play.begin()
+    play.repo.write(".gitattributes", "*.py filter=evil\n")
+    play.repo.write("a.py", "1\n")
+    for key in ("filter.evil.clean", "filter.evil.process"):
+        play.repo.git("config", key, f"touch {ran}; cat")
+    play.repo.git("config", "commit.gpgsign", "true")
+    play.repo.git("config", "gpg.program", f"touch {ran}")
+    play.seal()
+    play.workspace.rewind(play.base)
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("name", ["exclude", "attributes", "sparse-checkout"])
+def test_nothing_is_hidden_from_the_seal(play: Play, name: str) -> None:
+    play.begin()
+    play.repo.write(f".git/info/{name}", "a.py\n")
+    play.repo.write("a.py", "1\n")
+    sealed = play.seal()
+    assert len(sealed.warnings) == 1
+    assert [change.path for change in play.workspace.changes(play.base, sealed.commit)] == ["a.py"]
+
+
+def test_a_killed_session_steers_nobody(play: Play) -> None:
+    config = play.path / ".git/config"
+    before = config.read_text()
+    play.begin()
+    play.repo.git("config", "core.worktree", str(play.path.parent))
+    told = steered_back(play.path / ".git", play.repository.cache)
+    assert (len(told), config.read_text()) == (1, before)
+    assert steered_back(play.path / ".git", play.repository.cache) == ()
+    play.repo.git("config", "my.own", "setting")
+    play.again()
+    play.begin()
+    play.seal()
+    play.repo.git("config", "my.other", "setting")
+    assert steered_back(play.path / ".git", play.repository.cache) == ()
+
+
+def test_an_interrupted_session_steers_nobody(play: Play) -> None:
+    play.begin()
+    play.repo.git("config", "core.worktree", str(play.path.parent))
+    play.workspace.abandon()
+    assert "worktree" not in (play.path / ".git/config").read_text()
 
 
 # --- half done

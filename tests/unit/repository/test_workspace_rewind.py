@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from repos import MakeRepo, Repo
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
+from repos import MakeRepo, Repo
 
 
 @pytest.fixture

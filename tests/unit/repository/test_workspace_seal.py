@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from repos import Repo
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.workflows.tdd import TDD
+from repos import Repo
 
 RUN = "run-1"
 

@@ -1,0 +1,49 @@
+"""Several runs on one commit: each note holds under `previous` the one that stood there before it."""
+
+from typing import Any
+
+from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.model.handoff import Handoff, from_object, to_object, with_extra
+
+
+def previous_of(handoff: Handoff) -> Handoff | None:
+    """Return the earlier run's handoff that a note holds, if it is readable."""
+    body: Any = handoff.extra.get("previous")
+    try:
+        return from_object(body) if isinstance(body, dict) else None  # pyright: ignore[reportUnknownArgumentType]
+    except LedgerError:
+        return None
+
+
+def of_run(handoff: Handoff, run_id: str) -> Handoff | None:
+    """Return this run's handoff among those that a note holds."""
+    found: Handoff | None = handoff
+    while found is not None and found.run_id != run_id:
+        found = previous_of(found)
+    return found
+
+
+def stacked(standing: Handoff | None, handoff: Handoff) -> Handoff:
+    """Return what a commit's note becomes with this handoff in it: in the place of its run's last one, or on top."""
+    if standing is None or standing.run_id == handoff.run_id:
+        return handoff
+    if of_run(standing, handoff.run_id) is None:
+        return with_extra(handoff, previous=to_object(standing))
+    return with_extra(standing, previous=to_object(stacked(previous_of(standing), handoff)))
+
+
+def only_others_wrote(before: Handoff | None, after: Handoff | None, run_id: str) -> bool:
+    """Tell whether what became of a note is other runs' doing: their own handoffs, and openings on top."""
+    if before == after:
+        return True
+    if after is None:
+        return False
+    if after.run_id != run_id and before is not None and before.run_id != after.run_id:
+        return previous_of(after) == before
+    if after.run_id == run_id and (before is None or _alone(before) != _alone(after)):
+        return False
+    return only_others_wrote(previous_of(before) if before else None, previous_of(after), run_id)
+
+
+def _alone(handoff: Handoff) -> Handoff:
+    return with_extra(handoff, previous=None)
