@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from repos import Repo
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, State
@@ -21,6 +20,7 @@ from redgreenrefactor.repository.objects import Objects
 from redgreenrefactor.repository.refs import NOTES
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.testing import FakeLedger, FakeWorkspace
+from repos import Repo
 
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r", feature="count", timestamp="t0")
 PLANNED = replace(OPENING, next_phase=PhaseName.RED, cycle_number=1, timestamp="t1", extra={"agent": "fake"})

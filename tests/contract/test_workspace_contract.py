@@ -6,13 +6,13 @@ from typing import Protocol
 
 import pytest
 
-from repos import MakeRepo, Repo
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed, Workspace
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.testing import FakeWorkspace
 from redgreenrefactor.workflows.tdd import TDD
+from repos import MakeRepo, Repo
 
 RUN = "run-1"
 START = {"README.md": "hello\n", "pkg/a.py": "a = 1\n"}

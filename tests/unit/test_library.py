@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import redgreenrefactor as rgr
-from repos import MakeRepo, Repo
 from redgreenrefactor.model.events import Judged, RunEnded, SessionSaid, TurnStarted
+from repos import MakeRepo, Repo
 
 SCRIPT = '''
 name = "double"
