@@ -282,7 +282,9 @@ def _bench(around: Surroundings, wishes: Wishes, *, resumes: bool = False) -> Ge
         if wishes.worktree:
             repository = _worktree(repository, around, wishes.worktree, resumes=resumes)
         with lock.held(repository.git_dir / lock.NAME):
-            if mark.steered_back(repository.git_dir, repository.cache):
+            if told := mark.steered_back(repository.git_dir, repository.cache):
+                for line in filter(None, told):
+                    around.emit(Warned(line))
                 repository.close()
                 folder = repository.project if wishes.worktree else around.project
                 repository = open_repository(folder, around.environ)

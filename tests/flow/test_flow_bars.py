@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from stage import CASES, CODE, GREENFIELD, TEST, Json, Stage, calculator, code, listed, subjects, suite
+from stage import CASES, CODE, GREENFIELD, PLAIN, TEST, Json, Stage, calculator, code, listed, subjects, suite
 
 from repos import MakeRepo
 
@@ -55,7 +55,7 @@ def unborn(make_repo: MakeRepo) -> Stage:
 
 
 def detached(make_repo: MakeRepo) -> Stage:
-    repo = make_repo(files=GREENFIELD)
+    repo = make_repo(files=PLAIN)
     repo.git("checkout", "-q", "--detach")
     return Stage(repo)
 
@@ -193,7 +193,7 @@ def _check_result(result: Json, commits: list[str]) -> None:
 
 
 def test_work_that_is_not_committed_is_sealed_and_the_note_says_so(make_repo: MakeRepo) -> None:
-    stage = Stage(make_repo(files=GREENFIELD))
+    stage = Stage(make_repo(files=PLAIN))
     parts = calculator(1)
     parts["PLAN-1"]["commit"] = None
     parts["RED-1"]["commit"] = "add a test"
@@ -224,7 +224,7 @@ def test_work_that_is_not_committed_is_sealed_and_the_note_says_so(make_repo: Ma
 
 
 def test_where_git_knows_nobody_commits_are_ours_and_it_is_said_once(make_repo: MakeRepo) -> None:
-    repo = make_repo(files=GREENFIELD)
+    repo = make_repo(files=PLAIN)
     repo.git("config", "--unset", "user.name")
     repo.git("config", "--unset", "user.email")
     stage = Stage(repo, calculator(1))
@@ -240,7 +240,7 @@ def test_a_list_that_is_there_already_is_continued_and_its_ticks_are_taken_as_gi
     make_repo: MakeRepo,
 ) -> None:
     ready = {"test-list.md": listed(1, 2), "calc.py": code(1), "tests/test_calc.py": suite(1)}
-    stage = Stage(make_repo(files={**GREENFIELD, **ready}))
+    stage = Stage(make_repo(files={**PLAIN, **ready}))
     parts = calculator(2)
     second = {name.replace("-2", "-1"): part for name, part in parts.items() if name.endswith("-2")}
     stage.play({**second, "PLAN-1": {"say": parts["PLAN-2"]["say"]}, "PLAN-2": parts["PLAN-3"]})

@@ -354,21 +354,25 @@ def test_waits_double_and_are_announced(make_repo: MakeRepo) -> None:
     assert [event["seconds"] for event in told if event["event"] == "Paused"] == [0.01, 0.02, 0.04]
 
 
-def test_a_legacy_test_that_breaks_is_rejected_or_only_reported(make_repo: MakeRepo) -> None:
+@pytest.mark.parametrize("policy", ["block", "report"])
+def test_a_legacy_test_that_breaks_is_rejected_or_only_reported(make_repo: MakeRepo, policy: str) -> None:
     legacy = {
         "old.py": "LIMIT = 1\n",
         "tests/test_old.py": "import old\n\n\ndef test_old() -> None:\n    assert old.LIMIT == 1\n",
+        "tdd.properties": f"{SWIFT}max.retries=0\nlegacy.on.break={policy}\n",
     }
-    parts = calculator(1)
     breaks = {"files": {"calc.py": code(1), "old.py": "LIMIT = 2\n"}, "commit": "feat: add"}
-    stage = Stage(make_repo(files={**GREENFIELD, **legacy}), parts | {"GREEN-1-1": breaks})
-    assert stage.run().code == 0
-    assert stage.session("GREEN-1-2")["handoff"]["errorDetails"]["type"] == "LegacyBroken"
-
-    lenient = {**GREENFIELD, **legacy, "tdd.properties": f"{SWIFT}legacy.on.break=report\n"}
-    stage = Stage(make_repo("lenient", files=lenient), parts | {"GREEN-1-1": breaks})
-    done = stage.run()
-    assert done.code == 0, done
-    green = stage.note("HEAD~2")
-    assert ("LegacyBroken", "warning") in [(f["type"], f["severity"]) for f in green["findings"]]
-    assert "LegacyBroken" in done.out
+    stage = Stage(
+        make_repo(files={**GREENFIELD, **legacy}),
+        calculator(1) | {"GREEN-1": breaks, "REFACTOR-1": {"exit": 1}},
+    )
+    done = stage.run("--json")
+    assert done.code == 1
+    note = stage.note()
+    if policy == "block":
+        assert (note["nextPhase"], note["errorDetails"]["type"]) == ("GREEN", "LegacyBroken")
+    else:
+        assert (note["nextPhase"], note["testResult"]) == ("REFACTOR", "PASS")
+        green = stage.session("REFACTOR-1-1")["handoff"]
+        assert ("LegacyBroken", "warning") in [(f["type"], f["severity"]) for f in green["findings"]]
+        assert "LegacyBroken" in done.err

@@ -12,27 +12,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# Two of each sort for every phase: the rest takes minutes.
+# One of each sort for every phase: the rest takes minutes.
 SAMPLE = {
     "PLAN": ("the box is ticked and the next case named", "null although boxes are open"),
-    "RED": (
-        "the planned name is imported inside the test",
-        "a row is added to a parametrised test",
-        "a typo in a name of the test",
-        "two tests at once",
-    ),
-    "GREEN": (
-        "fake it: the expected value is returned",
-        "what failed before the run is mended on the way",
-        "an object that equals everything",
-        "RED's commit is amended",
-    ),
-    "REFACTOR": (
-        "a method is renamed, and the tests with it",
-        "tests are merged into a parametrised one",
-        "equal becomes not None",
-        "the behaviour changes together with the test",
-    ),
+    "RED": ("the planned name is imported inside the test", "a typo in a name of the test"),
+    "GREEN": ("fake it: the expected value is returned", "an object that equals everything"),
+    "REFACTOR": ("a method is renamed, and the tests with it", "equal becomes not None"),
 }
 
 PROJECT = """

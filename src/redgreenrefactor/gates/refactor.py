@@ -72,8 +72,18 @@ def _accounted(measured: Measured, rewrites: Rewritten, result: TestResult) -> b
     grown = [k for k in rewrites.new if k not in rewrites.old] or set(rewrites.new) & set(rewrites.old) - {
         key
     }
-    still = key in rewrites.new and any((r.file, r.function) == key for r in measured.after.results.values())
-    return key not in rewrites.changed or ((bool(grown) or still) and not legacy)
+    running = {(r.file, r.function) for r in measured.after.results.values()}
+    if key not in rewrites.changed:  # renamed in the file is not enough: the runner has to find it
+        return rewrites.twin(key) in running or _is_moved_doctest(measured, result)
+    return (bool(grown) or key in running) and not legacy
+
+
+def _is_moved_doctest(measured: Measured, result: TestResult) -> bool:
+    """Tell whether a test without a function of its own runs elsewhere under the same last name."""
+    name = result.id.rpartition(".")[2]
+    return not result.function.startswith("test") and any(
+        r.id.rpartition(".")[2] == name for r in measured.fresh
+    )
 
 
 def _failed_before(evidence: Evidence, measured: Measured) -> frozenset[TestId]:

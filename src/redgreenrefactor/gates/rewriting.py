@@ -24,6 +24,10 @@ class Rewritten:
     changed: frozenset[Key]  # those of the old whose own text is different, or gone
     moved: Mapping[Key, Key]  # those that are the same under another name or in another place: new, old
 
+    def twin(self, key: Key) -> Key:
+        """Return what an old test that was not rewritten is called now."""
+        return next((new for new, old in self.moved.items() if old == key), key)
+
     def results(self, run: SuiteRun, side: Tests) -> list[TestResult]:
         """Return what these tests did in a run."""
         return [result for result in run.results.values() if (result.file, result.function) in side]
@@ -141,7 +145,13 @@ def _touched_helpers(evidence: Evidence) -> frozenset[str]:
                 for name, node in before.items()
                 if name not in after or python.shape(after[name]) != python.shape(node)
             }
+            names |= {name for name in after if name not in before and _takes_the_place(name)}
     return frozenset(names)
+
+
+def _takes_the_place(name: str) -> bool:
+    """Tell whether a new helper hides something that tests already use."""
+    return name.startswith("assert") or name in python.BUILTINS or name in ("raises", "approx", "pytest")
 
 
 def _touched_data(evidence: Evidence) -> frozenset[str]:

@@ -61,7 +61,8 @@ def _excused(result: TestResult) -> bool:
     """Tell whether an old test passes, or fails only because a name it uses was moved or renamed."""
     if result.passed or result.missing is not None:
         return True
-    return result.exception == "TypeError" and "argument" in result.message
+    interface = "argument" in result.message or "not callable" in result.message
+    return result.exception == "TypeError" and interface
 
 
 def _changed(result: TestResult) -> Finding:
@@ -148,16 +149,20 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     planted = _chosen(planted_in(evidence, seen_in(evidence, traced)))
     if not runnable:
         return (yield from _still_bites(evidence, rewrites, new, planted))
+    slightly = not planted  # whether the old tests notice a value that is a little off
     for item in planted:
         noticed, tried = yield from noticed_by(
             evidence.head, runnable, [item], enough=1, least=1, overlay=overlay
         )
         if not tried:
-            break
+            return []  # no time left for proof
         if noticed:
+            slightly = slightly or item.site.slight
             still, asked = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
             if asked and not still:
                 return [_weaker(rewrites, f"they no longer notice {item.place}")]
+    if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
+        return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
     return (yield from _not_bent(evidence, measured, rewrites))
 
 
@@ -177,11 +182,16 @@ def _still_bites(
         return [_weaker(rewrites, f"they notice none of {tried} mistakes planted into the code")]
     if _assertions(rewrites.new) < _assertions(rewrites.old):
         return [_weaker(rewrites, "they assert less than they did")]
-    expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
-    now = constants(test.node for test in rewrites.new.values()) | constants(_shared(evidence, rewrites))
-    if lost := sorted(expected - now):
+    if lost := _no_longer_expected(evidence, rewrites):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
     return []
+
+
+def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
+    """Return the constants of the old assertions that the new tests know nothing of."""
+    expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
+    now = constants(test.node for test in rewrites.new.values()) | constants(_shared(evidence, rewrites))
+    return sorted(expected - now)
 
 
 def _shared(evidence: Evidence, rewrites: Rewritten) -> Iterator[ast.AST]:

@@ -1,7 +1,9 @@
 """What a session started from, remembered beyond a crash: refs, and the files that steer git."""
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +14,7 @@ from redgreenrefactor.repository.refs import Refs
 MARK = "rgr-session.json"
 # Written by a session, these could make us run its programs, hide its files, or clean up somewhere else.
 COMMON = ("config", "info/exclude", "info/attributes", "info/grafts")
+IDENTITY = re.compile(r"\s*(\[user\]|(name|email)\s*=.*)")
 OWN = ("config.worktree", "info/sparse-checkout")
 
 
@@ -33,23 +36,35 @@ def steering(git_dir: Path, common_dir: Path) -> dict[str, str | None]:
     return {str(place): _text(place) for place in places}
 
 
-def put_back(before: Mapping[str, str | None], keep_in: Path) -> Iterable[str]:
-    """Make these files what they were, and yield which were not; what a session wrote is kept in the folder."""
+def put_back(before: Mapping[str, str | None], keep_in: Path) -> tuple[str, ...]:
+    """Make these files what they were; return a line for each that was not, empty if it is not worth a word.
+
+    What was changed is kept in the folder.
+    """
+    told: list[str] = []
     for name, text in before.items():
         place, now = Path(name), _text(Path(name))
         if now == text:
             continue
-        kept = keep_in / f"changed-{place.name}"
+        kept = ""
         if now is not None:
-            kept.write_bytes(encoded(now))
+            changed = keep_in / f"changed-{place.name}"
+            changed.write_bytes(encoded(now))
+            kept = f", the changed one is at {changed}"
         if text is None:
             place.unlink()
         else:
             place.parent.mkdir(exist_ok=True)
             place.write_bytes(encoded(text))
-        yield f"{name} was changed by the session; it has been put back" + (
-            f", the changed one is at {kept}" if now is not None else ""
-        )
+        line = f"{name} was changed during the session; it has been put back{kept}"
+        told.append("" if _only_identity(text or "", now or "") else line)
+    return tuple(told)
+
+
+def _only_identity(before: str, now: str) -> bool:
+    """Tell whether nothing but a name to commit under was added, as sessions often do."""
+    old, new = Counter(before.splitlines()), Counter(now.splitlines())
+    return not old - new and all(IDENTITY.fullmatch(line) for line in new - old)
 
 
 def read(git_dir: Path) -> Mark | None:
@@ -61,9 +76,9 @@ def read(git_dir: Path) -> Mark | None:
 
 
 def steered_back(git_dir: Path, keep_in: Path) -> tuple[str, ...]:
-    """Take back what a session that was cut off did to the files that steer git; tell what."""
+    """Take back what a session that was cut off did to the files that steer git; tell as `put_back` does."""
     found = read(git_dir)
-    return tuple(put_back(found.steering, keep_in)) if found and not found.sealed else ()
+    return put_back(found.steering, keep_in) if found and not found.sealed else ()
 
 
 def _text(place: Path) -> str | None:

@@ -304,7 +304,8 @@ class GitWorkspace:
 
     def _steered_back(self) -> tuple[str, ...]:
         """Take back what the session did to the files that steer git, before git is asked anything; tell what."""
-        return tuple(mark.put_back(self._mark.steering, self._repository.cache)) if self._mark else ()
+        told = mark.put_back(self._mark.steering, self._repository.cache) if self._mark else ()
+        return tuple(filter(None, told))
 
     def _write_mark(self, made: Mark) -> None:
         self._mark = made

@@ -206,7 +206,7 @@ def test_settings_that_lead_git_elsewhere_are_put_back_before_anything_is_cleane
     play.repo.git("config", "core.worktree", str(elsewhere))
     sealed = play.seal()
     assert len(sealed.warnings) == 1
-    assert "config was changed by the session" in sealed.warnings[0]
+    assert "config was changed during the session" in sealed.warnings[0]
     assert [change.path for change in play.workspace.changes(play.base, sealed.commit)] == ["a.py"]
     play.workspace.rewind(play.base)
     assert (elsewhere / "mine.txt").read_text() == "precious\n"
@@ -240,6 +240,25 @@ def test_spoiled_settings_are_put_back_and_kept_to_look_at(play: Play, spoil: st
         assert Path(warning.rpartition(" at ")[2]).read_text() == spoil
 
 
+def test_a_name_to_commit_under_is_not_worth_a_word_and_does_not_stay(play: Play) -> None:
+    for key in ("user.name", "user.email"):
+        play.repo.git("config", "--unset", key)
+    play.again()
+    play.begin()
+    play.repo.git("config", "user.name", "Eve")
+    play.repo.git("config", "user.email", "eve@x")
+    play.repo.commit("feat: add", {"a.py": "1\n"})
+    sealed = play.seal()
+    assert (sealed.warnings, sealed.resealed) == ((), False)
+    assert "Eve" not in (play.path / ".git/config").read_text()
+
+
+def test_another_name_for_the_user_is_worth_a_word(play: Play) -> None:
+    play.begin()
+    play.repo.git("config", "user.name", "Eve")
+    assert len(play.seal().warnings) == 1
+
+
 def test_no_program_of_a_session_runs_when_its_work_is_sealed(play: Play) -> None:
     ran = play.path.parent / "ran"
     play.begin()
@@ -271,6 +290,9 @@ def test_a_killed_session_steers_nobody(play: Play) -> None:
     play.repo.git("config", "core.worktree", str(play.path.parent))
     told = steered_back(play.path / ".git", play.repository.cache)
     assert (len(told), config.read_text()) == (1, before)
+    assert "config was changed" in told[0]
+    config.write_text(f"{before}[user]\n\tname = Eve\n")
+    assert (steered_back(play.path / ".git", play.repository.cache), config.read_text()) == (("",), before)
     assert steered_back(play.path / ".git", play.repository.cache) == ()
     play.repo.git("config", "my.own", "setting")
     play.again()

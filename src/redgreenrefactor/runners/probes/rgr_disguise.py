@@ -9,7 +9,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 _VARIABLE = "PYTEST_CURRENT_TEST"
-_NAME, _FILE, _MODULE = "handle", "app.py", "app"
+_NAME, _FILE, _MODULE = "rgr_disguised", "rgr_disguised.py", "rgr_disguised"
+_RUNNERS_ARGV = sys.argv
 
 
 class Disguise:
@@ -25,7 +26,9 @@ class Disguise:
     def put_on(self) -> None:
         """Hide what the test is."""
         self._variable = os.environ.pop(_VARIABLE, None)
-        self._argv, sys.argv = sys.argv, [_FILE]
+        self._argv = sys.argv
+        if sys.argv is _RUNNERS_ARGV:  # else a fixture has put its own there
+            sys.argv = [_FILE]
         for function, code in zip(self._functions, self._codes):  # noqa: B905 - Python 3.8
             function.__code__ = _renamed(code, outermost=True)
             space = function.__globals__
