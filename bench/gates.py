@@ -9,9 +9,11 @@ table; the exit code is 1 if any verdict is wrong.
 import argparse
 import json
 import multiprocessing
+import os
 import sys
 import tempfile
 import textwrap
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -54,14 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not entries:
         print("no entry matches", file=sys.stderr)
         return 2
-    played = play_side_by_side(entries, int(wanted.processes))
-    wrong = [item for item in played if item.grade is not Grade.RIGHT]
-    for item in wrong:
-        print(described(item), end="\n\n")
+    played: list[Played] = []
+    for item in play_side_by_side(entries, int(wanted.processes)):
+        played.append(item)
+        if item.grade is not Grade.RIGHT:
+            print(described(item), end="\n\n", flush=True)
     print(table(played))
     if wanted.json:
         Path(wanted.json).write_text(json.dumps([as_json(item) for item in played], indent=2) + "\n")
-    return 1 if wrong else 0
+    return 1 if any(item.grade is not Grade.RIGHT for item in played) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,18 +86,31 @@ def _matches(entry: Entry, wanted: Sequence[str]) -> bool:
     return not wanted or any(text in word for text in wanted for word in words)
 
 
-def play_side_by_side(entries: Sequence[Entry], processes: int) -> list[Played]:
-    """Play entries in several processes, those with a common past together; return them in their order."""
-    place = {entry.name: number for number, entry in enumerate(entries)}
+def play_side_by_side(entries: Sequence[Entry], processes: int) -> Iterator[Played]:
+    """Play entries in several processes, those with a common past together, and yield them as they are done."""
     groups = list(_grouped(entries))
     with tempfile.TemporaryDirectory(prefix="rgr-corpus-cache-", ignore_cleanup_errors=True) as folder:
         task = partial(play_all, cache=Path(folder))
         if processes == 1 or len(groups) == 1:
-            lists = list(map(task, groups))
-        else:
-            with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-                lists = list(pool.map(task, groups))
-    return sorted((item for items in lists for item in items), key=lambda item: place[item.entry.name])
+            for group in groups:
+                yield from task(group)
+            return
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, context, initializer=end_with_parent) as pool:
+            for played in pool.map(task, groups):
+                yield from played
+
+
+def end_with_parent() -> None:
+    """Make this process end when the one that started it does, however that ends."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _grouped(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

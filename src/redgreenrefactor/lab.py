@@ -9,6 +9,7 @@ from redgreenrefactor.model.verdict import Verdict
 from redgreenrefactor.ports import Suite, Workspace
 
 Key = tuple[str, Trial]
+PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times what the suite takes
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Lab:
     clock: Callable[[], float]
     probe_budget: float
     _known: dict[Key, SuiteRun] = field(default_factory=dict[Key, SuiteRun])
+    _usual: float = 0.0  # seconds the whole suite took last
 
     def judge(self, judgement: Judgement) -> Verdict:
         """Let a gate ask until it knows enough, and return its verdict."""
@@ -50,14 +52,19 @@ class Lab:
         """Commits whose trees differ only in the list of cases have the same results."""
         return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False)
 
+    def _limit(self, trial: Trial) -> float | None:
+        """Return how long a probe may take: a planted mistake often makes a loop endless."""
+        return PATIENCE + TIMES * self._usual if trial.probe else None
+
     def _run(self, trial: Trial) -> SuiteRun:
         purpose = "probe" if trial.probe or trial.overlay or trial.tests else "suite"
         self.emit(SuiteStarted(purpose))
         folder = self.workspace.checkout(trial.commit, dict(trial.overlay))
         options = {"trace": trial.trace, "disguise": trial.disguise}
-        run = self.suite.run(folder, trial.tests, seed=trial.seed, **options)
+        run = self.suite.run(folder, trial.tests, seed=trial.seed, limit=self._limit(trial), **options)
         if purpose == "suite":
             run = replace(run, disturbed=self.workspace.disturbed())
+            self._usual = run.seconds
         self.emit(
             SuiteEnded(
                 purpose=purpose,

@@ -48,6 +48,7 @@ class Suite(Protocol):
         trace: bool = False,
         disguise: bool = False,
         seed: int | None = None,
+        limit: float | None = None,
     ) -> SuiteRun:
         """Run the tests, or just these, in a checkout of the project; never raises for what tests do."""
         ...

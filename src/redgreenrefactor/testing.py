@@ -261,6 +261,7 @@ class FakeSuite:
         trace: bool = False,  # noqa: ARG002
         disguise: bool = False,  # noqa: ARG002
         seed: int | None = None,  # noqa: ARG002
+        limit: float | None = None,  # noqa: ARG002
     ) -> SuiteRun:
         """Call the function, or look the tests up; a name without parameters chooses all their sets."""
         self.runs.append((folder, tuple(tests)))

@@ -4,7 +4,21 @@ import re
 from collections.abc import Callable
 
 import pytest
-from stage import CASES, CODE, GREENFIELD, PLAIN, TEST, Json, Stage, calculator, code, listed, subjects, suite
+from stage import (
+    CASES,
+    CODE,
+    GREENFIELD,
+    PLAIN,
+    SWIFT,
+    TEST,
+    Json,
+    Stage,
+    calculator,
+    code,
+    listed,
+    subjects,
+    suite,
+)
 
 from repos import MakeRepo
 
@@ -51,7 +65,10 @@ def subfolder(make_repo: MakeRepo) -> Stage:
 
 
 def unborn(make_repo: MakeRepo) -> Stage:
-    return Stage(make_repo(born=False), env={"TDD_TEST_COMMAND": "python -m pytest"})
+    repo = make_repo(born=False)
+    repo.write(".git/info/exclude", "/tdd.properties\n")
+    repo.write("tdd.properties", f"{SWIFT}test.command=python -m pytest\n")
+    return Stage(repo)
 
 
 def detached(make_repo: MakeRepo) -> Stage:

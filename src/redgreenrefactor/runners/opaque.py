@@ -36,13 +36,14 @@ class ExitCodeSuite:
         trace: bool = False,  # noqa: ARG002
         disguise: bool = False,  # noqa: ARG002
         seed: int | None = None,  # noqa: ARG002
+        limit: float | None = None,
     ) -> SuiteRun:
         """Run all the tests, because single ones cannot be asked for."""
         ended = process.shell(
             self._where.anchored(self.command),
             cwd=folder,
             env=self._where.prepared(folder),
-            timeout=self._where.timeout,
+            timeout=min(self._where.timeout, limit or self._where.timeout),
             interrupt=self._where.interrupt,
         )
         return by_exit_code(ended)
@@ -77,16 +78,19 @@ class OpaqueSuite:
         trace: bool = False,
         disguise: bool = False,
         seed: int | None = None,
+        limit: float | None = None,
     ) -> SuiteRun:
         """Run the tests, just these if that is possible, in a checkout of the project."""
         if self._harmful:
-            return self._plain.run(folder)
-        hearing = listen(self._where, self._probing, folder, Asked(tuple(tests), trace, disguise, seed))
+            return self._plain.run(folder, limit=limit)
+        hearing = listen(
+            self._where, self._probing, folder, Asked(tuple(tests), trace, disguise, seed, limit)
+        )
         self._heard = self._heard or hearing.heard.sessions > 0
         if self._heard:
             return self._told(hearing)
         self._harmful = _PROBE in hearing.ended.stdout + hearing.ended.stderr
-        return self._plain.run(folder) if self._harmful else by_exit_code(hearing.ended)
+        return self._plain.run(folder, limit=limit) if self._harmful else by_exit_code(hearing.ended)
 
     def _told(self, hearing: Hearing) -> SuiteRun:
         run = told(hearing, self._where, exits_as_runner=False)

@@ -62,9 +62,10 @@ class ProbedSuite:
         trace: bool = False,
         disguise: bool = False,
         seed: int | None = None,
+        limit: float | None = None,
     ) -> SuiteRun:
         """Run the tests, or just these, in a checkout of the project; never raises for what tests do."""
-        asked = Asked(tuple(tests), trace, disguise, seed)
+        asked = Asked(tuple(tests), trace, disguise, seed, limit)
         return told(listen(self.where, self.probing, folder, asked), self.where)
 
 
@@ -76,6 +77,7 @@ class Asked:
     trace: bool = False
     disguise: bool = False
     seed: int | None = None
+    limit: float | None = None  # in seconds, where the usual one is too generous
 
 
 def listen(where: Surroundings, probing: Probing, folder: Path, asked: Asked) -> Hearing:
@@ -104,7 +106,7 @@ def listen(where: Surroundings, probing: Probing, folder: Path, asked: Asked) ->
             probing.line,
             cwd=folder,
             env={**env, **added, "RGR_PROBE": str(drop / "order")},
-            timeout=where.timeout,
+            timeout=min(where.timeout, asked.limit or where.timeout),
             interrupt=where.interrupt,
         )
         return Hearing(ended, read(drop / "report", nonce), folder, canary)
