@@ -1,6 +1,8 @@
 """Killing the program, at any moment and without warning, changes nothing about what comes of a run."""
 
+import os
 import random
+import shutil
 import subprocess
 import time
 import uuid
@@ -9,7 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from stage import GREENFIELD, PLAIN, Parts, Stage, alive_with, calculator, once, subjects, wait_for
+from stage import (
+    GREENFIELD,
+    PLAIN,
+    Parts,
+    Stage,
+    alive_with,
+    calculator,
+    once,
+    subjects,
+    surroundings,
+    wait_for,
+)
 
 from repos import MakeRepo, Repo
 
@@ -138,3 +151,36 @@ def test_whenever_a_run_is_killed_it_comes_to_the_same_end(
         victim.check(expected)
     except AssertionError as problem:
         raise AssertionError(f"seed {SEED + number}, killed after {moment} seconds") from problem
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("number", range(1, 41))
+def test_killed_around_any_call_of_git_it_comes_to_the_same_end(
+    make_repo: MakeRepo, tmp_path_factory: pytest.TempPathFactory, number: int, when: str
+) -> None:
+    expected = undisturbed(tmp_path_factory, "plain")
+    victim = Victim(make_repo, "plain")
+    victim.stage.env["PATH"] = _deadly_git(victim.stage, number, when)
+    victim.stage.rgr("run", "A calculator", "--agent", victim.stage.agent)
+    del victim.stage.env["PATH"]
+    wait_for(lambda: not alive_with(victim.marker), "the end of everything the run had started")
+    victim.finish()
+    victim.check(expected)
+
+
+def _deadly_git(stage: Stage, number: int, when: str) -> str:
+    """Return a PATH whose git kills the program that makes this call, before or after it has done its work."""
+    folder = stage.repo.path.parent / "deadly"
+    folder.mkdir()
+    real = shutil.which("git", path=stage.repo.env["PATH"])
+    script = f"""#!/bin/sh
+[ "$TDD_PHASE" ] && exec {real} "$@"
+echo x >> {folder}/calls
+[ "$(wc -l < {folder}/calls)" = {number} ] || exec {real} "$@"
+[ {when} = after ] && {real} "$@"
+kill -KILL $PPID
+"""
+    (folder / "git").write_text(script)
+    (folder / "git").chmod(0o755)
+    return f"{folder}{os.pathsep}{surroundings(stage.repo)['PATH']}"

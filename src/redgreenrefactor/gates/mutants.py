@@ -57,6 +57,12 @@ def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
             continue
         if isinstance(node, ast.Return | ast.Yield) and node.value is not None and not _is_none(node.value):
             yield Site(line, "what is returned is a little off", index, slight=True)
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and (node.value.args or node.value.keywords)
+        ):
+            yield Site(line, "it is called without its arguments", index, slight=True)
         what = _mistake(node)
         if what is not None:
             yield Site(line, what, index)
@@ -69,6 +75,8 @@ def mutated(text: str, site: Site) -> str:
     if site.slight and isinstance(target, ast.Return | ast.Yield) and target.value is not None:
         target.value = bent(target.value)
         define_bending(tree)
+    elif site.slight and isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
+        target.value.args, target.value.keywords = [], []
     else:
         _plant(target)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"

@@ -10,8 +10,10 @@ EQUALITIES = frozenset(
 )
 
 
-def perturbed(text: str | None, function: str, impl_file: str, *, stops: bool = False) -> str | None:
-    """Return the file with every equality asserted in a test bent; None where the test asserts no equality.
+def perturbed(
+    text: str | None, function: str, impl_file: str, *, stops: bool = False, only: int | None = None
+) -> str | None:
+    """Return the file with every equality asserted in a test bent, or only the n-th; None where there is none.
 
     With `stops` reaching such an equality is an error in itself.
     """
@@ -22,9 +24,9 @@ def perturbed(text: str | None, function: str, impl_file: str, *, stops: bool = 
     twin = next(
         node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
     )
-    bend = _Bend(python.derived(twin, python.imported_from(tree, impl_file)))
+    bend = _Bend(python.derived(twin, python.imported_from(tree, impl_file)), only)
     bend.visit(twin)
-    if not bend.count:
+    if bend.count <= (only or 0):
         return None
     define_bending(tree, STOPS if stops else OTHER)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
@@ -33,8 +35,9 @@ def perturbed(text: str | None, function: str, impl_file: str, *, stops: bool = 
 class _Bend(ast.NodeTransformer):
     """Wraps the expected side of each asserted equality."""
 
-    def __init__(self, tested: frozenset[str]) -> None:
+    def __init__(self, tested: frozenset[str], only: int | None) -> None:
         self.tested = tested
+        self.only = only
         self.count = 0
 
     def visit_Assert(self, node: ast.Assert) -> ast.Assert:
@@ -60,4 +63,4 @@ class _Bend(ast.NodeTransformer):
 
     def _other(self, node: ast.expr) -> ast.expr:
         self.count += 1
-        return bent(node)
+        return bent(node) if self.only in (None, self.count - 1) else node

@@ -11,6 +11,7 @@ from redgreenrefactor.gates.perturb import perturbed
 from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, Trial
 
 HANDFUL = 3
+COMPARED = 4  # equalities of a test that are bent one by one: an honest one would hide the others
 MOST = 20  # mistakes that are planted before a test counts as blind
 
 Overlay = tuple[tuple[str, str | None], ...]
@@ -117,21 +118,29 @@ def noticed_by(
 def bends(
     evidence: Evidence, ids: Sequence[TestId], file: str, function: str
 ) -> Generator[Question, SuiteRun, bool | None]:
-    """Return whether the test passes with its expectations bent although it compares them; None where it compares none."""
-    answers: list[bool] = []
-    for stops in (False, True):
-        path = f"{evidence.prefix}{file}"
-        impl = evidence.case.impl_file if evidence.case else ""
-        text = perturbed(evidence.read(evidence.head, path), function, impl, stops=stops)
-        if text is None:
+    """Return whether the test passes with an expectation bent although it compares it; None where it compares none."""
+    path = f"{evidence.prefix}{file}"
+    text, impl = evidence.read(evidence.head, path), evidence.case.impl_file if evidence.case else ""
+
+    def passes(*, stops: bool, only: int | None) -> Generator[Question, SuiteRun, bool | None]:
+        bent = perturbed(text, function, impl, stops=stops, only=only)
+        if bent is None:
             return None
-        run = yield Trial(evidence.head, overlay=((path, text),), tests=tuple(ids), probe=True)
-        if not run.answered:
-            return None
-        answers.append(holds(run, ids))
-        if not answers[0]:
-            return False
-    return True if not answers[1] else None  # not even reached: nothing is known about what it compares
+        run = yield Trial(evidence.head, overlay=((path, bent),), tests=tuple(ids), probe=True)
+        return holds(run, ids) if run.answered else None
+
+    known: bool | None = None
+    single = perturbed(text, function, impl, only=1) is None
+    for only in (None,) if single else range(COMPARED):
+        blind = yield from passes(stops=False, only=only)
+        if blind is None:
+            break
+        # Not even reached: nothing is known about what it compares there.
+        reached = (yield from passes(stops=True, only=only)) is False if blind else True
+        if blind and reached:
+            return True
+        known = False if reached else known
+    return known
 
 
 def planted_in(evidence: Evidence, lines: Lines) -> list[Planted]:

@@ -9,7 +9,7 @@ from redgreenrefactor.gates.common import Measured, brief, errors, named
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import Overlay, Planted, bends, noticed_by, planted_in, seen_in, spread
 from redgreenrefactor.gates.rewriting import Rewritten, Tests, rewritten
-from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, TestResult, Trial
+from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestResult, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
 
 SLIGHT, GROSS = 4, 5  # mistakes of each sort that are planted
@@ -148,7 +148,7 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     )
     planted = _chosen(planted_in(evidence, seen_in(evidence, traced)))
     if not runnable:
-        return (yield from _still_bites(evidence, rewrites, new, planted))
+        return (yield from _still_bites(evidence, measured, rewrites, planted))
     slightly = not planted  # whether the old tests notice a value that is a little off
     for item in planted:
         noticed, tried = yield from noticed_by(
@@ -174,13 +174,14 @@ def _chosen(planted: Sequence[Planted]) -> list[Planted]:
 
 
 def _still_bites(
-    evidence: Evidence, rewrites: Rewritten, new: tuple[TestId, ...], planted: list[Planted]
+    evidence: Evidence, measured: Measured, rewrites: Rewritten, planted: list[Planted]
 ) -> Findings:
     """Where the old tests cannot run on the new code, the new ones must notice a mistake and expect the same."""
+    new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
     noticed, tried = yield from noticed_by(evidence.head, new, planted, enough=1, least=1)
     if tried and not noticed:
         return [_weaker(rewrites, f"they notice none of {tried} mistakes planted into the code")]
-    if _assertions(rewrites.new) < _assertions(rewrites.old):
+    if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
         return [_weaker(rewrites, "they assert less than they did")]
     if lost := _no_longer_expected(evidence, rewrites):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
@@ -200,8 +201,10 @@ def _shared(evidence: Evidence, rewrites: Rewritten) -> Iterator[ast.AST]:
         yield from python.helpers(evidence.read(evidence.head, evidence.prefix + file)).values()
 
 
-def _assertions(tests: Tests) -> int:
-    return sum(assertion_count(test.node) for test in tests.values())
+def _assertions(run: SuiteRun, tests: Tests) -> int:
+    """Return how often these tests assert something, parameter sets counted."""
+    keys = [(result.file, result.function) for result in run.results.values()]
+    return sum(assertion_count(test.node) * max(keys.count(key), 1) for key, test in tests.items())
 
 
 def _not_bent(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:

@@ -300,11 +300,21 @@ class _Disguised:
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
         disguise: Any = self._disguise(getattr(item, "obj", None))
-        disguise.put_on()
+        test: Any = item
+        run = test.runtest
+
+        def disguised() -> None:  # pytest sets its variable just before it calls this
+            disguise.put_on()
+            try:
+                run()
+            finally:
+                disguise.take_off()
+
+        test.runtest = disguised
         try:
             yield
         finally:
-            disguise.take_off()
+            del test.runtest
 
 
 class _Selection:
