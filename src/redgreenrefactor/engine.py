@@ -196,7 +196,7 @@ class Engine:
         notes = {here.commit: with_extra(after, due=done.due())}
         if done.sealed.commit != here.commit:
             name = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}"
-            self.workspace.set_aside(done.sealed.commit, f"refs/tdd/attempts/{after.run_id}/{name}")
+            self.workspace.set_aside(done.sealed.commit, after.run_id, name)
             notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **done.extra())
         self.ledger.write(notes)
         self.workspace.rewind(here.commit)

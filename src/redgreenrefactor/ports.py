@@ -111,8 +111,8 @@ class Workspace(Protocol):
         """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
         ...
 
-    def set_aside(self, commit: str, ref: str) -> None:
-        """Make the commit stay reachable under this ref."""
+    def set_aside(self, commit: str, run_id: str, name: str) -> None:
+        """Make the commit stay reachable as an attempt of the run, under this name."""
         ...
 
     def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.model.chain import of_run, stacked
 from redgreenrefactor.model.evidence import Change, File, Measure, Status, SuiteRun, TestId, TestResult
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry
@@ -137,8 +138,9 @@ class FakeWorkspace:
         """Go back to the base."""
         self.reset(base)
 
-    def set_aside(self, commit: str, ref: str) -> None:
-        """Make the commit stay reachable under this ref; what stood there before is kept, too."""
+    def set_aside(self, commit: str, run_id: str, name: str) -> None:
+        """Make the commit stay reachable as an attempt; what stood there before is kept, too."""
+        ref = f"refs/tdd/attempts/{run_id}/{name}"
         before = self.refs.get(ref, commit)
         if before != commit:
             self.refs[f"refs/tdd/kept/{ref.removeprefix('refs/tdd/')}-{before[:10]}"] = before
@@ -205,20 +207,25 @@ class FakeLedger:
 
     def history(self) -> Iterator[Entry]:
         """Yield the latest run's handoffs, newest first, down to its opening."""
+        latest = self.latest()
         for entry in self._entries():
-            yield entry
-            if entry.handoff.cycle_number == 0 and entry.handoff.carried_from is None:
-                return
+            handoff = of_run(entry.handoff, latest.handoff.run_id) if latest else None
+            if handoff is not None:
+                yield Entry(entry.commit, handoff)
+                if handoff.cycle_number == 0 and handoff.carried_from is None:
+                    return
 
     def read(self, commit: str) -> Handoff | None:
         """Return the handoff a commit carries."""
         return from_json(self.notes[commit]) if commit in self.notes else None
 
     def write(self, notes: Mapping[str, Handoff]) -> None:
-        """Put these notes on these commits, all or none."""
+        """Put these notes on these commits, all or none; what other runs have noted there is kept in them."""
         if unknown := notes.keys() - self._workspace.commits.keys():
             raise LedgerError(f"a handoff could not be written: there is no commit {min(unknown)}")
-        self.notes |= {commit: to_json(handoff) for commit, handoff in notes.items()}
+        self.notes |= {
+            commit: to_json(stacked(self.read(commit), handoff)) for commit, handoff in notes.items()
+        }
 
     def _entries(self) -> Iterator[Entry]:
         for commit in self._workspace.line():

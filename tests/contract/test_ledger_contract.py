@@ -93,6 +93,26 @@ def test_an_opening_that_was_carried_over_is_not_the_end(book: Book) -> None:
     assert list(book.ledger.history()) == [Entry(second, carried), Entry(book.head, OPENING)]
 
 
+def test_handoffs_of_other_runs_in_between_are_passed_by(book: Book) -> None:
+    second, third = book.commit(), book.commit()
+    theirs = replace(PLANNED, run_id="theirs")
+    book.ledger.write({book.head: OPENING, second: theirs, third: PLANNED})
+    assert list(book.ledger.history()) == [Entry(third, PLANNED), Entry(book.head, OPENING)]
+
+
+def test_what_another_run_noted_on_a_commit_is_kept_in_the_note(book: Book) -> None:
+    theirs = replace(PLANNED, run_id="theirs")
+    book.ledger.write({book.head: theirs})
+    book.ledger.write({book.head: OPENING})
+    latest = book.ledger.latest()
+    assert latest is not None
+    assert (latest.handoff.run_id, latest.handoff.extra["previous"]["runId"]) == ("r", "theirs")
+    book.ledger.write({book.head: replace(theirs, attempts=7)})
+    again = book.ledger.latest()
+    assert again is not None
+    assert (again.handoff.run_id, again.handoff.extra["previous"]["attempts"]) == ("r", 7)
+
+
 def test_all_notes_are_written_or_none(book: Book) -> None:
     with pytest.raises(LedgerError, match="could not be written"):
         book.ledger.write({book.head: OPENING, "1" * 40: PLANNED})
@@ -257,6 +277,20 @@ def test_notes_are_found_in_a_repository_without_commits(repo: Repo, git_ledger:
     git_ledger.write({repo.git("rev-parse", "HEAD"): OPENING})
     repo.git("checkout", "-q", "--orphan", "empty")
     assert git_ledger.latest() is None
+
+
+def test_a_run_that_went_on_on_another_branch_is_known(repo: Repo, git_ledger: GitLedger) -> None:
+    first = repo.git("rev-parse", "HEAD")
+    git_ledger.write({first: OPENING})
+    entry = Entry(first, OPENING)
+    assert not git_ledger.goes_on_elsewhere(entry)
+    repo.git("checkout", "-q", "-b", "elsewhere")
+    second = repo.commit("plan: list")
+    assert not git_ledger.goes_on_elsewhere(entry)
+    git_ledger.write({second: replace(PLANNED, run_id="another")})
+    assert not git_ledger.goes_on_elsewhere(entry)
+    git_ledger.write({second: PLANNED})
+    assert git_ledger.goes_on_elsewhere(entry)
 
 
 def test_rejected_attempts_come_in_the_order_they_were_made(repo: Repo, git_ledger: GitLedger) -> None:

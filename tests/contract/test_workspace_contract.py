@@ -243,19 +243,19 @@ def test_attempts_are_counted_by_phase_and_cycle(desk: Desk, base: str) -> None:
     workspace = desk.workspace
     assert workspace.last_attempt(RUN, 1, "GREEN") == 0
     for name in ("1-GREEN-2", "1-GREEN-10", "1-RED-11", "2-GREEN-12", "11-GREEN-13"):
-        workspace.set_aside(base, f"refs/tdd/attempts/{RUN}/{name}")
-    workspace.set_aside(base, "refs/tdd/attempts/run-11/1-GREEN-14")
+        workspace.set_aside(base, RUN, name)
+    workspace.set_aside(base, "run-11", "1-GREEN-14")
     assert workspace.last_attempt(RUN, 1, "GREEN") == 10
 
 
 def test_what_stood_at_a_ref_before_is_kept(desk: Desk, base: str) -> None:
     ref = f"refs/tdd/attempts/{RUN}/1-GREEN-1"
-    desk.workspace.set_aside(base, ref)
-    desk.workspace.set_aside(base, ref)
+    desk.workspace.set_aside(base, RUN, "1-GREEN-1")
+    desk.workspace.set_aside(base, RUN, "1-GREEN-1")
     assert desk.refs() == {ref: base}
     desk.write("a.py", "1\n")
     commit = seal(desk, base).commit
-    desk.workspace.set_aside(commit, ref)
+    desk.workspace.set_aside(commit, RUN, "1-GREEN-1")
     assert desk.refs() == {ref: commit, f"refs/tdd/kept/attempts/{RUN}/1-GREEN-1-{base[:10]}": base}
 
 

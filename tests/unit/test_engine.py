@@ -382,7 +382,7 @@ def test_a_resumed_run_has_fresh_retries_and_counts_attempts_on() -> None:
 
 def test_attempts_count_on_from_what_is_kept() -> None:
     world = World()
-    world.workspace.set_aside(world.workspace.head(), "refs/tdd/attempts/r/1-PLAN-6")
+    world.workspace.set_aside(world.workspace.head(), "r", "1-PLAN-6")
     world.run(limits=Limits(max_cycles=1))
     assert world.path[:2] == [("PLAN", 1, 7), ("RED", 1, 1)]
 

@@ -9,7 +9,7 @@ from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
 from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
-from redgreenrefactor.repository.refs import ATTEMPTS, NOTES
+from redgreenrefactor.repository.refs import ATTEMPTS, NOTES, folder_of
 
 RACES = 5  # other orchestrators write to the same ref from their own worktrees
 
@@ -48,7 +48,7 @@ class GitLedger:
 
     def attempts(self, run_id: str) -> list[Entry]:
         """Return a run's rejected attempts in the order they were made."""
-        listing = self._git.text("for-each-ref", "--format=%(objectname)", f"{ATTEMPTS}{run_id}/")
+        listing = self._git.text("for-each-ref", "--format=%(objectname)", f"{ATTEMPTS}{folder_of(run_id)}/")
         found = [(oid, self.read(oid)) for oid in listing.split()]
         entries = [Entry(oid, handoff) for oid, handoff in found if handoff is not None]
         return sorted(entries, key=lambda entry: (entry.handoff.timestamp, entry.handoff.attempts))

@@ -1,5 +1,6 @@
 """All refs at one moment, and what a session may not do to them."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,11 @@ KEPT = "refs/tdd/kept/"
 STASH = "refs/stash"
 OF_RUNS = (ATTEMPTS, KEPT)  # every run in the repository adds to these, below its own id
 ELSEWHERE = ("refs/remotes/", "refs/prefetch/")  # moved by any fetch, also the one an editor makes by itself
+
+
+def folder_of(run_id: str) -> str:
+    """Return a run's id as refs can spell it: another tool may have written any, or none."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", run_id) or "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class Damage:
 
 def damage(before: Refs, later: Refs, own: str | None, run_id: str) -> Damage:
     """Return what happened to the refs: existing ones come back, new ones are kept out of the way."""
-    ours = tuple(f"{start}{run_id}/" for start in OF_RUNS)
+    ours = tuple(f"{start}{folder_of(run_id)}/" for start in OF_RUNS)
 
     def counts(name: str) -> bool:
         busy = name in before.in_use or name in later.in_use  # somebody works on it in another checkout
@@ -50,7 +56,7 @@ def damage(before: Refs, later: Refs, own: str | None, run_id: str) -> Damage:
         return name not in before.oids and not of_another_run
 
     def place_of(name: str) -> str:
-        return f"{KEPT}{run_id}/{name.removeprefix('refs/')}-{later.oids[name][:10]}"
+        return f"{KEPT}{folder_of(run_id)}/{name.removeprefix('refs/')}-{later.oids[name][:10]}"
 
     moved = [name for name, oid in before.oids.items() if counts(name) and later.oids.get(name) != oid]
     added = [name for name in later.oids if counts(name) and is_new(name)]

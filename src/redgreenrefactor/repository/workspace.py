@@ -24,6 +24,7 @@ from redgreenrefactor.repository.refs import (
     Damage,
     Refs,
     damage,
+    folder_of,
     read_refs,
     update_refs,
 )
@@ -116,7 +117,7 @@ class GitWorkspace:
 
     def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:
         """Return the highest number an attempt at this phase has been kept under."""
-        start = f"{ATTEMPTS}{run_id}/{cycle}-{phase}-"
+        start = f"{ATTEMPTS}{folder_of(run_id)}/{cycle}-{phase}-"
         numbers = [name.removeprefix(start) for name in self._refs().oids if name.startswith(start)]
         return max((int(number) for number in numbers if number.isdigit()), default=0)
 
@@ -205,8 +206,9 @@ class GitWorkspace:
         branch = self._branch()
         self._remember({branch: base} if branch else {})
 
-    def set_aside(self, commit: str, ref: str) -> None:
-        """Make the commit stay reachable under this ref; what stood there before is kept, too."""
+    def set_aside(self, commit: str, run_id: str, name: str) -> None:
+        """Make the commit stay reachable as an attempt of the run; what stood there before is kept, too."""
+        ref = f"{ATTEMPTS}{folder_of(run_id)}/{name}"
         refs = self._refs()
         before = refs.oids.get(ref)
         if before == commit:
@@ -230,7 +232,7 @@ class GitWorkspace:
         if status.dirty:
             tree = self._staged_tree(self._commit(base), status)
             head = self._git.text("commit-tree", tree, "-p", head, "-m", f"kept: {why}")
-        ref = f"{KEPT}{run_id}/{why.replace(' ', '-')}-{head[:10]}"
+        ref = f"{KEPT}{folder_of(run_id)}/{why.replace(' ', '-')}-{head[:10]}"
         update_refs(self._git, [f"update {ref} {head}"])
         self._remember({ref: head})
         return ref

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -573,7 +574,7 @@ def test_a_rejection_that_was_written_down_is_remembered_after_a_crash(play: Pla
     play.begin()
     commit = play.repo.commit("feat: add", {"a.py": "1\n"})
     play.seal()
-    play.workspace.set_aside(commit, f"refs/tdd/attempts/{RUN}/1-RED-1")
+    play.workspace.set_aside(commit, RUN, "1-RED-1")
     play.ledger.write({play.base: PLANNED})
     workspace = play.again()
     workspace.recover(never)
@@ -601,6 +602,20 @@ def test_what_the_user_moved_after_a_crash_is_kept(play: Play) -> None:
     refs = play.repo.refs()
     assert refs["refs/heads/other"] == play.base
     assert refs[f"refs/tdd/kept/{RUN}/heads/other-{mine[:10]}"] == mine
+
+
+@pytest.mark.parametrize("run_id", ["", "with space", "../..", "a.lock", "-", "ü/x", "20260111-103000-ab12"])
+def test_any_id_of_a_run_will_do(play: Play, run_id: str) -> None:
+    workspace = play.workspace
+    workspace.begin(run_id, play.base)
+    play.repo.git("tag", "new")
+    play.repo.write("a.py", "1\n")
+    commit = play.seal().commit
+    workspace.set_aside(commit, run_id, "1-GREEN-3")
+    play.ledger.write({commit: replace(PLANNED, run_id=run_id)})
+    assert workspace.last_attempt(run_id, 1, "GREEN") == 3
+    assert [entry.commit for entry in play.ledger.attempts(run_id)] == [commit]
+    assert workspace.keep(run_id, play.base, "odd attempt") in play.repo.refs()
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"runId": 1, "base": 2}', "\0"])

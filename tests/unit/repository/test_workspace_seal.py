@@ -222,7 +222,7 @@ def test_a_detached_head_stays_detached(repo: Repo) -> None:
 
 def test_the_very_same_commit_again_gets_a_later_date(turn: Turn) -> None:
     first = turn.repo.commit("feat: add", {"a.py": "1\n"})
-    turn.workspace.set_aside(turn.seal().commit, "refs/tdd/attempts/run-1/1-GREEN-1")
+    turn.workspace.set_aside(turn.seal().commit, "run-1", "1-GREEN-1")
     turn.workspace.rewind(turn.base)
     turn.repo.git("reset", "-q", "--hard", first)
     sealed = turn.seal()
