@@ -173,8 +173,11 @@ def measure(evidence: Evidence) -> Measuring:
     after = yield from _settled(Trial(evidence.head))
     if after.timed_out:
         return rule(timed_out(after))
+    if not after.finished and after.errors:
+        return rule(_uncollectable(after))
     if not after.finished:
-        return rule(_uncollectable(after) if after.errors else died(evidence, after))
+        alive = yield Trial(evidence.base, repeat=2)  # is it the attempt, or have the surroundings changed?
+        return rule(died(evidence, after) if alive.finished else undecided(alive, "although nothing changed"))
     return Measured(legacy, before, after)
 
 
