@@ -416,3 +416,14 @@ def test_refactored_code_that_behaves_only_when_it_is_tested_is_tampering() -> N
     files = {"thing.py": CODE.replace("2 * x", "x + x")}
     assert accepted(rewritten(files=files, handoff=noted))
     assert rewritten(files=files, handoff=noted, bend=seen_through).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_runner_that_dies_on_the_untouched_tree_too_is_nobodys_fault() -> None:
+    after = {**BASE, "thing.py": CODE + "# more\n"}
+    runs = by_commit(suite(), suite(), DIED)
+
+    def answer(trial: Trial) -> SuiteRun:
+        return DIED if trial.repeat > 1 else runs(trial)
+
+    played = judge(evidence(REFACTOR, BASE, after), answer)
+    assert played.types == [FindingType.UNDECIDED]
