@@ -44,10 +44,8 @@ def is_too_deep(text: str | None) -> bool:
         return False
     try:
         ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    except (RecursionError, MemoryError):
-        return True
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return isinstance(error, RecursionError | MemoryError)
     return True
 
 

@@ -435,3 +435,17 @@ def test_the_case_names_the_file_to_look_at() -> None:
     nobody = coded(bend=seen_through, case=None).verdict.gravest
     assert nobody is not None
     assert nobody.file is None
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"message": "assert 'rgr_disguised.py' == 'test_thing.py'"},
+        {"exception": "OSError", "message": "no source"},
+    ],
+)
+def test_a_test_that_asks_for_its_own_name_only_sees_the_disguise(facts: dict[str, str]) -> None:
+    def seen(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite(failing(TEST, **facts)) if trial.disguise else run
+
+    assert accepted(coded(bend=seen))

@@ -198,3 +198,10 @@ def test_care_does_not_warn(text: str) -> None:
 def test_an_old_shortcut_does_not_warn() -> None:
     old = "try:\n    a = 1\nexcept:\n    pass\nb = 1  # noqa\n"
     assert list(doubts(turned({"src/thing.py": old + "c = 1\n"}, {"src/thing.py": old}))) == []
+
+
+def test_code_that_is_nested_beyond_reason_is_out_of_bounds_and_ordinary_code_is_not() -> None:
+    deep = "X = " + "not " * 300 + "0\n"
+    assert [item.type for item in misplaced(turned({"src/a.py": deep}))] == [FindingType.SCOPE_VIOLATION]
+    assert list(misplaced(turned({"src/a.py": "X = not 0\n"}))) == []
+    assert list(misplaced(turned({"src/a.py": "X = (\n"}))) == []
