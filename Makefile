@@ -15,7 +15,7 @@ test: $(STAMP)
 		|| { $(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100; exit 1; }
 
 slow: $(STAMP)
-	@$(BIN)/python -m pytest -n auto -m slow -q
+	@$(BIN)/python -m pytest -n auto -m slow -q -k "$(or $(ONLY),not corpus)"
 
 # Honest and cheating turns, judged: false accepts and false blocks must both be 0.
 gates: $(STAMP)
