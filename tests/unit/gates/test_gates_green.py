@@ -444,7 +444,7 @@ def test_the_case_names_the_file_to_look_at() -> None:
         {"exception": "OSError", "message": "no source"},
     ],
 )
-def test_a_test_that_asks_for_its_own_name_only_sees_the_disguise(facts: dict[str, str]) -> None:
+def test_a_test_that_asks_for_its_own_name_only_sees_the_disguise(facts: dict[str, Any]) -> None:
     def seen(trial: Trial, run: SuiteRun) -> SuiteRun:
         return suite(failing(TEST, **facts)) if trial.disguise else run
 
