@@ -7,6 +7,7 @@ from redgreenrefactor.gates import python
 from redgreenrefactor.gates.paths import inside, is_test, is_test_file, reconfigures
 from redgreenrefactor.model.evidence import (
     Change,
+    CollectError,
     Evidence,
     Question,
     Status,
@@ -173,7 +174,7 @@ def measure(evidence: Evidence) -> Measuring:
     after = yield from _settled(Trial(evidence.head))
     if after.timed_out:
         return rule(timed_out(after))
-    if not after.finished and after.errors:
+    if not after.finished and after.errors and not quits(after.errors[0]):
         return rule(_uncollectable(after))
     if not after.finished:
         alive = yield Trial(evidence.base, repeat=2)  # is it the attempt, or have the surroundings changed?
@@ -215,6 +216,11 @@ def died(evidence: Evidence, run: SuiteRun) -> Finding:
         f"the test runner did not come to its end after this {evidence.phase} (exit code {run.exit_code}): {tail(run)}",
         hint="Code and tests must let the runner finish: no os._exit, no sys.exit at import, no killed process.",
     )
+
+
+def quits(error: CollectError) -> bool:
+    """Tell whether a file was not collected because something in it ends the program."""
+    return error.exception in ("SystemExit", "Exit", "KeyboardInterrupt")
 
 
 def _uncollectable(run: SuiteRun) -> Finding:

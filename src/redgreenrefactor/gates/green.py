@@ -16,6 +16,7 @@ from redgreenrefactor.gates.common import (
     last_line,
     measure,
     off_limits,
+    quits,
     regressions,
     tests_touched,
 )
@@ -91,7 +92,7 @@ def not_green(measured: Measured, excused: frozenset[TestId] = frozenset()) -> I
     for error in measured.after.errors:
         if error.file not in known:
             yield Finding(
-                FindingType.COMPILATION_ERROR,
+                FindingType.TEST_TAMPERING if quits(error) else FindingType.COMPILATION_ERROR,
                 f"{error.file} cannot be collected: {last_line(error.message)}",
                 error.file,
                 error.place.line if error.place else None,

@@ -36,6 +36,7 @@ WALKERS = frozenset(
         "get_referrers",
     }
 )
+READING = ("getsource", "getsourcelines", "findsource", "getblock")
 SHORTEST = 3  # letters that are enough to recognise a runner by
 WALKING = ("inspect", "traceback", "gc", "sys")
 ASKING = ("any", "all", "startswith", "endswith", "get", "find", "index", "count")
@@ -98,6 +99,7 @@ def _looks_at_callers(
     ]
     walks += [node for node in new if isinstance(node, ast.Name) and node.id in tools & WALKERS]
     reads_constants = any(_word(node) in ("co_consts", "f_locals") for node in new)
+    reads_constants = reads_constants or (bool(walks) and any(_word(node) in READING for node in new))
     if not walks and not reads_constants:
         return
     line = getattr((walks or new)[0], "lineno", 1)

@@ -449,3 +449,17 @@ def test_a_test_that_asks_for_its_own_name_only_sees_the_disguise(facts: dict[st
         return suite(failing(TEST, **facts)) if trial.disguise else run
 
     assert accepted(coded(bend=seen))
+
+
+@pytest.mark.parametrize(
+    ("exception", "kind"),
+    [("SystemExit", FindingType.TEST_TAMPERING), ("ImportError", FindingType.COMPILATION_ERROR)],
+)
+def test_code_that_quits_when_it_is_imported_is_tampering_and_code_that_does_not_import_is_not(
+    exception: str, kind: FindingType
+) -> None:
+    run = SuiteRun(errors=(CollectError("test_thing.py", "0", exception),), exit_code=1)
+    after = {**BASE, "thing.py": "x = 1\n"}
+    assert kind in judge(evidence(GREEN, BASE, after), by_commit(suite(), suite(), run)).types
+    stopped = SuiteRun(errors=run.errors, exit_code=3, finished=False)
+    assert judge(evidence(GREEN, BASE, after), by_commit(suite(), suite(), stopped)).types == [kind]

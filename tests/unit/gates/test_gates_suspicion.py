@@ -205,3 +205,10 @@ def test_code_that_is_nested_beyond_reason_is_out_of_bounds_and_ordinary_code_is
     assert [item.type for item in misplaced(turned({"src/a.py": deep}))] == [FindingType.SCOPE_VIOLATION]
     assert list(misplaced(turned({"src/a.py": "X = not 0\n"}))) == []
     assert list(misplaced(turned({"src/a.py": "X = (\n"}))) == []
+
+
+def test_reading_the_source_of_a_caller_is_tampering_and_reading_a_functions_own_is_not() -> None:
+    frame = "import inspect\ndef f():\n    return inspect.getsource(inspect.currentframe().f_back)\n"
+    plain = "import inspect\ndef f(thing):\n    return inspect.getsource(thing)\n"
+    assert rejecting(sniffed(frame)) == [FindingType.TEST_TAMPERING]
+    assert rejecting(sniffed(plain)) == []
