@@ -21,7 +21,7 @@ from redgreenrefactor.model.decision import (
 )
 from redgreenrefactor.model.events import Emit, Judged, Paused, SessionEnded, SessionSaid, TurnStarted, Warned
 from redgreenrefactor.model.evidence import Evidence, Judgement, Rules
-from redgreenrefactor.model.goal import Plan
+from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_of, seconds_of, total_usage, usage_to_json
 from redgreenrefactor.model.session import Brief, Report
@@ -29,7 +29,6 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Ledger, Sealed, Workspace
 
-LIST = "test-list.md"
 DOUBLINGS = 10  # waits stop growing after so many retries
 
 

@@ -11,7 +11,7 @@ from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import carried, opening, refreshed, relisted
 from redgreenrefactor.model.events import RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, Status, SuiteRun, Trial
-from redgreenrefactor.model.goal import Plan
+from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, due_of, result_of, total_usage
 from redgreenrefactor.model.workflow import PhaseName
@@ -31,7 +31,6 @@ from redgreenrefactor.wiring import (
 )
 from redgreenrefactor.workflows.tdd import TDD
 
-LIST = "test-list.md"
 NOT_HEEDED = (
     "setup.command",
     "coverage.min",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.gates.proof import belongs
 from redgreenrefactor.lab import Lab
 from redgreenrefactor.model.evidence import Measure, SuiteRun, TestId, Trial
 from redgreenrefactor.model.result import Entry
@@ -137,9 +138,7 @@ def _measured(lab: Lab, legacy: SuiteRun, entry: Entry, tests: tuple[TestId, ...
     run = lab.answer(Trial(entry.commit, tests=tests))
     if run.measure is Measure.EXIT_CODE:
         return TestOutcome.PASS if run.green else TestOutcome.FAIL
-    found = [
-        r for r in run.results.values() if any(r.id == name or r.id.startswith(f"{name}[") for name in tests)
-    ]
+    found = [r for r in run.results.values() if any(belongs(r.id, name) for name in tests)]
     if found or run.errors or entry.handoff.phase is PhaseName.RED:
         passed = bool(found) and run.finished and not run.errors and all(result.passed for result in found)
         return TestOutcome.PASS if passed else TestOutcome.FAIL

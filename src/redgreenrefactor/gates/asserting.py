@@ -1,11 +1,10 @@
 """What a test says: whether it asserts anything, whether two tests say the same."""
 
 import ast
-import builtins
 import copy
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.gates.python import Function, docstrings
+from redgreenrefactor.gates.python import BUILTINS, Function, docstrings
 
 ASSERTING = (
     "assert",
@@ -20,7 +19,6 @@ ASSERTING = (
     "must",
     "match",
 )
-BUILTINS = frozenset(dir(builtins))
 LENIENT = frozenset({"mark", "approx", "skip", "xfail", "ANY"})
 
 

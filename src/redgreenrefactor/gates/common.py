@@ -16,9 +16,9 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
+from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
 
-LIST = "test-list.md"
 SUBMODULE, LINK = "160000", "120000"
 NAMED = 5  # tests a message names before it counts the rest
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from redgreenrefactor.gates.common import LIST, errors, history, scope
+from redgreenrefactor.gates.common import errors, history, scope
 from redgreenrefactor.gates.paths import inside
 from redgreenrefactor.model.decision import progress
 from redgreenrefactor.model.evidence import Evidence, Judgement
-from redgreenrefactor.model.goal import Case, Item, comparable
+from redgreenrefactor.model.goal import LIST, Case, Item, comparable
 from redgreenrefactor.model.handoff import Handoff, case_from_json
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, rule
 from redgreenrefactor.model.workflow import PhaseName

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+LIST = "test-list.md"  # where a plan is written
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
