@@ -1,0 +1,171 @@
+"""What every command shares: its flags, and how what it comes to is told."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from redgreenrefactor.errors import RgrError, UsageError
+
+if TYPE_CHECKING:
+    from redgreenrefactor.model.events import Emit, Event
+    from redgreenrefactor.model.result import WorkflowResult
+    from redgreenrefactor.views.console import View
+    from redgreenrefactor.wiring import Surroundings
+
+Command = Callable[..., Any]
+
+
+def common(command: Command) -> Command:
+    """Give a command the flags every command has."""
+    for option in (
+        click.option("--no-color", is_flag=True, help="No colours."),
+        click.option("--quiet", is_flag=True, help="Only errors and the end."),
+        click.option("--json", "as_json", is_flag=True, help="One JSON value on stdout, words on stderr."),
+        click.option(
+            "--project", metavar="DIR", help="The project's folder (TDD_PROJECT_ROOT, or where you are)."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def working(command: Command) -> Command:
+    """Give a command the flags of those that let agents work."""
+    for option in (
+        click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line."),
+        click.option(
+            "--approve", is_flag=True, help="Let a person see the first list before it is worked through."
+        ),
+        click.option(
+            "--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one."
+        ),
+        click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much."),
+        click.option("--max-cycles", metavar="N", type=click.IntRange(1), help="Stop after N cases."),
+        click.option("--model", metavar="MODEL", help="The model for every role."),
+        click.option(
+            "--agent",
+            metavar="AGENT",
+            help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
+        ),
+    ):
+        command = option(command)
+    return common(command)
+
+
+@contextmanager
+def reporting(flags: dict[str, Any]) -> Generator[Callable[["WorkflowResult"], None]]:
+    """Turn what a command comes to into output and an exit code."""
+    code = 0
+
+    def answer(result: "WorkflowResult") -> None:
+        nonlocal code
+        from redgreenrefactor import runs  # noqa: PLC0415
+
+        code = runs.exit_code(result)
+        if flags["as_json"]:
+            print_json(result.to_json())
+        elif not flags["quiet"]:
+            from redgreenrefactor.views.text import result_text  # noqa: PLC0415
+
+            click.echo(result_text(result, width=width()))
+
+    try:
+        yield answer
+    except RgrError as error:
+        fail(error, as_json=flags["as_json"])
+    except BrokenPipeError:
+        unheard()
+    if code:
+        sys.exit(code)
+
+
+@contextmanager
+def surroundings(flags: dict[str, Any]) -> Generator["Surroundings"]:
+    """Make a view, an event file and a listener for signals, and take them down again."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from redgreenrefactor.config import Flags  # noqa: PLC0415
+    from redgreenrefactor.sandbox.process import Interrupt  # noqa: PLC0415
+    from redgreenrefactor.wiring import Surroundings  # noqa: PLC0415
+
+    with ExitStack() as stack:
+        view: View = stack.enter_context(_view(flags))
+        emits: list[Emit] = [view]
+        if flags.get("events"):
+            from datetime import UTC, datetime  # noqa: PLC0415
+
+            from redgreenrefactor.records.events import EventFile  # noqa: PLC0415
+
+            path = Path(flags["events"])
+            emits.append(stack.enter_context(EventFile(path, clock=lambda: datetime.now(UTC), warn=view)))
+
+        def emit(event: "Event") -> None:
+            for each in emits:
+                each(event)
+
+        interrupt = Interrupt()
+        stack.callback(interrupt.close)
+        stack.enter_context(interrupt.listen())
+        wanted = Flags(agent=flags.get("agent"), model=flags.get("model"), budget=flags.get("budget"))
+        person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
+
+        def edit(path: Path) -> None:
+            view.close()  # the editor has the terminal to itself
+            click.edit(filename=str(path))
+
+        around = Surroundings(project(flags), os.environ, wanted, emit, interrupt)
+        yield replace(around, edit=edit) if person else around
+
+
+def _view(flags: dict[str, Any]) -> "View":
+    from redgreenrefactor.views.console import view_for  # noqa: PLC0415
+
+    stream = sys.stderr if flags["as_json"] else sys.stdout
+    return view_for(stream, os.environ, quiet=flags["quiet"], no_color=flags["no_color"])
+
+
+def project(flags: dict[str, Any]) -> Path:
+    """Return the folder the command is about; one that is not there is a UsageError."""
+    named = flags.get("project") or os.environ.get("TDD_PROJECT_ROOT") or "."
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {named}", hint="Name an existing one: --project DIR.")
+    return folder.resolve()
+
+
+def print_json(value: Any) -> None:
+    """Write the one JSON value a command answers with."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def width() -> int:
+    """Return how many characters a line of the terminal holds."""
+    from shutil import get_terminal_size  # noqa: PLC0415
+
+    return get_terminal_size((100, 24)).columns
+
+
+def fail(error: RgrError, *, as_json: bool) -> NoReturn:
+    """Say what went wrong and what to type, and end with the error's exit code."""
+    if as_json:
+        details = {"type": error.type, "message": error.message}
+        print_json({"error": error.message, "errorDetails": details, "hint": error.hint})
+    click.echo(f"rgr: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"  → {error.hint}" if _speaks_unicode() else f"  {error.hint}", err=True)
+    sys.exit(error.exit_code)
+
+
+def _speaks_unicode() -> bool:
+    return (getattr(sys.stderr, "encoding", None) or "").lower().startswith("utf")
+
+
+def unheard() -> None:
+    """Speak to nobody: whoever read our output has gone, and the interpreter must not complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,117 @@
+"""A run from its start to its end, and looking at it."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redgreenrefactor.commands.common import (
+    common,
+    print_json,
+    project,
+    reporting,
+    surroundings,
+    width,
+    working,
+)
+
+if TYPE_CHECKING:
+    from redgreenrefactor.model.result import Entry
+
+
+@click.command()
+@click.argument("feature", required=False)
+@click.option("--file", metavar="F", help="Read the feature from a file.")
+@click.option("--new", is_flag=True, help="Start even though an unfinished run is here.")
+@working
+def run(feature: str | None, file: str | None, **flags: Any) -> None:
+    """Run the whole workflow for FEATURE ('-' reads it from standard input)."""
+    with reporting(flags) as answer:
+        from redgreenrefactor import runs  # noqa: PLC0415
+        from redgreenrefactor.goals.feature import read_feature  # noqa: PLC0415
+
+        asked = read_feature(feature, Path(file) if file else None, sys.stdin.read)
+        with surroundings(flags) as around:
+            answer(runs.start(asked, around, _wishes(flags)))
+
+
+@click.command()
+@working
+def resume(**flags: Any) -> None:
+    """Go on from the last handoff: the phase that was due, with the error context it had."""
+    with reporting(flags) as answer:
+        from redgreenrefactor import runs  # noqa: PLC0415
+
+        with surroundings(flags) as around:
+            answer(runs.resume(around, _wishes(flags)))
+
+
+@click.command()
+@common
+def status(**flags: Any) -> None:
+    """Show where the workflow stands; reads git only."""
+    with reporting(flags):
+        from redgreenrefactor import runs  # noqa: PLC0415
+
+        entry = runs.status(project(flags), os.environ)
+        if flags["as_json"]:
+            print_json(_entry_to_json(entry) if entry else None)
+        else:
+            from redgreenrefactor.views.text import status_text  # noqa: PLC0415
+
+            click.echo(status_text(entry, width=width()))
+
+
+@click.command()
+@click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the newest N.")
+@click.option("--attempts", is_flag=True, help="Rejected attempts, too.")
+@common
+def history(limit: int | None, attempts: bool, **flags: Any) -> None:  # noqa: FBT001
+    """Show the handoffs of the latest run, newest first."""
+    with reporting(flags):
+        from itertools import islice  # noqa: PLC0415
+
+        from redgreenrefactor import runs  # noqa: PLC0415
+
+        told = runs.history_with_attempts if attempts else runs.history
+        shown = islice(told(project(flags), os.environ), limit)
+        if flags["as_json"]:
+            print_json([_entry_to_json(entry) for entry in shown])
+        else:
+            from redgreenrefactor.views.text import history_text  # noqa: PLC0415
+
+            for line in history_text(shown, width=width()):
+                click.echo(line)
+
+
+@click.command()
+@common
+def demo(**flags: Any) -> None:
+    """Play a complete workflow on a bundled kata, with the scripted agent: no key, no network."""
+    with reporting(flags) as answer:
+        from redgreenrefactor import demo as demonstration  # noqa: PLC0415
+
+        with surroundings({**flags, "agent": "replay:roman"}) as around:
+            folder, result = demonstration.play(around)
+            answer(result)
+            if not flags["as_json"]:
+                click.echo(demonstration.what_to_look_at(folder))
+
+
+def _wishes(flags: dict[str, Any]) -> Any:
+    from redgreenrefactor import runs  # noqa: PLC0415
+
+    return runs.Wishes(
+        limits=runs.Limits(max_cycles=flags["max_cycles"]),
+        approve=flags["approve"],
+        worktree=flags["worktree"],
+        new=flags.get("new", False),
+    )
+
+
+def _entry_to_json(entry: "Entry") -> dict[str, Any]:
+    from redgreenrefactor.model.handoff import to_object  # noqa: PLC0415
+
+    return {**to_object(entry.handoff), "commit": entry.commit}
