@@ -122,6 +122,12 @@ def scope(change: Change, what: str, hint: str) -> Finding:
     return Finding(FindingType.SCOPE_VIOLATION, f"{change.path}: {what}", change.path, hint=hint)
 
 
+def tampering(change: Change, line: int | None, what: str, hint: str) -> Finding:
+    """Return the finding that a change is aimed at the tests, with its place."""
+    where = f"{change.path}:{line}" if line else change.path
+    return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", change.path, line, hint)
+
+
 def errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return those findings that reject."""
     return [finding for finding in findings if finding.severity is Severity.ERROR]

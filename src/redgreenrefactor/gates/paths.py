@@ -3,7 +3,7 @@
 import configparser
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -36,6 +36,7 @@ SECTIONS = {
     "setup.cfg": ("tool:pytest", "coverage"),
     "tox.ini": ("pytest", "tox", "testenv", "coverage"),
 }
+ROOTS = ("", "src/", "lib/", "tests/", "test/")  # where imports start from
 
 
 def inside(evidence: Evidence, path: str) -> str | None:
@@ -115,3 +116,10 @@ def _ini(text: str) -> Mapping[str, Any]:
     parser = configparser.RawConfigParser(strict=False)
     parser.read_string(text)
     return {name: dict(parser.items(name)) for name in parser.sections()}
+
+
+def module_files(module: str) -> Iterator[str]:
+    """Yield where the file of a module may be, as the project names it."""
+    path = module.replace(".", "/")
+    for root in ROOTS:
+        yield from (f"{root}{path}.py", f"{root}{path}/__init__.py")

@@ -6,7 +6,7 @@ from typing import Any
 
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.mutants import Site, mutated, sites
-from redgreenrefactor.gates.paths import is_test
+from redgreenrefactor.gates.paths import is_test, module_files
 from redgreenrefactor.gates.perturb import perturbed
 from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, Trial
 
@@ -173,13 +173,9 @@ def _imported(evidence: Evidence, file: str) -> Iterator[str]:
         yield evidence.case.impl_file
     tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{file}"))
     for module in python.imports(tree) if tree else ():
-        for root in ("", "src/", "lib/"):
-            for path in (
-                f"{root}{module.replace('.', '/')}.py",
-                f"{root}{module.replace('.', '/')}/__init__.py",
-            ):
-                if evidence.read(evidence.head, f"{evidence.prefix}{path}") is not None:
-                    yield path
+        for path in module_files(module):
+            if evidence.read(evidence.head, f"{evidence.prefix}{path}") is not None:
+                yield path
 
 
 def spread(items: Sequence[Planted], count: int) -> list[Planted]:

@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates import asserting, python, stubs
 from redgreenrefactor.gates.common import (
     Measured,
-    brief,
     configuration,
     errors,
     gone,
@@ -23,10 +22,12 @@ from redgreenrefactor.gates.common import (
     place_in,
     regressions,
     scope,
+    tampering,
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.paths import inside, is_test, reconfigures
 from redgreenrefactor.gates.proof import proof
+from redgreenrefactor.gates.reason import wrong_reason
 from redgreenrefactor.gates.suspicion import misplaced, shadowing
 from redgreenrefactor.model.evidence import (
     Change,
@@ -35,14 +36,12 @@ from redgreenrefactor.model.evidence import (
     Judgement,
     Kind,
     Measure,
-    Missing,
     Question,
     Status,
     SuiteRun,
     TestResult,
     Trial,
 )
-from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 
 
@@ -90,7 +89,7 @@ def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement
             return rule(*found, test_result=TestOutcome.PASS, facts=facts)
         return (yield from _passes(evidence, found, new))
     else:
-        found += [wrong for r in new.results if r.failed for wrong in _wrong_reason(evidence, r)][:1]
+        found += [wrong for r in new.results if r.failed for wrong in wrong_reason(evidence, r)][:1]
         if not errors(found):
             found += yield from _repeatable(evidence, new)
     return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
@@ -172,7 +171,7 @@ def _kept(evidence: Evidence) -> Iterator[Finding]:
         known = {test.name for test in python.duplicates(before)}
         for test in python.duplicates(after):
             if test.name not in known:
-                yield _tampering(
+                yield tampering(
                     change,
                     test.line,
                     f"{test.name} is defined twice, so the first never runs",
@@ -186,7 +185,7 @@ def _weaker_helpers(change: Change, before: str | None, after: str | None) -> It
     for name, node in python.helpers(before).items():
         twin = now.get(name)
         if asserting.assertion_count(node) and (twin is None or python.shape(twin) != python.shape(node)):
-            yield _tampering(
+            yield tampering(
                 change,
                 twin.lineno if twin else None,
                 f"the helper {name}, which asserts for existing tests, was changed",
@@ -196,7 +195,7 @@ def _weaker_helpers(change: Change, before: str | None, after: str | None) -> It
 
 def _edited(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
     if change.after is None:
-        yield _tampering(change, None, "the file was deleted", "Bring it back.")
+        yield tampering(change, None, "the file was deleted", "Bring it back.")
         return
     if python.parsed(after) is None:
         return  # what does not parse is reported by the run
@@ -204,9 +203,9 @@ def _edited(change: Change, before: str | None, after: str | None) -> Iterator[F
     for name, tests in _by_name(before).items():
         for test, twin in zip_longest(tests, now.get(name, [])[: len(tests)]):
             if twin is None:
-                yield _tampering(change, test.line, f"{name} was taken away", "Bring it back: RED only adds.")
+                yield tampering(change, test.line, f"{name} was taken away", "Bring it back: RED only adds.")
             elif python.body_shape(test.node) != python.body_shape(twin.node) or not _keeps_rows(test, twin):
-                yield _tampering(
+                yield tampering(
                     change,
                     twin.line,
                     f"{name} was edited",
@@ -225,11 +224,6 @@ def _keeps_rows(test: python.Definition, twin: python.Definition) -> bool:
     """Tell whether every parameter set is still there, in the old order."""
     rest = iter(python.rows(twin.node))
     return all(row in rest for row in python.rows(test.node))
-
-
-def _tampering(change: Change, line: int | None, what: str, hint: str) -> Finding:
-    where = f"{change.path}:{line}" if line else change.path
-    return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", change.path, line, hint)
 
 
 def _nothing_done() -> Finding:
@@ -384,79 +378,6 @@ def _silenced(result: TestResult) -> Finding:
         result.file,
         result.line or None,
         hint="Take the skip or the expected failure away: the new test has to run and fail.",
-    )
-
-
-# --- why it fails
-
-
-def _wrong_reason(evidence: Evidence, result: TestResult) -> Iterator[Finding]:
-    """Yield why a failure has nothing to do with the missing behaviour."""
-    case = evidence.case
-    if case is None or result.kind is Kind.ASSERTION or _right_reason(evidence, case, result):
-        return
-    spot = place_in(result)
-    where = f"{spot.file}:{spot.line}" if spot.file and spot.line else result.id
-    phase = "in its set-up" if result.status is Status.ERROR else "but not for want of the behaviour"
-    yield Finding(
-        FindingType.WRONG_FAILURE,
-        f"{where}: the new test fails {phase}: {brief(result)}",
-        spot.file,
-        spot.line,
-        hint="It has to fail because the planned code is missing or wrong: an assertion on its result, "
-        "or the planned name not found.",
-    )
-
-
-def _right_reason(evidence: Evidence, case: Case, result: TestResult) -> bool:
-    """Tell whether a failure that is no assertion comes from the planned code, or from its not being there."""
-    missing = result.missing
-    if missing is not None and python.is_planned(missing.name, missing.owner, case.impl_file):
-        return True
-    if result.exception in ("ImportError", "ModuleNotFoundError", "NameError", "FixtureLookupError"):
-        return False
-    if _through_code(evidence, result):
-        return True
-    return result.exception != "RecursionError" and _calls_planned(evidence, case, result)
-
-
-def _through_code(evidence: Evidence, result: TestResult) -> bool:
-    """Tell whether the error came out of the project's own code, below the test."""
-    return any(
-        not is_test(evidence, f"{evidence.prefix}{frame.file}")
-        and not PurePosixPath(frame.file).is_absolute()
-        for frame in result.frames
-    )
-
-
-def _calls_planned(evidence: Evidence, case: Case, result: TestResult) -> bool:
-    """Tell whether a line of the tests on the way to the error calls the planned code or uses what came from it."""
-    for frame in reversed(result.frames):
-        text = evidence.read(evidence.head, f"{evidence.prefix}{frame.file}")
-        tree = python.parsed(text) if frame.file.endswith(".py") else None
-        if tree is None:
-            continue
-        statement, function = python.statement_at(tree, frame.line), python.function_at(tree, frame.line)
-        if statement is None or function is None or _misspelt(tree, result.missing):
-            continue
-        seeds = python.imported_from(tree, case.impl_file)
-        if python.sets_up(tree, function, seeds):
-            seeds |= {"self", "cls"}
-        if python.uses(statement, python.derived(function, seeds)) or _starts(case, result, statement):
-            return True
-    return False
-
-
-def _misspelt(tree: ast.Module, missing: Missing | None) -> bool:
-    """Tell whether the name was looked for in a module that is not the project's to write."""
-    return missing is not None and missing.owner is not None and missing.owner in set(python.imports(tree))
-
-
-def _starts(case: Case, result: TestResult, statement: ast.stmt) -> bool:
-    """Tell whether a program that failed is the planned one."""
-    names = {case.impl_file, PurePosixPath(case.impl_file).name, *python.planned_modules(case.impl_file)}
-    return result.exception == "CalledProcessError" and any(
-        isinstance(item.value, str) and item.value in names for item in python.strings(statement)
     )
 
 

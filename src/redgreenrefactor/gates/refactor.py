@@ -35,22 +35,20 @@ def refactor(evidence: Evidence) -> Judgement:
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured))
-    found += [*interference(evidence, measured), *_lost(evidence, measured)]
-    found += not_green(measured, _failed_before(evidence, measured))
+    rewrites = rewritten(evidence, measured)
+    found += [*interference(evidence, measured), *_lost(measured, rewrites)]
+    found += not_green(measured, _failed_before(measured, rewrites))
     found += yield from regressions(evidence, measured)
     if not errors(found):
-        found += yield from strength(evidence, measured)
+        found += yield from strength(evidence, measured, rewrites)
     if not errors(found) and any(not is_test(evidence, change.path) for change in evidence.changes):
         found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
     return rule(*found, test_result=outcome, facts={"evidence": str(Measure.PER_TEST)})
 
 
-def _lost(evidence: Evidence, measured: Measured) -> list[Finding]:
+def _lost(measured: Measured, rewrites: Rewritten) -> list[Finding]:
     """Return a finding where tests disappeared and nothing could have taken their place."""
-    if not measured.lost:
-        return []
-    rewrites = rewritten(evidence, measured)
     results = [measured.before.results[name] for name in measured.lost]
     lost = [result.id for result in results if not _accounted(measured, rewrites, result)]
     if not lost:
@@ -86,12 +84,9 @@ def _is_moved_doctest(measured: Measured, result: TestResult) -> bool:
     )
 
 
-def _failed_before(evidence: Evidence, measured: Measured) -> frozenset[TestId]:
+def _failed_before(measured: Measured, rewrites: Rewritten) -> frozenset[TestId]:
     """Return the tests that failed before the run and go by another name now."""
-    if measured.after.ids <= measured.before.ids:
-        return frozenset()
-    moved = rewritten(evidence, measured).moved
     failing = {(r.file, r.function) for r in measured.legacy.results.values() if not r.passed}
     return frozenset(
-        r.id for r in measured.after.results.values() if moved.get((r.file, r.function)) in failing
+        r.id for r in measured.after.results.values() if rewrites.moved.get((r.file, r.function)) in failing
     )

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.asserting import free_names, renamed
 from redgreenrefactor.gates.common import Measured
-from redgreenrefactor.gates.paths import inside, is_test
+from redgreenrefactor.gates.paths import inside, is_test, module_files
 from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestResult
 
 Key = tuple[str, str]  # file, qualified name
@@ -110,13 +110,6 @@ def _gone(evidence: Evidence, full: str) -> bool:
 def _module(evidence: Evidence, commit: str, module: str) -> ast.Module | None:
     texts = (evidence.read(commit, f"{evidence.prefix}{path}") for path in module_files(module))
     return next((tree for text in texts if (tree := python.parsed(text)) is not None), None)
-
-
-def module_files(module: str) -> Iterator[str]:
-    """Yield where a module's file may be."""
-    path = module.replace(".", "/")
-    for root in ("", "src/", "lib/", "tests/", "test/"):
-        yield from (f"{root}{path}.py", f"{root}{path}/__init__.py")
 
 
 def _bound(tree: ast.Module) -> set[str]:

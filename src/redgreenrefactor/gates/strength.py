@@ -8,7 +8,7 @@ from redgreenrefactor.gates.asserting import assertion_count, constants, expecte
 from redgreenrefactor.gates.common import Measured, brief, errors, named
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import Overlay, Planted, bends, noticed_by, planted_in, seen_in, spread
-from redgreenrefactor.gates.rewriting import Rewritten, Tests, rewritten
+from redgreenrefactor.gates.rewriting import Rewritten, Tests
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestResult, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
 
@@ -16,12 +16,11 @@ SLIGHT, GROSS = 4, 5  # mistakes of each sort that are planted
 Findings = Generator[Question, SuiteRun, list[Finding]]
 
 
-def strength(evidence: Evidence, measured: Measured) -> Findings:
+def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
     """Return what the tests no longer notice; a test that was only moved or renamed needs no proof."""
     if not any(is_test(evidence, change.path) for change in evidence.changes):
         return []
     found = yield from _behaviour(evidence, measured)
-    rewrites = rewritten(evidence, measured)
     found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites)]
     found += [*_sets(measured, rewrites), *_conditions(rewrites)]
     if rewrites.old and not errors(found):

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates import python
-from redgreenrefactor.gates.common import scope
+from redgreenrefactor.gates.common import scope, tampering
 from redgreenrefactor.gates.diff import added_lines, lines_of
-from redgreenrefactor.gates.paths import inside, is_test, is_test_file
+from redgreenrefactor.gates.paths import ROOTS, inside, is_test, is_test_file
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 RUNNERS = frozenset(
     {"pytest", "_pytest", "pluggy", "unittest", "nose", "hypothesis", "coverage", "sitecustomize"}
 )
-ROOTS = ("", "src/", "lib/", "test/", "tests/")
 BINARIES = (".so", ".pyd", ".dll", ".dylib", ".class", ".jar", ".pth")
 SNIFFING = re.compile(
     r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|rgr_(pytest_probe|canary|disguised|other)|/proc/(self|\d+)/(cmdline|environ)"
@@ -72,7 +71,7 @@ def _asks(change: Change, new: list[ast.AST], values: list[ast.Constant]) -> Ite
         if looks and any(isinstance(part, ast.Constant) and _names_runner(part.value) for part in parts):
             lines.add(getattr(node, "lineno", 1))
     for line in sorted(lines):
-        yield _tampering(
+        yield tampering(
             change, line, "the code asks whether it is being tested", "Behave the same, tested or not."
         )
 
@@ -104,7 +103,7 @@ def _looks_at_callers(
         return
     line = getattr((walks or new)[0], "lineno", 1)
     if reads_constants or any(re.search(r"\btest|pytest", str(node.value), re.IGNORECASE) for node in values):
-        yield _tampering(
+        yield tampering(
             change, line, "the code looks for tests among its callers", "Behave the same, whoever calls."
         )
     else:
@@ -117,7 +116,7 @@ def _reads_tests(
     file = PurePosixPath(evidence.case.test_file) if evidence.case else PurePosixPath("?")
     for node in values:
         if file.name in re.split(r"[/\\]", str(node.value)):
-            yield _tampering(
+            yield tampering(
                 change,
                 node.lineno,
                 f"the code refers to its own test file {file.name}",
@@ -128,7 +127,7 @@ def _reads_tests(
         for module in named:
             parts = module.split(".")
             if (is_test_file(file.name) and file.stem in parts) or "conftest" in parts:
-                yield _tampering(
+                yield tampering(
                     change,
                     node.lineno,
                     f"the code imports the tests ({module})",
@@ -150,7 +149,7 @@ def _patches_runner(change: Change, tree: ast.Module, new: list[ast.AST]) -> Ite
             owners.append(node.args[0])
         for owner in owners:
             if any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(owner)):
-                yield _tampering(
+                yield tampering(
                     change,
                     getattr(node, "lineno", 1),
                     "the code changes the test runner",
@@ -174,7 +173,7 @@ def shadowing(evidence: Evidence) -> Iterator[Finding]:
             continue
         name = _top_level(local)
         if name and (name in RUNNERS or name in sys.stdlib_module_names):
-            yield _tampering(
+            yield tampering(
                 change,
                 None,
                 f"it takes the place of the module {name!r} whenever tests run",
@@ -268,11 +267,6 @@ def _code(evidence: Evidence) -> Iterator[tuple[Change, str]]:
         text = change.after.text if change.after else None
         if text is not None and change.path.endswith(".py") and not is_test(evidence, change.path):
             yield change, text
-
-
-def _tampering(change: Change, line: int | None, what: str, hint: str) -> Finding:
-    where = f"{change.path}:{line}" if line else change.path
-    return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", change.path, line, hint)
 
 
 def _warning(change: Change, line: int | None, what: str) -> Finding:

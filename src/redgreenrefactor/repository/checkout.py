@@ -1,6 +1,5 @@
 """A clean checkout of our own, reused, in which tests are run and nothing of the user's can be harmed."""
 
-import glob
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -41,7 +40,6 @@ class CleanCheckout:
         # Of all checkouts: what is installed is compiled once, not again for every repository.
         self.compiled = repository.cache.parent / "compiled"
         self._tree = ""  # what is checked out
-        self._replaced: frozenset[str] = frozenset()
         self._furniture: frozenset[str] = frozenset()  # the user's own files that git does not track
         self._laid_out: dict[str, Stamp] = {}
         self._originals: dict[str, Original] = {}  # what the overlay replaced
@@ -57,9 +55,7 @@ class CleanCheckout:
             self._check_out_somehow(commit)
         self._sweep(tree)
         self._populate(tree)
-        stale = {path for path, _, _ in self._objects.differences(self._tree, tree)}
-        self._forget_compiled(stale | self._replaced | set(overlay))
-        self._tree, self._replaced = tree, frozenset(overlay)
+        self._tree = tree
         for path, text in overlay.items():
             self._originals[path] = self._original(path)
             self._put(path, None if text is None else encoded(text))
@@ -192,14 +188,6 @@ class CleanCheckout:
             _remove(target)
         if content is not None:
             target.write_bytes(content)  # into the file that is there: it may be executable
-
-    def _forget_compiled(self, paths: set[str]) -> None:
-        """Drop byte code of what changed: Python compares seconds and sizes, and both may be the same."""
-        for path in paths:
-            if path.endswith(".py"):
-                place = self.compiled / str(self.folder / path).lstrip("/")
-                for stale in place.parent.glob(f"{glob.escape(place.stem)}.*.pyc"):
-                    stale.unlink(missing_ok=True)
 
 
 class Room:

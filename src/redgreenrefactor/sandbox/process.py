@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from redgreenrefactor.errors import InterruptedRunError
 
@@ -150,32 +151,21 @@ def run(
     return Finished(code, stdout.kept(), stderr.kept(), watch.timed_out, time.monotonic() - began)
 
 
-def shell(
-    command: str,
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    stdin: bytes = b"",
-    timeout: float | None = None,
-    interrupt: Interrupt | None = None,
-    on_stderr: _Tell | None = None,
-    on_stdout: _Tell | None = None,
-    keep: int = 4_000_000,
-    grace: float = 2.0,
-) -> Finished:
+class Limits(TypedDict, total=False):
+    """What `run` may be told about a program beside where it runs; what is left out is as `run` has it."""
+
+    stdin: bytes
+    timeout: float | None
+    interrupt: Interrupt | None
+    on_stderr: _Tell | None
+    on_stdout: _Tell | None
+    keep: int
+    grace: float
+
+
+def shell(command: str, *, cwd: Path, env: Mapping[str, str], **limits: Unpack[Limits]) -> Finished:
     """Run a line of shell as `run` runs a program."""
-    return run(
-        ["/bin/sh", "-c", command],
-        cwd=cwd,
-        env=env,
-        stdin=stdin,
-        timeout=timeout,
-        interrupt=interrupt,
-        on_stderr=on_stderr,
-        on_stdout=on_stdout,
-        keep=keep,
-        grace=grace,
-    )
+    return run(["/bin/sh", "-c", command], cwd=cwd, env=env, **limits)
 
 
 @dataclass(frozen=True, slots=True)

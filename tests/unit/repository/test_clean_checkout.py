@@ -355,20 +355,3 @@ def test_a_change_that_covers_its_tracks_is_undone(place: Place) -> None:
         os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     clean.lay_out(head, {})
     assert file.read_text() == "1\n"
-
-
-# --- byte code
-
-
-def test_byte_code_of_oddly_named_files_is_forgotten_too(place: Place) -> None:
-    place.repo.commit("feat: odd", {"o[d]d.py": "1\n", "odd.txt": "1\n"})
-    clean = place.clean()
-    first = place.repo.git("rev-parse", "HEAD")
-    folder = clean.lay_out(first, {})
-    compiled = clean.compiled / str(folder / "o[d]d.cpython-311.pyc").lstrip("/")
-    compiled.parent.mkdir(parents=True)
-    compiled.touch()
-    clean.lay_out(first, {"odd.txt": "2\n"})
-    assert compiled.exists()
-    clean.lay_out(first, {"o[d]d.py": "2\n"})
-    assert not compiled.exists()
