@@ -1,11 +1,12 @@
 """The loop that does, again and again, what the latest handoff says comes next."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.gates import GATES
+from redgreenrefactor.gates import Gate
 from redgreenrefactor.gates.common import history
 from redgreenrefactor.model.decision import (
     Finish,
@@ -13,23 +14,37 @@ from redgreenrefactor.model.decision import (
     Turn,
     accepted,
     attempted,
+    built_on,
     cycle_of,
     decide,
+    diagnosis_due,
+    exhausted,
+    may_be_built_on,
     rejected,
     stopped,
     unmeasured,
 )
-from redgreenrefactor.model.events import Emit, Judged, Paused, SessionEnded, SessionSaid, TurnStarted, Warned
+from redgreenrefactor.model.events import (
+    Diagnosed,
+    Emit,
+    Judged,
+    Paused,
+    SessionEnded,
+    SessionSaid,
+    TurnStarted,
+    Warned,
+)
 from redgreenrefactor.model.evidence import Evidence, Judgement, Rules
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
-from redgreenrefactor.model.result import Entry, RunStatus, due_of, seconds_of, total_usage, usage_to_json
+from redgreenrefactor.model.result import Entry, RunStatus, due_with
 from redgreenrefactor.model.session import Brief, Report
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Ledger, Sealed, Workspace
 
 DOUBLINGS = 10  # waits stop growing after so many retries
+TITLE = 72  # characters of what was asked for that become a commit's subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +73,7 @@ class Engine:
     workspace: Workspace
     ledger: Ledger
     judge: Callable[[Judgement], Verdict]  # the lab's
+    gates: Mapping[PhaseName, Gate]
     agents: Mapping[PhaseName, Agent]
     brief: Callable[[Phase, Handoff, int], Brief]  # phase, handoff, attempt
     read_plan: Callable[[str, str | None], Plan]  # text, blob
@@ -76,10 +92,12 @@ class Engine:
         here, cycles, spent = start, 0, limits.spent_usd
         try:
             while (ended := self._ended(here, limits, cycles, spent)) is None:
-                there, cost = self._turn(here, self.workflow.phase(here.handoff.next_phase))
+                phase = self.workflow.phase(here.handoff.next_phase)
+                here, looked = self._diagnosed(here, phase)
+                there, cost = self._turn(here, phase)
                 advanced, here = there.commit != here.commit, there
-                cycles += advanced and here.handoff.next_phase is PhaseName.PLAN
-                spent += cost
+                cycles += advanced and here.handoff.next_phase is self.workflow.first.name
+                spent += looked + cost
                 here = self._approved(here) if advanced else here
                 self._rest(here)
         except InterruptedRunError as error:
@@ -95,7 +113,8 @@ class Engine:
             failed = here.handoff.state is State.ABORTED
             why = "the list waits for approval" if here.handoff.awaiting else here.handoff.error or ""
             return Ended(RunStatus.FAILED if failed else RunStatus.STOPPED, here, why)
-        reason = _limit(limits, decision.phase, cycles, spent)
+        opens = decision.phase is self.workflow.first
+        reason = _limit(limits, cycles if opens else 0, spent)
         return Ended(RunStatus.STOPPED, self._stopped(here), reason) if reason else None
 
     def _rest(self, here: Entry) -> None:
@@ -110,30 +129,56 @@ class Engine:
 
     def _turn(self, here: Entry, phase: Phase) -> tuple[Entry, float]:
         """Take one turn; return what follows and what it cost. An interrupted one leaves no trace but what is kept."""
-        try:
+        with self._cut_off():
             done = self._done(here, phase)
-        except InterruptedRunError:
-            self._cut_off()
-            raise
         return self._recorded(done), done.cost
 
     def _done(self, here: Entry, phase: Phase) -> "_Done":
         """Let a session work, seal what it did, and judge it."""
         handoff = here.handoff
-        cycle = cycle_of(handoff)
-        kept = self.workspace.last_attempt(handoff.run_id, cycle, phase.name)
-        attempt = max(handoff.attempts_due, kept) + 1
+        cycle, attempt = cycle_of(handoff), self._attempt(handoff, phase)
         started = self.clock()
         agent = self.agents[phase.name]
-        self.emit(TurnStarted(phase.name, cycle, attempt, handoff.current_test, agent.name))
-        self.workspace.begin(handoff.run_id, here.commit)
-        report = agent.work(self.brief(phase, handoff, attempt), self.workspace.project, self._say)
-        self.emit(SessionEnded(self.clock() - started, failed=report.failure is not None))
-        empty = report.failure is None and _may_be_empty(phase, handoff)
-        sealed = self.workspace.seal(here.commit, phase, _description(handoff), empty=empty)
+        report = self._session(here, phase, phase, attempt)
+        empty = report.failure is None and (phase.may_be_empty or handoff.outcome is Outcome.WARNED)
+        sealed = self.workspace.seal(here.commit, phase, _description(phase, handoff), empty=empty)
         verdict = self._verdict(here, phase, report, sealed)
         turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
         return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started)
+
+    def _attempt(self, handoff: Handoff, phase: Phase) -> int:
+        """Return the number of the attempt that is due; no number is used twice."""
+        kept = self.workspace.last_attempt(handoff.run_id, cycle_of(handoff), phase.name)
+        return max(handoff.attempts_due, kept) + 1
+
+    def _session(self, here: Entry, phase: Phase, due: Phase, attempt: int) -> Report:
+        """Let one session work at a phase, on the ground that the due phase's next try goes on from."""
+        handoff, agent, started = here.handoff, self.agents[phase.name], self.clock()
+        self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, agent.name))
+        self.workspace.begin(handoff.run_id, here.commit)
+        if due.builds_on and (ground := built_on(handoff)):
+            self.workspace.lay_out(handoff.run_id, ground)
+        report = agent.work(self.brief(phase, handoff, attempt), self.workspace.project, self._say)
+        self.emit(SessionEnded(self.clock() - started, failed=report.failure is not None))
+        return report
+
+    def _diagnosed(self, here: Entry, phase: Phase) -> tuple[Entry, float]:
+        """Let a session say why the last try was rejected; whatever it changed is undone, what it said is noted."""
+        attempt = self._attempt(here.handoff, phase)
+        looking = diagnosis_due(here.handoff, phase, attempt)
+        if looking is None:
+            return here, 0.0
+        started = self.clock()
+        with self._cut_off():
+            report = self._session(here, looking, phase, attempt)
+        self.workspace.abandon()
+        message = report.failure.message if report.failure else report.message
+        found = {"before": attempt, "message": message, "failed": report.failure is not None}
+        due = due_with(here.handoff, report.usage, self.clock() - started)
+        handoff = with_extra(here.handoff, diagnosis=found, due=due)
+        self.ledger.write({here.commit: handoff})
+        self.emit(Diagnosed(attempt, message, failed=report.failure is not None))
+        return Entry(here.commit, handoff), _cost(report)
 
     def _verdict(self, here: Entry, phase: Phase, report: Report, sealed: Sealed) -> Verdict:
         noticed = [
@@ -159,7 +204,7 @@ class Engine:
         )
         if report.failure is not None:
             return rule(report.failure, *history(evidence), *noticed)
-        verdict = self.judge(GATES[phase.name](evidence))
+        verdict = self.judge(self.gates[phase.name](evidence))
         return replace(verdict, findings=(*verdict.findings, *noticed))
 
     def _plan(self, commit: str) -> Plan:
@@ -183,9 +228,10 @@ class Engine:
         handoff = accepted(
             done.here.handoff, done.turn, done.verdict, **done.extra(), **_list_blob(done.turn.plan)
         )
+        handoff = exhausted(self.workflow, handoff)
         self.ledger.write({done.sealed.commit: handoff})
         self.workspace.end()
-        self._judged(done)
+        self._judged(done, aborts=handoff.state is State.ABORTED)
         return Entry(done.sealed.commit, handoff)
 
     def _rejected(self, done: "_Done") -> Entry:
@@ -196,6 +242,8 @@ class Engine:
         if done.sealed.commit != here.commit:
             name = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}"
             self.workspace.set_aside(done.sealed.commit, after.run_id, name)
+            if turn.phase.builds_on and may_be_built_on(done.verdict):
+                notes[here.commit] = with_extra(notes[here.commit], buildsOn=name)
             notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **done.extra())
         self.ledger.write(notes)
         self.workspace.rewind(here.commit)
@@ -229,11 +277,15 @@ class Engine:
             ),
         )
 
-    def _cut_off(self) -> None:
-        """Leave the workspace as it was before a session that was interrupted; its work stays reachable."""
-        kept = self.workspace.abandon()
-        if kept:
-            self.emit(Warned(f"what the interrupted session had done is kept at {kept}"))
+    @contextmanager
+    def _cut_off(self) -> Generator[None]:
+        """Leave the workspace as it was before a session that is interrupted in here; its work stays reachable."""
+        try:
+            yield
+        except InterruptedRunError:
+            if kept := self.workspace.abandon():
+                self.emit(Warned(f"what the interrupted session had done is kept at {kept}"))
+            raise
 
     def _stopped(self, here: Entry, *, awaiting: str | None = None) -> Entry:
         after = stopped(here.handoff, self.now(), awaiting=awaiting)
@@ -269,7 +321,7 @@ class _Done:
     @property
     def cost(self) -> float:
         """What the session cost, as far as it said."""
-        return (self.report.usage.cost_usd or 0.0) if self.report.usage else 0.0
+        return _cost(self.report)
 
     def extra(self) -> dict[str, Any]:
         """Return what else its note says."""
@@ -283,32 +335,31 @@ class _Done:
 
     def due(self) -> dict[str, Any]:
         """Return what the attempts at the due phase have used so far, this one included."""
-        earlier = due_of(self.here.handoff)
-        used = {"usage": usage_to_json(self.report.usage)}
-        return {
-            "usage": usage_to_json(total_usage([earlier, used])),
-            "seconds": round(self.seconds + seconds_of(earlier), 3),
-        }
+        return due_with(self.here.handoff, self.report.usage, self.seconds)
 
 
-def _limit(limits: Limits, phase: Phase, cycles: int, spent: float) -> str | None:
+def _cost(report: Report) -> float:
+    return (report.usage.cost_usd or 0.0) if report.usage else 0.0
+
+
+def _limit(limits: Limits, cycles: int, spent: float) -> str | None:
     """Return which limit forbids another turn."""
-    if limits.max_cycles is not None and cycles >= limits.max_cycles and phase.name is PhaseName.PLAN:
+    if limits.max_cycles is not None and cycles >= limits.max_cycles:
         return f"--max-cycles {limits.max_cycles} reached"
     if limits.budget_usd is not None and spent >= limits.budget_usd:
         return f"the budget of {limits.budget_usd:.2f} USD is used up ({spent:.2f})"
     return None
 
 
-def _description(handoff: Handoff) -> str:
+def _description(phase: Phase, handoff: Handoff) -> str:
     """Return what a commit is about whose session gave it no message."""
-    if handoff.next_phase is PhaseName.PLAN:
+    if phase.name is PhaseName.PLAN:
         return "update the list of cases" if handoff.cycle_number else "list the cases"
-    return handoff.current_test.description if handoff.current_test else ""
-
-
-def _may_be_empty(phase: Phase, handoff: Handoff) -> bool:
-    return phase.name in (PhaseName.PLAN, PhaseName.REFACTOR) or handoff.outcome is Outcome.WARNED
+    if phase.name is PhaseName.REVIEW:
+        return f"round {cycle_of(handoff)}"
+    if handoff.current_test:
+        return handoff.current_test.description
+    return next((line.strip("# ")[:TITLE] for line in handoff.feature.splitlines() if line.strip("# ")), "")
 
 
 def _list_blob(plan: Plan) -> dict[str, Any]:

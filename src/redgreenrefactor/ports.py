@@ -107,6 +107,10 @@ class Workspace(Protocol):
         """Forget the session: what is checked out is accounted for."""
         ...
 
+    def lay_out(self, run_id: str, attempt: str) -> None:
+        """Make the files those of an attempt that was set aside, without checking it out: a session goes on there."""
+        ...
+
     def rewind(self, base: str) -> None:
         """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
         ...

@@ -58,6 +58,7 @@ class FakeWorkspace:
         self.session: tuple[str, str] | None = None  # run and base of the one that is under way
         self._clean = folder / "checkout"
         self._laid_out: dict[str, str] = {}
+        self._ground: Mapping[str, str] | None = None  # what the session goes on from
         self._head = self._made(None, "chore: start")
 
     # --- what a session does
@@ -89,6 +90,7 @@ class FakeWorkspace:
     def begin(self, run_id: str, base: str) -> None:
         """Remember that whatever appears from now on is a session's work on this commit."""
         self.session = (run_id, base)
+        self._ground = None
 
     def seal(self, base: str, phase: Phase, description: str, *, empty: bool) -> Sealed:
         """Turn everything done since the base into one commit that is checked out."""
@@ -113,7 +115,7 @@ class FakeWorkspace:
     def keep(self, run_id: str, base: str, why: str) -> str | None:
         """Keep whatever differs from the base at a ref; return the ref, None if nothing does."""
         dirty = self.files != self.commits[self._head].tree
-        if self._head == base and not dirty:
+        if self._head == base and (not dirty or self.files == self._ground):
             return None
         commit = self._made(self._head, f"kept: {why}") if dirty else self._head
         ref = f"refs/tdd/kept/{run_id}/{why.replace(' ', '-')}-{commit[:10]}"
@@ -133,6 +135,12 @@ class FakeWorkspace:
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
         self.session = None
+
+    def lay_out(self, run_id: str, attempt: str) -> None:
+        """Make the files those of an attempt, without checking it out."""
+        self._ground = self.commits[self.refs[f"refs/tdd/attempts/{run_id}/{attempt}"]].tree
+        self.files.clear()
+        self.files.update(self._ground)
 
     def rewind(self, base: str) -> None:
         """Go back to the base."""

@@ -11,6 +11,7 @@ from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.config import Flags, Settings, load
 from redgreenrefactor.engine import Engine
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lab import Lab
 from redgreenrefactor.model.events import Emit
@@ -154,7 +155,7 @@ def engine_of(
     prompts = templates.load(prompts_dir)
     agents = {
         phase.name: agent_of(settings.agent_for(phase.key), repository, settings, around)
-        for phase in workflow.phases
+        for phase in workflow.sessions()
     }
 
     def told(phase: Phase, handoff: Handoff, attempt: int) -> Brief:
@@ -168,6 +169,7 @@ def engine_of(
         workspace=workspace,
         ledger=GitLedger(repository.git, repository.objects),
         judge=lab.judge,
+        gates=TDD_GATES,
         agents=agents,
         brief=told,
         read_plan=parse,

@@ -259,6 +259,40 @@ def test_what_stood_at_a_ref_before_is_kept(desk: Desk, base: str) -> None:
     assert desk.refs() == {ref: commit, f"refs/tdd/kept/attempts/{RUN}/1-GREEN-1-{base[:10]}": base}
 
 
+def test_an_attempt_is_laid_out_without_being_checked_out(desk: Desk, base: str) -> None:
+    desk.write("a.py", "1\n")
+    desk.delete("pkg/a.py")
+    tried = seal(desk, base).commit
+    desk.workspace.set_aside(tried, RUN, "1-GREEN-1")
+    desk.workspace.rewind(base)
+    desk.workspace.begin(RUN, base)
+    desk.workspace.lay_out(RUN, "1-GREEN-1")
+    assert desk.workspace.head() == base
+    assert desk.files() == {"README.md": "hello\n", "a.py": "1\n"}
+    desk.write("b.py", "2\n")
+    again = seal(desk, base)
+    assert desk.parent(again.commit) == base
+    assert {change.path for change in desk.workspace.changes(base, again.commit)} == {
+        "a.py",
+        "b.py",
+        "pkg/a.py",
+    }
+
+
+def test_a_session_that_added_nothing_to_what_was_laid_out_leaves_no_trace(desk: Desk, base: str) -> None:
+    desk.write("a.py", "1\n")
+    desk.workspace.set_aside(seal(desk, base).commit, RUN, "1-GREEN-1")
+    desk.workspace.rewind(base)
+    desk.workspace.begin(RUN, base)
+    desk.workspace.lay_out(RUN, "1-GREEN-1")
+    assert desk.workspace.abandon() is None
+    assert desk.files() == START
+    desk.workspace.begin(RUN, base)
+    desk.workspace.lay_out(RUN, "1-GREEN-1")
+    desk.write("b.py", "2\n")
+    assert desk.workspace.abandon() is not None
+
+
 def test_the_next_session_begins_where_the_last_one_was_accepted(desk: Desk, base: str) -> None:
     desk.write("a.py", "1\n")
     first = seal(desk, base).commit

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from redgreenrefactor.engine import Ended, Engine, Limits
 from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import carried, cycle_of, opening, refreshed, stopped
 from redgreenrefactor.model.events import (
+    Diagnosed,
     Event,
     Judged,
     Paused,
@@ -25,13 +27,15 @@ from redgreenrefactor.model.events import (
 )
 from redgreenrefactor.model.evidence import Judgement, Rules, SuiteRun
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import Handoff, State, to_json
+from redgreenrefactor.model.handoff import Handoff, State, from_json, to_json
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
-from redgreenrefactor.model.workflow import Phase, PhaseName
+from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.testing import FakeAgent, FakeLedger, FakeWorkspace
+from redgreenrefactor.workflows.review import review
+from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 from redgreenrefactor.workflows.tdd import TDD
 
 NOWHERE = Path("/nowhere")
@@ -76,6 +80,8 @@ class World:
         special = self.session_does(brief)
         if special is not None:
             return special
+        if brief.phase is PhaseName.REVIEW:
+            return Report("{}", self.usage)
         if brief.phase is PhaseName.PLAN:
             boxes = (
                 f"- [{'x' if number + 1 < brief.cycle else ' '}] {case}"
@@ -117,7 +123,8 @@ class World:
             workspace=self.workspace,
             ledger=self.ledger,
             judge=self.judge,
-            agents={phase.name: self.agent for phase in TDD.phases},
+            gates=TDD_GATES,
+            agents=dict.fromkeys(PhaseName, self.agent),
             brief=self.brief,
             read_plan=boxes,
             rules=Rules(),
@@ -295,12 +302,12 @@ def test_gates_see_what_was_measured() -> None:
     assert accepted.error_details.type == "NothingDone"
 
 
-def test_a_turn_without_a_current_case_has_nothing_to_be_named_after() -> None:
+def test_a_turn_without_a_current_case_is_named_after_what_was_asked_for() -> None:
     world = World([UNDECIDED])
     start = world.opened()
     odd = replace(start.handoff, phase=PhaseName.PLAN, next_phase=PhaseName.RED, cycle_number=1)
     world.run(Entry(start.commit, odd))
-    assert world.of(Judged)[-1].subject == "test: "
+    assert world.of(Judged)[-1].subject == "test: count"
 
 
 # --- rejected
@@ -804,3 +811,143 @@ def test_a_stopped_note_is_what_a_resumed_run_starts_from() -> None:
     latest = world.latest()
     assert latest.handoff == stopped(latest.handoff, latest.handoff.timestamp)
     assert world.resume().status is RunStatus.COMPLETE
+
+
+# --- other tables
+
+
+FEEDBACK = rule(test_result=TestOutcome.PASS, outcome=Outcome.FEEDBACK)
+TAMPERED = rule(Finding(FindingType.TEST_TAMPERING, "a test is gone"))
+
+
+class Table(World):
+    """The same world, working through another table."""
+
+    def __init__(self, workflow: Workflow, script: Script = ()) -> None:
+        super().__init__(script)
+        self.workflow = workflow
+        self.trees: list[dict[str, str]] = []
+
+    def session(self, brief: Brief, folder: Path) -> Report | str:
+        self.trees.append(dict(self.workspace.files))
+        return super().session(brief, folder)
+
+    def opened(self) -> Entry:
+        first = self.workflow.first.name
+        head = self.workspace.head()
+        self.ledger.write({head: opening("r", "# Count things\n\nall", "t0", Plan(), None, first)})
+        return self.latest()
+
+    def engine(self, **changes: Any) -> Engine:
+        gates = dict.fromkeys(PhaseName, TDD_GATES[PhaseName.PLAN])
+        return super().engine(**{"workflow": self.workflow, "gates": gates, **changes})
+
+
+def test_feedback_opens_another_round_and_approval_ends_the_run() -> None:
+    world = Table(review(3), [None, FEEDBACK, None, None])
+    ended = world.run()
+    assert ended.status is RunStatus.COMPLETE
+    assert world.subjects()[1:] == [
+        "feat: Count things",
+        "review: round 1",
+        "feat: Count things",
+        "review: round 2",
+    ]
+    assert [entry.handoff.cycle_number for entry in world.ledger.history()] == [2, 2, 1, 1, 0]
+
+
+def test_rounds_that_are_used_up_abort_and_a_resumed_run_goes_round_again() -> None:
+    world = Table(review(1), [None, FEEDBACK])
+    ended = world.run()
+    assert ended.status is RunStatus.FAILED
+    handoff = ended.entry.handoff
+    assert (handoff.state, handoff.next_phase) == (State.ABORTED, PhaseName.CODE)
+    assert handoff.error_details
+    assert handoff.error_details.type == "RoundsUsedUp"
+    assert world.resume(workflow=review(2)).status is RunStatus.COMPLETE
+    assert world.path[-2:] == [("CODE", 2, 1), ("REVIEW", 2, 1)]
+
+
+def test_an_answer_of_a_phase_with_retries_of_its_own_is_asked_for_as_often_as_it_says() -> None:
+    world = Table(review(3), [None, REJECTED, REJECTED])
+    assert world.run().status is RunStatus.FAILED
+    assert world.path == [("CODE", 1, 1), ("REVIEW", 1, 1), ("REVIEW", 1, 2)]
+
+
+def test_tries_that_build_on_each_other_end_in_one_commit() -> None:
+    world = Table(taskfile(3), [None, REJECTED, REJECTED, None, None])
+    world.session_does = lambda brief: (
+        world.workspace.files.update({f"try-{brief.attempt}": ""}) if brief.phase is PhaseName.GREEN else None
+    )
+    assert world.run().status is RunStatus.COMPLETE
+    assert world.subjects()[1:] == ["test: Count things", "feat: Count things", "refactor: Count things"]
+    assert {"try-1", "try-2", "try-3"} <= world.workspace.files.keys()
+
+
+def test_a_try_that_broke_the_rules_is_not_built_on() -> None:
+    world = Table(taskfile(3), [None, REJECTED, TAMPERED, None, None])
+    world.session_does = lambda brief: (
+        world.workspace.files.update({f"try-{brief.attempt}": ""}) if brief.phase is PhaseName.GREEN else None
+    )
+    assert world.run().status is RunStatus.COMPLETE
+    assert "try-1" in world.workspace.files
+    assert "try-2" not in world.workspace.files
+
+
+def test_out_of_tries_everything_is_as_before_the_phase_and_the_tries_stay_reachable() -> None:
+    world = Table(taskfile(2), [None, REJECTED, REJECTED])
+    ended = world.run()
+    assert ended.status is RunStatus.FAILED
+    assert world.subjects()[1:] == ["test: Count things"]
+    assert {"refs/tdd/attempts/r/1-GREEN-1", "refs/tdd/attempts/r/1-GREEN-2"} <= world.workspace.refs.keys()
+
+
+def test_a_diagnosis_stands_between_two_tries_and_changes_nothing() -> None:
+    world = Table(taskfile(2), [None, REJECTED, None, None])
+    world.usage = Usage(1, 1, cost_usd=0.5)
+
+    def meddle(brief: Brief) -> Report | None:
+        if brief.phase is not PhaseName.DIAGNOSE:
+            return None
+        world.workspace.files["scribble"] = ""
+        return Report("off by one", world.usage)
+
+    world.session_does = meddle
+    assert world.run().status is RunStatus.COMPLETE
+    phases = [brief.phase for brief in world.agent.briefs]
+    assert phases == ["RED", "GREEN", "DIAGNOSE", "GREEN", "REFACTOR"]
+    assert "GREEN-1.py" in world.trees[2]  # it sees the rejected try
+    assert "scribble" not in world.trees[3]
+    retried = from_json(world.agent.briefs[3].handoff)
+    assert retried.extra["diagnosis"] == {"before": 2, "message": "off by one", "failed": False}
+    green = next(e.handoff for e in world.ledger.history() if e.handoff.phase is PhaseName.GREEN)
+    assert green.extra["usage"]["costUsd"] == 1.5
+    assert [event.message for event in world.of(Diagnosed)] == ["off by one"]
+
+
+def test_a_diagnosis_that_fails_stops_nothing() -> None:
+    world = Table(taskfile(2), [None, REJECTED, None, None])
+    gone = Report(failure=Finding(FindingType.AGENT_FAILURE, "it went away"))
+    world.session_does = lambda brief: gone if brief.phase is PhaseName.DIAGNOSE else None
+    assert world.run().status is RunStatus.COMPLETE
+    assert [(event.message, event.failed) for event in world.of(Diagnosed)] == [("it went away", True)]
+
+
+def test_a_diagnosis_that_stands_in_the_note_is_not_asked_for_again() -> None:
+    world = Table(taskfile(2), [None, REJECTED])
+
+    def cut(brief: Brief) -> None:
+        if brief.phase is PhaseName.GREEN and brief.attempt == 2:
+            raise InterruptedRunError("cut")
+
+    world.session_does = cut
+    assert world.run().status is RunStatus.INTERRUPTED
+    world.session_does = lambda _brief: None
+    assert world.resume().status is RunStatus.COMPLETE
+    assert [brief.phase for brief in world.agent.briefs].count(PhaseName.DIAGNOSE) == 1
+
+
+def test_a_plain_table_is_one_turn() -> None:
+    world = Table(PLAIN)
+    assert world.run().status is RunStatus.COMPLETE
+    assert world.path == [("CODE", 1, 1)]

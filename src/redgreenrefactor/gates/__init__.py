@@ -11,7 +11,7 @@ from redgreenrefactor.model.workflow import PhaseName
 
 Gate = Callable[[Evidence], Judgement]
 
-GATES: Mapping[PhaseName, Gate] = {
+TDD_GATES: Mapping[PhaseName, Gate] = {
     PhaseName.PLAN: plan,
     PhaseName.RED: red,
     PhaseName.GREEN: green,

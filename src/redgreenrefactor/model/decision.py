@@ -1,12 +1,15 @@
 """What follows from a handoff: pure functions that a fresh run and a resumed run share."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from redgreenrefactor.model.goal import Case, Plan, comparable
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, to_object, with_extra
-from redgreenrefactor.model.verdict import Outcome, Verdict
+from redgreenrefactor.model.verdict import FindingType, Outcome, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
+
+ROUNDS_USED_UP = "RoundsUsedUp"
+RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, FindingType.SCOPE_VIOLATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,11 @@ def decide(workflow: Workflow, handoff: Handoff) -> Decision:
 
 
 def cycle_of(handoff: Handoff) -> int:
-    """Return the cycle the due phase belongs to: a PLAN opens a new one, unless it is asked again."""
-    opens = handoff.next_phase is PhaseName.PLAN
-    asked_again = handoff.phase is PhaseName.PLAN and handoff.cycle_number > 0
+    """Return the cycle the due phase belongs to: a PLAN or CODE opens a new one, unless it is asked again."""
+    if handoff.cycle_number == 0:
+        return 1
+    opens = handoff.next_phase in (PhaseName.PLAN, PhaseName.CODE)
+    asked_again = handoff.phase is handoff.next_phase
     return handoff.cycle_number + 1 if opens and not asked_again else handoff.cycle_number
 
 
@@ -63,9 +68,7 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
     covered = verdict.outcome is Outcome.COVERED
     finished = covered or turn.phase.name is PhaseName.REFACTOR
     completed, pending = progress(turn.plan, case, finished=finished)
-    next_phase = turn.phase.then
-    if covered:
-        next_phase = PhaseName.PLAN
+    next_phase = turn.phase.follows(verdict.outcome)
     if plans and case is None:
         next_phase = PhaseName.COMPLETE
     return Handoff(
@@ -88,8 +91,25 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
     )
 
 
+def exhausted(workflow: Workflow, handoff: Handoff) -> Handoff:
+    """Return the handoff, given up if another cycle is due and the workflow may not come round again."""
+    due = handoff.next_phase is workflow.first.name and handoff.phase is not handoff.next_phase
+    if workflow.cycles is None or not due or handoff.cycle_number < workflow.cycles:
+        return handoff
+    message = f"{handoff.phase} asked for more, and all {workflow.cycles} rounds are used up"
+    return replace(
+        handoff,
+        state=State.ABORTED,
+        error=message,
+        error_details=ErrorDetails(ROUNDS_USED_UP, message),
+        retry_count=0,  # with an error, these two tell of the phase that is due
+        attempts=0,
+    )
+
+
 def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int) -> Handoff:
     """Return what the starting commit's handoff becomes after a rejection: the same phase is due, or none."""
+    retries = retries if turn.phase.retries is None else turn.phase.retries
     used = retries_used(handoff) + 1
     return replace(
         handoff,
@@ -147,12 +167,19 @@ def stopped(handoff: Handoff, timestamp: str, *, awaiting: str | None = None) ->
     return replace(handoff, state=State.STOPPED, timestamp=timestamp, awaiting=awaiting)
 
 
-def opening(run_id: str, feature: str, timestamp: str, plan: Plan, previous: Handoff | None) -> Handoff:
+def opening(
+    run_id: str,
+    feature: str,
+    timestamp: str,
+    plan: Plan,
+    previous: Handoff | None,
+    first: PhaseName = PhaseName.PLAN,
+) -> Handoff:
     """Return the handoff a run starts from; an earlier run's that ended on the same commit is kept in it."""
     completed, pending = progress(plan, None, finished=False)
     handoff = Handoff(
-        phase=PhaseName.PLAN,
-        next_phase=PhaseName.PLAN,
+        phase=first,
+        next_phase=first,
         run_id=run_id,
         feature=feature,
         completed_tests=completed,
@@ -207,3 +234,21 @@ def progress(plan: Plan, case: Case | None, *, finished: bool) -> tuple[tuple[st
     done = tuple(item.text for item in plan.items if item.done or (finished and item.key == current))
     pending = tuple(item.text for item in plan.items if not item.done and item.key != current)
     return done, pending
+
+
+def built_on(handoff: Handoff) -> str | None:
+    """Return the name of the attempt that the next try goes on from, if there is one."""
+    name = handoff.extra.get("buildsOn")
+    return name if isinstance(name, str) and handoff.error is not None else None
+
+
+def may_be_built_on(verdict: Verdict) -> bool:
+    """Tell whether a rejected try is a basis for the next: one that broke the rules is not."""
+    return verdict.gravest is not None and verdict.gravest.type not in RULES_BROKEN
+
+
+def diagnosis_due(handoff: Handoff, phase: Phase, attempt: int) -> Phase | None:
+    """Return the phase that looks at the last rejection before this attempt, unless it has been looked at."""
+    known = handoff.extra.get("diagnosis")
+    told = isinstance(known, dict) and cast("dict[str, Any]", known).get("before") == attempt
+    return None if handoff.error is None or told else phase.diagnosis

@@ -67,6 +67,15 @@ class SuiteEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """A session has looked at a rejected try, before the next attempt."""
+
+    attempt: int
+    message: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """A turn has its verdict."""
 
@@ -110,6 +119,7 @@ Event = (
     | SessionEnded
     | SuiteStarted
     | SuiteEnded
+    | Diagnosed
     | Judged
     | Paused
     | Warned

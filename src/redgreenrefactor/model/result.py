@@ -144,6 +144,15 @@ def due_of(handoff: Handoff) -> Mapping[str, Any]:
     return cast("dict[str, Any]", due) if isinstance(due, dict) else {}
 
 
+def due_with(handoff: Handoff, usage: Usage | None, seconds: float) -> dict[str, Any]:
+    """Return what the attempts at the due phase have used with one more session."""
+    earlier = due_of(handoff)
+    return {
+        "usage": usage_to_json(total_usage([earlier, {"usage": usage_to_json(usage)}])),
+        "seconds": round(seconds + seconds_of(earlier), 3),
+    }
+
+
 def _retries_due(latest: Handoff) -> int:
     """Return the retries of the phase that is due: one for each rejection, but none follows the last."""
     rejections = latest.attempts if latest.error is not None else 0

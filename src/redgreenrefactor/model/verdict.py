@@ -80,6 +80,8 @@ class Outcome(StrEnum):
 
     COVERED = "covered"
     WARNED = "warned"
+    APPROVED = "approved"
+    FEEDBACK = "feedback"
 
 
 @dataclass(frozen=True, slots=True)

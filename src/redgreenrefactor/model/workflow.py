@@ -1,7 +1,10 @@
 """A workflow is a table of phases: data that the engine walks through."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+from redgreenrefactor.model.verdict import Outcome
 
 
 class PhaseName(StrEnum):
@@ -11,6 +14,9 @@ class PhaseName(StrEnum):
     RED = "RED"
     GREEN = "GREEN"
     REFACTOR = "REFACTOR"
+    CODE = "CODE"
+    REVIEW = "REVIEW"
+    DIAGNOSE = "DIAGNOSE"  # only ever between two tries at another phase
     COMPLETE = "COMPLETE"  # never worked at: it only ever stands in nextPhase
 
 
@@ -21,21 +27,40 @@ class RoleName(StrEnum):
     TEST = "test"
     IMPLEMENTING = "implementing"
     REFACTOR = "refactor"
+    CODER = "coder"
+    REVIEWER = "reviewer"
+    DIAGNOSIS = "diagnosis"
+
+
+_KEYS = {
+    PhaseName.CODE: RoleName.CODER,
+    PhaseName.REVIEW: RoleName.REVIEWER,
+    PhaseName.DIAGNOSE: RoleName.DIAGNOSIS,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One kind of turn: who works, how its commit is called, and what follows when it is accepted."""
+    """One kind of turn: who works, how its commit is called, what follows when it is accepted, and when not."""
 
     name: PhaseName
     role: RoleName
     prefixes: tuple[str, ...]
     then: PhaseName
+    instead: tuple[tuple[Outcome, PhaseName], ...] = ()  # of `then`, after these outcomes
+    may_be_empty: bool = False  # having nothing to change is a result
+    retries: int | None = None  # of its own; None: as many as the settings allow
+    builds_on: bool = False  # a try goes on from the rejected one before it, not from the phase's beginning
+    diagnosis: "Phase | None" = None  # a session that looks at a rejected try before the next one
 
     @property
     def key(self) -> str:
         """The name as configuration spells it."""
-        return self.name.lower()
+        return str(_KEYS.get(self.name, self.name.lower()))
+
+    def follows(self, outcome: Outcome | None) -> PhaseName:
+        """Return the phase that is due once this one was accepted with this outcome."""
+        return next((phase for special, phase in self.instead if special is outcome), self.then)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +69,7 @@ class Workflow:
 
     name: str
     phases: tuple[Phase, ...]
+    cycles: int | None = None  # how often it may come round before it gives up
 
     @property
     def first(self) -> Phase:
@@ -53,3 +79,10 @@ class Workflow:
     def phase(self, name: PhaseName) -> Phase:
         """Return the row of that name."""
         return next(phase for phase in self.phases if phase.name == name)
+
+    def sessions(self) -> Iterator[Phase]:
+        """Yield every phase that a session works at, diagnoses too."""
+        for phase in self.phases:
+            yield phase
+            if phase.diagnosis:
+                yield phase.diagnosis

@@ -21,6 +21,9 @@ _DESCRIPTIONS = {
     RoleName.TEST: "writes one failing test",
     RoleName.IMPLEMENTING: "writes the least code that makes the test pass",
     RoleName.REFACTOR: "improves the code while every test stays green",
+    RoleName.CODER: "turns a specification into tested code",
+    RoleName.REVIEWER: "decides whether the code is what was asked for",
+    RoleName.DIAGNOSIS: "finds out why a try was rejected",
 }
 
 
@@ -91,7 +94,8 @@ def _values(ask: Ask) -> dict[str, str]:
 def _feature(ask: Ask) -> str:
     """Return the whole feature for PLAN, which has to cover it, and its beginning for the others."""
     feature = plain(ask.handoff.feature)
-    if ask.phase.name is PhaseName.PLAN or len(feature) <= FEATURE_LIMIT:
+    needs_all = ask.phase.name in (PhaseName.PLAN, PhaseName.CODE, PhaseName.REVIEW)
+    if needs_all or len(feature) <= FEATURE_LIMIT:
         return quoted(feature, None)
     return (
         f"{quoted(feature[:FEATURE_LIMIT], None)}\n\n"

@@ -43,6 +43,7 @@ class GitWorkspace:
         self._objects = repository.objects
         self._clean = CleanCheckout(repository)
         self._mark: Mark | None = None
+        self._ground: str | None = None  # the tree a session goes on from, where it is not its base
         self._excluded: set[str] = set()  # environments and build outputs that were met
         repository.write_excludes()
 
@@ -159,6 +160,7 @@ class GitWorkspace:
         ours = {name: self._objects.resolve(name) for name in (NOTES, branch) if name}
         steering = mark.steering(self._repository.git_dir, self._repository.common_dir)
         self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours), steering))
+        self._ground = None
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
@@ -194,6 +196,13 @@ class GitWorkspace:
             rewritten=rewritten,
             warnings=(*warnings, *harm.warnings),
         )
+
+    def lay_out(self, run_id: str, attempt: str) -> None:
+        """Make the files those of an attempt that was set aside, without checking it out."""
+        ref = f"{ATTEMPTS}{folder_of(run_id)}/{attempt}"
+        commit = self._commit(self._refs().oids.get(ref, ref))
+        self._git.raw("read-tree", "-m", "-u", "HEAD", commit.oid)
+        self._ground = commit.tree
 
     def rewind(self, base: str) -> None:
         """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
@@ -231,6 +240,8 @@ class GitWorkspace:
             return None
         if status.dirty:
             tree = self._staged_tree(self._commit(base), status)
+            if head == base and tree == self._ground:
+                return None  # nothing was added to what was laid out, and that is kept already
             head = self._git.text("commit-tree", tree, "-p", head, "-m", f"kept: {why}")
         ref = f"{KEPT}{folder_of(run_id)}/{why.replace(' ', '-')}-{head[:10]}"
         update_refs(self._git, [f"update {ref} {head}"])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from redgreenrefactor.model.events import (
+    Diagnosed,
     Event,
     Judged,
     Paused,
@@ -46,6 +47,9 @@ PHASE_TONES = {
     PhaseName.RED: Tone.RED,
     PhaseName.GREEN: Tone.GREEN,
     PhaseName.REFACTOR: Tone.REFACTOR,
+    PhaseName.CODE: Tone.GREEN,
+    PhaseName.REVIEW: Tone.PLAN,
+    PhaseName.DIAGNOSE: Tone.RED,
 }
 
 
@@ -133,6 +137,9 @@ class Story:
                 return self._opening(event, width)
             case Warned():
                 return self._texts(event.message, width, Tone.WARN, indent=2, lead="! ")
+            case Diagnosed():
+                text = f"diagnosis: {self._ink.line(event.message)}"
+                return self._texts(text, width, Tone.FAINT, indent=detail_indent(width), most=3)
             case SuiteEnded() if self._turn is None and event.purpose != PROBE:
                 return self._baseline(event, width)
             case _:
@@ -242,7 +249,10 @@ class Story:
             case Outcome.WARNED:
                 text = "the new test passes before anything was built; going on (red.on.pass=warn)"
                 return self._texts(text, width, Tone.WARN, indent=indent, lead="! ")
-            case None:
+            case Outcome.FEEDBACK:
+                text = "the reviewer asks for more; on to the next round"
+                return self._texts(text, width, Tone.HINT, indent=indent)
+            case Outcome.APPROVED | None:
                 return []
 
     def _refused(self, event: Judged, width: int) -> list[Row]:
