@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from redgreenrefactor.model.events import Emit, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import UNANSWERED, Judgement, Measure, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Verdict
-from redgreenrefactor.ports import Suite, Workspace
+from redgreenrefactor.ports import Past, Suite
 
 Key = tuple[str, Trial]
 PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times what the suite takes
@@ -16,7 +16,7 @@ PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times
 class Lab:
     """The measurements of one invocation: tests, trees, and what is already known about them."""
 
-    workspace: Workspace
+    workspace: Past
     suite: Suite
     emit: Emit
     clock: Callable[[], float]

@@ -67,17 +67,45 @@ class Sealed:
     warnings: tuple[str, ...] = ()
 
 
-class Workspace(Protocol):
+class Past(Protocol):
+    """Commits as they are stored: read, compared, and laid out where tests can be run."""
+
+    @property
+    def prefix(self) -> str:
+        """The project's folder inside the repository: nothing, or a path with a closing slash."""
+        ...
+
+    def changes(self, base: str, head: str) -> tuple[Change, ...]:
+        """Return what differs between two commits, with the text of what can be read as text."""
+        ...
+
+    def read(self, commit: str, path: str) -> tuple[str, str] | None:
+        """Return blob id and text of a file of the project at a commit."""
+        ...
+
+    def source(self, commit: str, path: str) -> str | None:
+        """Return the text of a file of the repository at a commit."""
+        ...
+
+    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
+        """Lay out the project at a commit, with files replaced, in a clean folder of our own; return the folder."""
+        ...
+
+    def disturbed(self) -> tuple[str, ...]:
+        """Return the files of that checkout which somebody has changed since it was laid out."""
+        ...
+
+    def fingerprint(self, commit: str) -> str:
+        """Return what two commits share if nothing but `test-list.md` differs between them."""
+        ...
+
+
+class Workspace(Past, Protocol):
     """The checkout a run works in: it seals turns and rewinds them."""
 
     @property
     def project(self) -> Path:
         """The folder sessions work in."""
-        ...
-
-    @property
-    def prefix(self) -> str:
-        """That folder inside the repository: nothing, or a path with a closing slash."""
         ...
 
     def head(self) -> str:
@@ -121,30 +149,6 @@ class Workspace(Protocol):
 
     def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:
         """Return the highest number an attempt at this phase has been kept under."""
-        ...
-
-    def changes(self, base: str, head: str) -> tuple[Change, ...]:
-        """Return what differs between two commits, with the text of what can be read as text."""
-        ...
-
-    def read(self, commit: str, path: str) -> tuple[str, str] | None:
-        """Return blob id and text of a file of the project at a commit."""
-        ...
-
-    def source(self, commit: str, path: str) -> str | None:
-        """Return the text of a file of the repository at a commit."""
-        ...
-
-    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
-        """Lay out the project at a commit, with files replaced, in a clean folder of our own; return the folder."""
-        ...
-
-    def disturbed(self) -> tuple[str, ...]:
-        """Return the files of that checkout which somebody has changed since it was laid out."""
-        ...
-
-    def fingerprint(self, commit: str) -> str:
-        """Return what two commits share if nothing but `test-list.md` differs between them."""
         ...
 
 

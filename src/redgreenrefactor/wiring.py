@@ -19,7 +19,7 @@ from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.workflow import Phase, Workflow
-from redgreenrefactor.ports import Agent, Suite
+from redgreenrefactor.ports import Agent, Past, Suite
 from redgreenrefactor.prompts import templates
 from redgreenrefactor.prompts.render import Ask, brief
 from redgreenrefactor.repository.ledger import GitLedger
@@ -137,7 +137,7 @@ def check_sandbox(settings: Settings) -> None:
         )
 
 
-def lab_of(workspace: GitWorkspace, suite: Suite, settings: Settings, around: Surroundings) -> Lab:
+def lab_of(workspace: Past, suite: Suite, settings: Settings, around: Surroundings) -> Lab:
     """Return what answers the questions of gates."""
     return Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
 

@@ -2,12 +2,13 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.leftout import NAMES
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
@@ -33,10 +34,11 @@ class Original:
 class CleanCheckout:
     """A repository of our own that borrows the user's objects and checks out one commit at a time."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, name: str = "checkout", *, strangers: bool = True) -> None:
         self._repository = repository
         self._objects: Objects = repository.objects
-        self.folder = repository.cache / "checkout"
+        self._strangers = strangers  # whether files that git neither tracks nor ignores are brought along
+        self.folder = repository.cache / name
         # Of all checkouts: what is installed is compiled once, not again for every repository.
         self.compiled = repository.cache.parent / "compiled"
         self._tree = ""  # what is checked out
@@ -138,8 +140,8 @@ class CleanCheckout:
         if not (self.folder / ".git" / "HEAD").exists():
             object_format = "sha256" if len(self._repository.objects.resolve("HEAD") or "") > 40 else "sha1"  # noqa: PLR2004
             git.raw("init", "--quiet", f"--object-format={object_format}")
-        for lock in (self.folder / ".git").glob("*.lock"):
-            lock.unlink(missing_ok=True)
+        for left in (self.folder / ".git").glob("*.lock"):
+            left.unlink(missing_ok=True)
         objects = self._repository.common_dir / "objects"
         (self.folder / ".git" / "objects" / "info" / "alternates").write_text(f"{objects}\n")
         for key, value in self._repository.config.items():
@@ -152,13 +154,22 @@ class CleanCheckout:
 
     def _furnish(self) -> Iterator[str]:
         """Bring what tests may need and git does not hold: dependencies by link, small files by copy."""
+        shunned: set[str] = set() if self._strangers else self._unknown()
         listing = self._repository.git.fields("ls-files", "--others", "--directory", "-z")
         for entry in listing:
             path = entry.rstrip("/")
-            if PurePosixPath(path).name in NAMES - LINKED or path.endswith(".pyc"):
+            if PurePosixPath(path).name in NAMES - LINKED or path.endswith(".pyc") or path in shunned:
                 continue
             self._fetch(path)
             yield path
+
+    def _unknown(self) -> set[str]:
+        """Return the untracked files that are nobody's furniture: not ignored, and no installed dependencies."""
+        listing = self._repository.git.fields(
+            "ls-files", "--others", "--exclude-standard", "--directory", "-z"
+        )
+        paths = {entry.rstrip("/") for entry in listing}
+        return {path for path in paths if not _is_installed(self._repository.root / path)}
 
     def _populate(self, tree: str) -> None:
         """Bring the files of submodules: git leaves their folders empty."""
@@ -190,6 +201,19 @@ class CleanCheckout:
             target.write_bytes(content)  # into the file that is there: it may be executable
 
 
+@contextmanager
+def apart(repository: Repository) -> Generator[CleanCheckout]:
+    """Provide a clean checkout nobody else uses, with what is checked in and installed only; it is gone afterwards."""
+    with lock.free_slot(repository.cache, "apart") as name:
+        clean = CleanCheckout(repository, name, strangers=False)
+        _remove(clean.folder)  # of somebody who was killed
+        try:
+            yield clean
+        finally:
+            _remove(clean.folder)
+            _remove(clean.compiled / str(clean.folder).lstrip("/"))
+
+
 class Room:
     """How much may still be copied."""
 
@@ -208,8 +232,12 @@ class Room:
         return True
 
 
+def _is_installed(place: Path) -> bool:
+    return place.name in LINKED or (place / "pyvenv.cfg").exists()
+
+
 def _bring(source: Path, target: Path, room: Room) -> None:
-    links = source.name in LINKED or (source / "pyvenv.cfg").exists() or source.is_symlink()
+    links = _is_installed(source) or source.is_symlink()
     with suppress(OSError, shutil.Error):
         if links or not room.holds(source):
             target.symlink_to(source)

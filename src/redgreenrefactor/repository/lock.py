@@ -3,12 +3,14 @@
 import fcntl
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
 
 NAME = "rgr.lock"
+LOCKED = "Locked"
 
 
 @contextmanager
@@ -21,6 +23,22 @@ def held(path: Path) -> Generator[None]:
         # Removed while still held, so that nobody can take the file between the two steps.
         path.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+@contextmanager
+def free_slot(folder: Path, name: str) -> Generator[str]:
+    """Hold the first of the names NAME-0, NAME-1, … that nobody else holds in this folder; yield it."""
+    for number in count():
+        slot = folder / f"{name}-{number}.lock"
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held(slot))
+            except NotReadyError as error:
+                if error.type != LOCKED:
+                    raise
+                continue
+            yield slot.stem
+            return
 
 
 def is_held(path: Path) -> bool:
@@ -56,7 +74,7 @@ def _taken(path: Path) -> int:
             raise NotReadyError(
                 f"another orchestrator is at work here (process {owner})",
                 hint=f"Wait for it, or stop it with 'kill {owner}', then type 'rgr resume'.",
-                type="Locked",
+                type=LOCKED,
             ) from error
         if _still_at(path, descriptor):
             os.ftruncate(descriptor, 0)

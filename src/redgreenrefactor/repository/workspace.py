@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.model.evidence import Change, File
+from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository import lock, mark
@@ -16,7 +15,8 @@ from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.mark import MARK, Mark
 from redgreenrefactor.repository.message import fits, mended
-from redgreenrefactor.repository.objects import Commit, Node
+from redgreenrefactor.repository.objects import Commit
+from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.refs import (
     ATTEMPTS,
     KEPT,
@@ -30,18 +30,15 @@ from redgreenrefactor.repository.refs import (
 )
 from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status, replace_file
 
-LARGEST_TEXT = 1_000_000
 NAMED = 10  # files a refusal names before it counts the rest
 
 
-class GitWorkspace:
+class GitWorkspace(GitPast):
     """A checkout of a git repository, worked in by one orchestrator at a time."""
 
     def __init__(self, repository: Repository) -> None:
-        self._repository = repository
+        super().__init__(repository, CleanCheckout(repository))
         self._git = repository.excluding
-        self._objects = repository.objects
-        self._clean = CleanCheckout(repository)
         self._mark: Mark | None = None
         self._ground: str | None = None  # the tree a session goes on from, where it is not its base
         self._excluded: set[str] = set()  # environments and build outputs that were met
@@ -51,16 +48,6 @@ class GitWorkspace:
     def project(self) -> Path:
         """The folder sessions work in."""
         return self._repository.project
-
-    @property
-    def prefix(self) -> str:
-        """That folder inside the repository."""
-        return self._repository.prefix
-
-    @property
-    def compiled(self) -> Path:
-        """Where byte code of the clean checkout is kept."""
-        return self._clean.compiled
 
     # --- looking
 
@@ -82,39 +69,6 @@ class GitWorkspace:
             self._repository.write_excludes(*sorted(self._excluded))
             status = self._repository.status()
         return status
-
-    def changes(self, base: str, head: str) -> tuple[Change, ...]:
-        """Return what differs between two commits."""
-        trees = [self._commit(base).tree, self._commit(head).tree]
-        return tuple(
-            Change(path, self._file(before), self._file(after))
-            for path, before, after in self._objects.differences(*trees)
-        )
-
-    def read(self, commit: str, path: str) -> tuple[str, str] | None:
-        """Return blob id and text of a file of the project at a commit."""
-        node = self._objects.node(self._commit(commit).tree, f"{self.prefix}{path}")
-        found = self._objects.get(node.oid) if node else None
-        if node is None or found is None or found[1] != "blob":
-            return None
-        return node.oid, found[2].decode("utf-8", "replace")
-
-    def source(self, commit: str, path: str) -> str | None:
-        """Return the text of a file of the repository at a commit."""
-        file = self._file(self._objects.node(self._commit(commit).tree, path))
-        return file.text if file else None
-
-    def fingerprint(self, commit: str) -> str:
-        """Return what two commits share if nothing but `test-list.md` differs between them."""
-        return self._objects.without(self._commit(commit).tree, f"{self.prefix}test-list.md")
-
-    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
-        """Lay out the project at a commit, with files replaced, in a clean folder of our own."""
-        return self._clean.lay_out(commit, overlay) / self.prefix
-
-    def disturbed(self) -> tuple[str, ...]:
-        """Return the files of that checkout which somebody has changed since it was laid out."""
-        return self._clean.disturbed()
 
     def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:
         """Return the highest number an attempt at this phase has been kept under."""
@@ -289,15 +243,6 @@ class GitWorkspace:
 
     # --- inside
 
-    def _commit(self, name: str) -> Commit:
-        found = self._objects.commit(name)
-        if found is None:
-            raise GitError(
-                f"there is no commit {name[:10]}",
-                hint="Is this a shallow clone? Type 'git fetch --unshallow'.",
-            )
-        return found
-
     def _branch(self) -> str | None:
         """Return the branch the run works on; only asked of git before the first session."""
         if self._mark is not None:
@@ -338,16 +283,6 @@ class GitWorkspace:
 
     def _on_disk(self, path: str) -> bool:
         return (self._repository.root / path).exists()
-
-    def _file(self, node: Node | None) -> File | None:
-        if node is None:
-            return None
-        found = self._objects.get(node.oid)
-        raw = found[2] if found and found[1] == "blob" else None
-        text = None
-        if raw is not None and len(raw) <= LARGEST_TEXT and b"\0" not in raw:
-            text = raw.decode("utf-8", "surrogateescape")
-        return File(node.mode, node.oid, text)
 
     def _cut_loose(self, base: str, work: Commit) -> Iterator[str]:
         """Yield that the commit a phase began from has been rewritten, if it has."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.repository.checkout import CleanCheckout
+from redgreenrefactor.repository.checkout import CleanCheckout, apart
 from redgreenrefactor.repository.repository import Repository, open_repository
 from repos import MakeRepo, Repo
 
@@ -20,9 +20,12 @@ class Place:
         self.repo = repo
         self._opened: list[Repository] = []
 
-    def clean(self) -> CleanCheckout:
+    def opened(self) -> Repository:
         self._opened.append(open_repository(self.repo.path, self.repo.env))
-        return CleanCheckout(self._opened[-1])
+        return self._opened[-1]
+
+    def clean(self) -> CleanCheckout:
+        return CleanCheckout(self.opened())
 
     def lay_out(self, commit: str = "HEAD", overlay: dict[str, str | None] | None = None) -> Path:
         return self.clean().lay_out(self.repo.git("rev-parse", commit), overlay or {})
@@ -355,3 +358,38 @@ def test_a_change_that_covers_its_tracks_is_undone(place: Place) -> None:
         os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     clean.lay_out(head, {})
     assert file.read_text() == "1\n"
+
+
+# --- one nobody else uses
+
+
+def test_two_who_look_back_do_not_share_a_folder_and_leave_none_behind(place: Place) -> None:
+    repository = place.opened()
+    with apart(repository) as one, apart(repository) as two:
+        commit = place.repo.git("rev-parse", "HEAD")
+        assert one.lay_out(commit, {}) != two.lay_out(commit, {})
+        assert names(one.folder) == names(two.folder) == ["README.md"]
+    assert [entry.name for entry in repository.cache.iterdir()] == []
+
+
+def test_looking_back_brings_what_is_installed_or_ignored_and_no_stray_file(place: Place) -> None:
+    place.repo.commit("chore: ignore", {".gitignore": "ignored.txt\n"})
+    for name in ("ignored.txt", "stray.py", "venv/pyvenv.cfg", "node_modules/left-pad/index.js"):
+        place.repo.write(name, "x\n")
+    with apart(place.opened()) as clean:
+        folder = clean.lay_out(place.repo.git("rev-parse", "HEAD"), {})
+        assert {path.name for path in folder.iterdir()} - {".git"} == {
+            ".gitignore",
+            "README.md",
+            "ignored.txt",
+            "venv",
+            "node_modules",
+        }
+
+
+def test_what_somebody_who_was_killed_left_is_not_looked_at(place: Place) -> None:
+    repository = place.opened()
+    (repository.cache / "apart-0").mkdir()
+    (repository.cache / "apart-0/left.py").touch()
+    with apart(repository) as clean:
+        assert names(clean.lay_out(place.repo.git("rev-parse", "HEAD"), {})) == ["README.md"]

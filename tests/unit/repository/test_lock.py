@@ -12,7 +12,7 @@ from pathlib import Path, PosixPath
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.repository.lock import held, is_held
+from redgreenrefactor.repository.lock import free_slot, held, is_held
 
 HOLD = """
 import sys
@@ -144,3 +144,21 @@ def test_many_at_once_are_never_two(path: Path) -> None:
         thread.join()
     assert most == 1
     assert refused < 8 * 50
+
+
+def test_a_slot_is_the_first_that_nobody_else_holds(tmp_path: Path) -> None:
+    with free_slot(tmp_path, "apart") as first, free_slot(tmp_path, "apart") as second:
+        assert (first, second) == ("apart-0", "apart-1")
+    with free_slot(tmp_path, "apart") as again:
+        assert again == "apart-0"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_goes_wrong_while_a_slot_is_held_is_not_taken_for_a_held_one(tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError, match="elsewhere"), free_slot(tmp_path, "apart"):
+        raise NotReadyError("elsewhere")
+
+
+def test_a_slot_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotReadyError, match="cannot be written"), free_slot(tmp_path / "gone", "apart"):
+        pass
