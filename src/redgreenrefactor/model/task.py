@@ -1,0 +1,169 @@
+"""A task file as a value: what is to be done, how it is known to be done, and what the sessions are given."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from redgreenrefactor.model.workflow import PhaseName
+
+ITERATIONS = 3  # tries of Green where neither the step nor the task says otherwise
+
+
+class Strategy(StrEnum):
+    """How a task's sessions hang together with those of earlier tasks."""
+
+    NEW = "new"
+    RESUME = "resume"
+    FORK = "fork"
+    MERGE_FORK = "merge_fork"
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Test cases that belong together, and how much of the code they have to reach."""
+
+    test_count: int
+    test_cases: tuple[str, ...] = ()
+    scope: str = ""
+    expected_coverage: str = ""  # as it was written
+    coverage_min: float | None = None  # per cent
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of `implementation`."""
+
+    description: str
+    phase: PhaseName | None = None  # None: told to every session, belongs to no phase
+    actions: tuple[str, ...] = ()
+    modification_points: tuple[str, ...] = ()
+    logic_flow: tuple[str, ...] = ()
+    max_iterations: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One step of `pre_analysis`: what is read and run before anybody works."""
+
+    name: str
+    action: str = ""
+    commands: tuple[str, ...] = ()
+    binding: bool = False  # a failure blocks the task
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The id under which a task's sessions are known, and the ids they go on from."""
+
+    id: str = ""
+    strategy: Strategy = Strategy.NEW
+    resume_from: tuple[str, ...] = ()
+
+
+NO_LINK = Link()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A piece of what was gathered before anybody works."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One line of `convergence.criteria`; without a command it is shown, not measured."""
+
+    text: str
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task file whose every field has been looked at."""
+
+    id: str
+    title: str
+    description: str
+    tdd: bool
+    criteria: tuple[Criterion, ...]
+    cycles: tuple[Cycle, ...] = ()
+    steps: tuple[Step, ...] = ()
+    max_iterations: int = ITERATIONS
+    files_to_read: tuple[str, ...] = ()
+    focus_paths: tuple[str, ...] = ()
+    context_package: str | None = None
+    shared_context: tuple[tuple[str, str], ...] = ()
+    looks: tuple[Look, ...] = ()
+    cli_tool: str | None = None  # None: the configured agent works
+    link: Link = NO_LINK
+    depends_on: tuple[str, ...] = ()
+    session: str | None = None  # None: the run's id
+
+    @property
+    def test_count(self) -> int:
+        """How many test cases Red has to write; 0 where the task does not say."""
+        return sum(cycle.test_count for cycle in self.cycles)
+
+    @property
+    def test_cases(self) -> tuple[str, ...]:
+        """The cases by name, those of all cycles."""
+        return tuple(case for cycle in self.cycles for case in cycle.test_cases)
+
+    @property
+    def coverage_min(self) -> float | None:
+        """The highest coverage that any cycle expects, per cent."""
+        return max(
+            (cycle.coverage_min for cycle in self.cycles if cycle.coverage_min is not None), default=None
+        )
+
+    @property
+    def expected_coverage(self) -> str:
+        """The same as it was written."""
+        wanted = self.coverage_min
+        return next((cycle.expected_coverage for cycle in self.cycles if cycle.coverage_min == wanted), "")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The criteria that can be run, each once."""
+        return tuple(dict.fromkeys(item.command for item in self.criteria if item.command))
+
+    def step(self, phase: PhaseName) -> Step | None:
+        """Return the step of a phase."""
+        return next((step for step in self.steps if step.phase is phase), None)
+
+
+_SIGNS = re.compile(r"\s*(?:>=?|≥|=)?\s*(\d+(?:[.,]\d+)?)\s*%?\s*")
+
+
+def percentage(text: str | float | None) -> float | None:
+    """Return the per cent that a text such as '>=85%', '85' or '> 80 %' asks for; None where it asks for none."""
+    found = _SIGNS.fullmatch(str(text)) if text is not None else None
+    return float(found[1].replace(",", ".")) if found else None
+
+
+_QUOTED = re.compile(r"`([^`]*[^`\s][^`]*)`")
+_PROGRAMS = re.compile(
+    r"bash|bundle|cargo|coverage|ctest|deno|dotnet|go|gradle|jest|make|mocha|mvn|mypy|node|nox|np[mx]|phpunit"
+    r"|pnpm|poetry|pyright|pytest|python3?|rspec|ruff|sh|tox|uv|vitest|yarn|\./\S+"
+)
+
+
+def command_of(criterion: str) -> str | None:
+    """Return what a criterion asks to run: all of it after '$ ', or what stands in backticks.
+
+    In the middle of a sentence, where backticks may hold a name as well, only a well-known program counts.
+    """
+    stripped = criterion.strip()
+    if stripped.startswith("$ "):
+        return stripped[2:].strip() or None
+    whole = _QUOTED.fullmatch(stripped)
+    if whole:
+        return whole[1].strip().removeprefix("$ ")
+    quoted = (found.strip().removeprefix("$ ") for found in _QUOTED.findall(stripped))
+    return next((text for text in quoted if _is_run(text)), None)
+
+
+def _is_run(text: str) -> bool:
+    return _PROGRAMS.fullmatch(text.split(maxsplit=1)[0]) is not None
