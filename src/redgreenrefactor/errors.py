@@ -45,6 +45,12 @@ class GitError(NotReadyError):
     type = "GitError"
 
 
+class ForgeError(NotReadyError):
+    """The forge refused, or could not be asked; `type` tells which."""
+
+    type = "ForgeError"
+
+
 class InterruptedRunError(RgrError):
     """A person or the system asked the program to stop."""
 
