@@ -1,13 +1,14 @@
 """Answers the questions of gates, by running tests on clean checkouts; what is known is not run again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from redgreenrefactor.model.events import Emit, SuiteEnded, SuiteStarted
-from redgreenrefactor.model.evidence import UNANSWERED, Judgement, Measure, SuiteRun, Trial
-from redgreenrefactor.model.verdict import Verdict
+from redgreenrefactor.model.evidence import UNANSWERED, Measure, Question, SuiteRun, Trial
 from redgreenrefactor.ports import Past, Suite
 
+Answer = TypeVar("Answer")
 Key = tuple[str, Trial]
 PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times what the suite takes
 
@@ -24,8 +25,8 @@ class Lab:
     _known: dict[Key, SuiteRun] = field(default_factory=dict[Key, SuiteRun])
     _usual: float = 0.0  # seconds the whole suite took last
 
-    def judge(self, judgement: Judgement) -> Verdict:
-        """Let a gate ask until it knows enough, and return its verdict."""
+    def judge(self, judgement: Generator[Question, SuiteRun, Answer]) -> Answer:
+        """Let a gate ask until it knows enough, and return what it says: its verdict, mostly."""
         spent = 0.0
         try:
             question = next(judgement)
@@ -38,8 +39,8 @@ class Lab:
                 spent += self.clock() - started if question.probe else 0.0
                 question = judgement.send(answer)
         except StopIteration as end:
-            verdict: Verdict = end.value
-            return verdict
+            said: Answer = end.value
+            return said
 
     def answer(self, trial: Trial) -> SuiteRun:
         """Return what these tests do on that tree."""

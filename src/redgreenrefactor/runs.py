@@ -7,12 +7,14 @@ from pathlib import Path
 
 from redgreenrefactor.engine import Ended, Limits
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
+from redgreenrefactor.gates.common import named
+from redgreenrefactor.gates.legacy import Baseline, baseline, sifted
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import carried, opening, refreshed, relisted
 from redgreenrefactor.model.events import RunEnded, RunStarted, Warned
-from redgreenrefactor.model.evidence import Measure, Status, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import LIST, Plan
-from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.handoff import Handoff, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, due_of, result_of, total_usage
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import lock, mark
@@ -72,9 +74,9 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
         run_id = new_run_id()
         bench.announce(run_id, feature, resumed=False)
         with _nothing_begun():
-            bench.baseline(base)
-        previous = bench.ledger.read(base)
-        entry = Entry(base, opening(run_id, feature, now(), bench.plan(base), previous))
+            legacy = bench.baseline(base)
+        handoff = opening(run_id, feature, now(), bench.plan(base), bench.ledger.read(base))
+        entry = Entry(base, with_extra(handoff, legacy=legacy.facts or None))
         bench.ledger.write({base: entry.handoff})
         return bench.go(entry, base, wishes)
 
@@ -188,9 +190,10 @@ class Bench:
             ),
         )
 
-    def baseline(self, base: str) -> SuiteRun:
+    def baseline(self, base: str) -> Baseline:
         """Run the tests as they are before anything is done; where that cannot be measured nothing starts."""
-        run = self.lab.answer(Trial(base))
+        found = self.lab.judge(baseline(base))
+        run = found.run
         if not run.finished:
             words = " | ".join(line.strip() for line in run.output.strip().splitlines()[-5:] if line.strip())
             why = (
@@ -215,7 +218,10 @@ class Bench:
                     hint="Make the suite pass first: by exit code alone a new failure could not be told from an old one.",
                     type="SuiteRed",
                 )
-        return run
+        else:
+            for line in found.told:
+                self.emit(Warned(line))
+        return found
 
     def plan(self, commit: str) -> Plan:
         """Return the list of cases at a commit."""
@@ -342,8 +348,7 @@ def _caught_up(bench: Bench, latest: Entry) -> Entry:
     head = bench.workspace.head()
     if head == latest.commit:
         return latest
-    before, after = bench.lab.answer(Trial(latest.commit)), bench.lab.answer(Trial(head))
-    if broken := _broken(before, after, latest.handoff):
+    if broken := _broken(bench, latest, head):
         raise NotReadyError(
             f"your commits since {latest.commit[:10]} break the suite: {broken}",
             hint="Mend them, commit, then type 'rgr resume'.",
@@ -368,18 +373,16 @@ def _carried(bench: Bench, latest: Entry, head: str) -> Handoff:
     return carried(latest.handoff, latest.commit, now())
 
 
-def _broken(before: SuiteRun, after: SuiteRun, handoff: Handoff) -> str:
+def _broken(bench: Bench, latest: Entry, head: str) -> str:
+    """Return what the user's commits break; a test that fails by chance is not counted."""
+    before, after = bench.lab.answer(Trial(latest.commit)), bench.lab.answer(Trial(head))
     if after.measure is Measure.EXIT_CODE:
-        red = handoff.next_phase is PhaseName.GREEN
+        red = latest.handoff.next_phase is PhaseName.GREEN
         return "" if after.green or red else f"exit code {after.exit_code}"
     if not after.finished:
         return f"the runner did not come to its end (exit code {after.exit_code})"
-    failing = [
-        name
-        for name in before.passed
-        if name in after.results and after.results[name].status is not Status.PASSED
-    ]
-    return ", ".join(sorted(failing)[:5])
+    failing = [after.results[name] for name in sorted(before.passed & after.ids - after.passed)]
+    return named([r.id for r in bench.lab.judge(sifted(latest.commit, Trial(head), failing)).broken])
 
 
 def _last_words(ended: Ended) -> str:

@@ -9,7 +9,6 @@ from redgreenrefactor.gates.common import (
     brief,
     configuration,
     errors,
-    failure,
     gone,
     history,
     interference,
@@ -17,11 +16,11 @@ from redgreenrefactor.gates.common import (
     measure,
     off_limits,
     quits,
-    regressions,
     tests_touched,
 )
 from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.legacy import failure, regressions
 from redgreenrefactor.gates.minimal import minimality
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import HANDFUL, belongs, bends, holds, noticed_by, planted_in, spread

@@ -20,11 +20,11 @@ from redgreenrefactor.gates.common import (
     named,
     off_limits,
     place_in,
-    regressions,
     scope,
     tampering,
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.gates.paths import inside, is_test, reconfigures
 from redgreenrefactor.gates.proof import proof
 from redgreenrefactor.gates.reason import wrong_reason

@@ -10,10 +10,10 @@ from redgreenrefactor.gates.common import (
     measure,
     named,
     off_limits,
-    regressions,
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
+from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.rewriting import Rewritten, rewritten
 from redgreenrefactor.gates.strength import strength

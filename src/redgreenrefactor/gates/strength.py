@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values, reasons
 from redgreenrefactor.gates.common import Measured, brief, errors, named
+from redgreenrefactor.gates.legacy import sifted
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import Overlay, Planted, bends, noticed_by, planted_in, seen_in, spread
 from redgreenrefactor.gates.rewriting import Rewritten, Tests
@@ -50,10 +51,12 @@ def _behaviour(evidence: Evidence, measured: Measured) -> Findings:
     )
     if not ids:
         return []
-    run = yield Trial(evidence.head, overlay=_overlay(evidence), tests=ids)
-    return [
-        _changed(run.results[name]) for name in ids if name in run.results and not _excused(run.results[name])
-    ]
+    trial = Trial(evidence.head, overlay=_overlay(evidence), tests=ids)
+    run = yield trial
+    changed = [run.results[name] for name in ids if name in run.results and not _excused(run.results[name])]
+    old = [result for result in changed if result.id in measured.legacy.ids]
+    sieve = yield from sifted(evidence.base, trial, old)
+    return [_changed(result) for result in changed if result not in old or result in sieve.broken]
 
 
 def _excused(result: TestResult) -> bool:

@@ -28,7 +28,6 @@ from redgreenrefactor.gates.common import (
     named,
     off_limits,
     place_in,
-    regressions,
     tail,
     tests_touched,
 )
@@ -38,7 +37,6 @@ from redgreenrefactor.model.evidence import (
     File,
     Place,
     Rules,
-    Status,
     SuiteRun,
     Trial,
 )
@@ -271,45 +269,21 @@ def test_lost_legacy_tests_of_a_touched_file_are_tampering() -> None:
     assert [item.type for item in gone(given, measured(old, suite(), old))] == [FindingType.TEST_TAMPERING]
 
 
-def test_a_test_of_the_run_that_breaks_has_no_second_chance() -> None:
-    three = measured(suite(result(ONE)), suite(failing(ONE)))
-    found, asked = drive(regressions(evidence(GREEN), three), lambda _trial: suite(result(ONE)))
-    assert [item.type for item in found] == [FindingType.TEST_FAILURE]
-    assert asked == []
-
-
-def test_a_legacy_test_that_breaks_has_a_second_chance() -> None:
-    old = suite(result(ONE), result(TWO))
-    three = measured(old, suite(failing(ONE), failing(TWO)), old)
-    found, asked = drive(regressions(evidence(GREEN), three), lambda _trial: suite(result(ONE), failing(TWO)))
-    assert asked == [Trial(HEAD, tests=(ONE, TWO), repeat=1)]
-    assert [(item.type, item.severity) for item in found] == [
-        (FindingType.FLAKY_TEST, Severity.WARNING),
-        (FindingType.LEGACY_BROKEN, Severity.ERROR),
-    ]
-
-
-def test_a_legacy_test_that_breaks_may_only_be_reported() -> None:
-    old = suite(result(ONE))
-    given = evidence(GREEN, rules=Rules(legacy_on_break="report"))
-    found, _ = drive(
-        regressions(given, measured(old, suite(failing(ONE)), old)), lambda _trial: suite(failing(ONE))
-    )
-    assert [item.severity for item in found] == [Severity.WARNING]
-
-
-@pytest.mark.parametrize("status", [Status.SKIPPED, Status.XFAILED, Status.XPASSED])
-def test_a_test_that_passed_and_is_silenced_is_tampering_whoever_wrote_it(status: Status) -> None:
-    old = suite(result(ONE))
-    for legacy in (old, suite()):
-        three = measured(old, suite(result(ONE, status)), legacy)
-        found, _ = drive(regressions(evidence(GREEN), three), lambda _trial: suite(result(ONE, status)))
-        assert [item.type for item in found] == [FindingType.TEST_TAMPERING]
-
-
-def test_what_never_passed_cannot_break() -> None:
-    three = measured(suite(failing(ONE)), suite(failing(ONE)))
-    assert drive(regressions(evidence(GREEN), three), lambda _trial: suite())[0] == []
+def test_tests_named_after_chance_are_neither_lost_nor_added() -> None:
+    one, two = result("test_a.py::test_one[7]"), result("test_a.py::test_one[8]")
+    given = evidence(GREEN, changes=(change("thing.py", "1", "2"),))
+    runs = {(OPENING, 0): suite(one), (BASE, 0): suite(one), (HEAD, 0): suite(two), (OPENING, 3): suite(two)}
+    found, _ = drive(measure(given), lambda trial: runs[trial.commit, trial.repeat])
+    assert isinstance(found, Measured)
+    assert (found.lost, found.fresh) == ([], [])
+    runs[OPENING, 3] = suite(one)
+    found, _ = drive(measure(given), lambda trial: runs[trial.commit, trial.repeat])
+    assert isinstance(found, Measured)
+    assert (found.lost, [item.id for item in found.fresh]) == ([one.id], [two.id])
+    runs[OPENING, 3] = DIED
+    found, _ = drive(measure(given), lambda trial: runs[trial.commit, trial.repeat])
+    assert isinstance(found, Measured)
+    assert found.lost == [one.id]
 
 
 # --- words

@@ -1,0 +1,187 @@
+"""Tests from before the run: which of them fail, which fail by chance, and which a turn has really broken."""
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from redgreenrefactor.gates.common import Measured, brief, named, place_in
+from redgreenrefactor.model.evidence import (
+    Evidence,
+    Question,
+    Status,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+
+ROUNDS = 5  # times a test runs on the untouched tree before its failing counts as the turn's doing
+TWICE = 2  # a test that fails so often by itself, where nothing was touched, leans on other tests
+MANY = 20  # more tests than this do not all fail by chance: one round tells
+APART = 3  # suite runs for comparison are measurements of their own
+LISTED = 20  # tests a note names before it counts the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The tests as they were before the run."""
+
+    run: SuiteRun
+    failing: tuple[TestId, ...] = ()  # again and again, and files that cannot be collected
+    flaky: tuple[TestId, ...] = ()  # failed, and passed when run again
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What the opening note says of them."""
+        groups = {"failing": self.failing, "flaky": self.flaky}
+        listed = {name: list(ids[:LISTED]) for name, ids in groups.items() if ids}
+        counts = {f"{name}Count": len(ids) for name, ids in groups.items() if len(ids) > LISTED}
+        return {**listed, **counts}
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a person is told of them."""
+        said = {
+            "before the run, and left alone": self.failing,
+            "by chance (passed when run again), and left alone": self.flaky,
+        }
+        return tuple(f"failing {how}: {named(ids)}" for how, ids in said.items() if ids)
+
+
+def baseline(opening: str) -> Generator[Question, SuiteRun, Baseline]:
+    """Return what the tests do before anything is done; those that fail are run once more."""
+    run = yield Trial(opening)
+    failed = sorted(result.id for result in run.results.values() if result.failed)
+    uncollected = sorted({error.file for error in run.errors})
+    if not run.finished or not (failed or uncollected):
+        return Baseline(run)
+    again = (yield Trial(opening, tests=tuple(failed), repeat=1)) if failed else run
+    flaky = tuple(name for name in failed if name in again.passed)
+    return Baseline(run, (*(name for name in failed if name not in flaky), *uncollected), flaky)
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """Tests that failed after a turn: through it, or by chance."""
+
+    broken: tuple[TestResult, ...]
+    flaky: tuple[TestId, ...]
+
+
+def sifted(base: str, after: Trial, suspects: Sequence[TestResult]) -> Generator[Question, SuiteRun, Sifted]:
+    """Return which of these tests fail by chance: pass when run again, or fail where nothing was touched, too.
+
+    A test that fails only among others is compared among others: code may break a test through what it leaves behind.
+    """
+    names = {result.id for result in suspects}
+    if not names:
+        return Sifted((), ())
+    again = yield replace(after, tests=tuple(sorted(names)), repeat=1)
+    alone = names - again.passed
+    chance, leaning = yield from _on_base(base, alone)
+    crowd = (names & again.passed) | leaning
+    flaky = chance | (yield from _among_others(base, after, crowd))
+    return Sifted(tuple(r for r in suspects if r.id not in flaky), tuple(sorted(flaky)))
+
+
+def _on_base(base: str, names: set[TestId]) -> Generator[Question, SuiteRun, tuple[set[TestId], set[TestId]]]:
+    """Return which of these tests fail now and then on the untouched tree, and which always do when run alone."""
+    passed: set[TestId] = set()
+    failures: dict[TestId, int] = dict.fromkeys(names, 0)
+    open_: set[TestId] = set(names)
+    for number in range(1, (ROUNDS if len(names) <= MANY else 1) + 1):
+        if not open_:
+            break
+        run = yield Trial(base, tests=tuple(sorted(open_)), repeat=number)
+        passed |= open_ & run.passed
+        for name in open_ - run.passed:
+            failures[name] += 1
+        open_ = {name for name in open_ if failures[name] < TWICE and not (failures[name] and name in passed)}
+    chance = {name for name in names if failures[name] and name in passed}
+    return chance, {name for name in names if failures[name]} - chance
+
+
+def _among_others(base: str, after: Trial, names: set[TestId]) -> Generator[Question, SuiteRun, set[TestId]]:
+    """Return which of these tests do not fail every time the whole suite runs, or fail on the untouched tree, too."""
+    if not names:
+        return set()
+    whole = yield replace(after, repeat=APART)
+    still = names - whole.passed
+    if not still:
+        return names
+    untouched = yield Trial(base, repeat=APART)
+    return (names - still) | (still - untouched.passed)
+
+
+def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return a finding for every test that stopped passing; those from before the run may fail by chance."""
+    known = measured.legacy.results
+    reports = evidence.rules.legacy_on_break == "report"  # then what is broken stays so, and was told already
+    broken = [r for r in measured.broken if not reports or r.id in measured.before.passed]
+    failed_then = [result for result in broken if result.id in known and known[result.id].failed]
+    old = [result for result in broken if result.id in known and result not in failed_then]
+    sieve = yield from sifted(evidence.base, Trial(evidence.head), old)
+    found = [*_by_chance(sieve.flaky), *_again(failed_then)]
+    for result in broken:
+        if result in failed_then or (result in old and result not in sieve.broken):
+            continue
+        found.append(_stopped(evidence, result, legacy=result.id in measured.legacy.passed))
+    return found
+
+
+def _stopped(evidence: Evidence, result: TestResult, *, legacy: bool) -> Finding:
+    if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+        return _silenced(result)
+    return _broken_legacy(evidence, result) if legacy else failure(result)
+
+
+def _by_chance(names: Sequence[TestId]) -> Iterable[Finding]:
+    if names:
+        yield Finding(
+            FindingType.FLAKY_TEST,
+            f"tests from before this run fail by chance, and are not counted: {named(names)}",
+            severity=Severity.WARNING,
+        )
+
+
+def _again(results: Sequence[TestResult]) -> Iterable[Finding]:
+    if results:
+        yield Finding(
+            FindingType.FLAKY_TEST,
+            f"failed before this run, passed since and fail again: {named([r.id for r in results])}",
+            severity=Severity.WARNING,
+        )
+
+
+def _silenced(result: TestResult) -> Finding:
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{result.id} passed before and is now {result.status}",
+        result.file,
+        result.line or None,
+        hint="A test that passed has to run and pass: take the skip or the expected failure away.",
+    )
+
+
+def _broken_legacy(evidence: Evidence, result: TestResult) -> Finding:
+    blocks = evidence.rules.legacy_on_break == "block"
+    return Finding(
+        FindingType.LEGACY_BROKEN,
+        f"{result.id} passed before this run and fails now: {brief(result)}",
+        result.file,
+        place_in(result).line,
+        hint="Keep the existing behaviour: the new feature must not break what worked.",
+        severity=Severity.ERROR if blocks else Severity.WARNING,
+    )
+
+
+def failure(result: TestResult) -> Finding:
+    """Return the finding that a test does not pass."""
+    place = place_in(result)
+    return Finding(
+        FindingType.TEST_FAILURE,
+        f"{result.id} fails: {brief(result)}",
+        place.file,
+        place.line,
+        hint="Make every test pass, not only the new one.",
+    )
