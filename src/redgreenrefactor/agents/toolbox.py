@@ -1,0 +1,150 @@
+"""The six tools an agent without a program of its own has: Read, Write, Edit, Bash, Glob, Grep."""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+from redgreenrefactor.agents import editing, reading, searching
+from redgreenrefactor.agents.clipping import OUTPUT, clipped
+from redgreenrefactor.agents.files import Files, RefusedError
+from redgreenrefactor.agents.globs import any_matches, globs
+from redgreenrefactor.agents.schemas import TOOLS, Arguments, ToolSchema, checked
+from redgreenrefactor.agents.searching import Searching, Shell
+from redgreenrefactor.prompts.quote import plain
+from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.process import Finished, Interrupt
+
+__all__ = [
+    "BASH_TIMEOUT",
+    "TOOLS",
+    "Locked",
+    "Shell",
+    "ToolResult",
+    "ToolSchema",
+    "Toolbox",
+    "locked_by",
+    "shell_in",
+]
+
+BASH_TIMEOUT = 120.0
+_ROOM = 100  # for a line about what was left out
+_LEAST = 1.0  # second: a smaller limit was meant in another unit
+
+Locked = Callable[[str], str]  # from a path of the workspace to why it may not be written; empty: it may
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a model is told a call came to."""
+
+    text: str
+    failed: bool = False
+    timed_out: bool = False
+
+
+def shell_in(folder: Path, *, env: Mapping[str, str], interrupt: Interrupt | None = None) -> Shell:
+    """Return what runs lines of shell in a folder: standard input closed, everything started ended."""
+
+    def run(command: str, *, timeout: float | None, keep: int) -> Finished:
+        return process.shell(command, cwd=folder, env=env, timeout=timeout, interrupt=interrupt, keep=keep)
+
+    return run
+
+
+def locked_by(patterns: Sequence[str], why: str) -> Locked:
+    """Return what locks the paths that match, e.g. `tests/**` or `*_test.go`, for this reason."""
+    wanted = [glob for pattern in patterns for glob in globs(pattern)]
+    return lambda path: why if any_matches(wanted, path) else ""
+
+
+def nothing_locked(_path: str) -> str:
+    """Lock nothing."""
+    return ""
+
+
+class Toolbox:
+    """The tools in one workspace; whatever a model calls them with, the answer is a result."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        shell: Shell,
+        env: Mapping[str, str],
+        bash_timeout: float | None = BASH_TIMEOUT,
+        locked: Locked = nothing_locked,
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        """Work in a folder; `env` is what the shell has, where its programs are looked for."""
+        self._files = Files(root)
+        self._shell = shell
+        self._timeout = bash_timeout
+        self._locked = locked
+        self._bash_there = which("bash", path=env.get("PATH", "")) is not None
+        self._searching = Searching(
+            self._files,
+            shell,
+            timeout=bash_timeout,
+            ripgrep=which("rg", path=env.get("PATH", "")) is not None,
+            interrupt=interrupt,
+        )
+        self._tools: Mapping[str, Callable[[Arguments], str | ToolResult]] = {
+            "Read": lambda given: reading.read(self._files, given),
+            "Write": lambda given: editing.write(self._files, given, self._permit),
+            "Edit": lambda given: editing.edit(self._files, given, self._permit),
+            "Bash": self._bash,
+            "Glob": lambda given: searching.glob(self._files, given),
+            "Grep": self._searching.grep,
+        }
+
+    def close(self) -> None:
+        """Let the workspace go."""
+        self._files.close()
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Use a tool; only an interruption is raised, everything else is told to the model."""
+        schema = next((tool for tool in TOOLS if tool.name == name), None)
+        if schema is None:
+            known = ", ".join(tool.name for tool in TOOLS)
+            return ToolResult(f"There is no tool {name!r:.80}; there are {known}.", failed=True)
+        try:
+            done = self._tools[name](checked(schema, arguments))
+        except RefusedError as refusal:
+            return ToolResult(clipped(str(refusal)), failed=True)
+        except OSError as error:
+            where = f": {error.filename}" if isinstance(error.filename, str) else ""
+            return ToolResult(clipped(f"{name} failed: {error.strerror or error}{where}"), failed=True)
+        except (ValueError, RecursionError, MemoryError) as error:
+            return ToolResult(clipped(f"{name} cannot do that: {error}"), failed=True)
+        return done if isinstance(done, ToolResult) else ToolResult(done)
+
+    def _permit(self, path: str) -> None:
+        if why := self._locked(path):
+            raise RefusedError(f"{path} may not be written now: {why}")
+
+    def _bash(self, arguments: Arguments) -> ToolResult:
+        """Run a command to its end, or the end of patience; tell what it printed and how it ended."""
+        command = arguments.text("command")
+        if "\0" in command:
+            raise RefusedError("the command holds a NUL character; nothing was run")
+        limit = self._limit(arguments)
+        line = f"exec bash -c {shlex.quote(command)} 2>&1" if self._bash_there else f"exec 2>&1; {command}"
+        finished = self._shell(line, timeout=limit, keep=OUTPUT - _ROOM)
+        printed = (finished.stdout + finished.stderr).decode("utf-8", "replace")
+        said = clipped(plain(printed).strip("\n"))
+        if finished.timed_out:
+            ending = f"[ended after {limit:g} s, the limit; what it started was ended, too]"
+            return ToolResult(f"{said}\n{ending}".lstrip("\n"), failed=True, timed_out=True)
+        if finished.exit_code:
+            return ToolResult(f"{said}\n[exit code {finished.exit_code}]".lstrip("\n"), failed=True)
+        return ToolResult(said or "[no output, exit code 0]")
+
+    def _limit(self, arguments: Arguments) -> float | None:
+        """Return the limit in seconds: a call's own can only be lower than ours."""
+        if not arguments.has("timeout"):
+            return self._timeout
+        asked = max(_LEAST, arguments.count("timeout", 0) / 1000)
+        return asked if self._timeout is None else min(asked, self._timeout)
