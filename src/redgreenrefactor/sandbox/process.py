@@ -20,10 +20,14 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Held
+from redgreenrefactor.sandbox.policy import Policy
 
 _PIECE = 65_536  # what is read or written at once, in bytes, and the longest line that is passed on whole
 _LEFT_IN_PIPE = 1024  # pieces: more than a pipe holds, but an end where somebody out of reach goes on writing
 _NOT_EXECUTABLE = 126  # as shells answer
+
+_FREE = Cage(NO_MEANS, Policy())
 
 _Tell = Callable[[str], None]
 
@@ -126,20 +130,23 @@ def run(
     on_stdout: _Tell | None = None,
     keep: int = 4_000_000,
     grace: float = 2.0,
+    cage: Cage | None = None,
 ) -> Finished:
     """Run somebody else's program; when this returns or raises, nothing it has started is running any more.
 
     Not even SIGKILL on this process leaves anything behind. When time is up or a stop is requested, the
     program and its descendants are asked with SIGTERM and ended with SIGKILL after the grace; leftovers of a
     program that has ended are ended at once. Lines are passed on as they come. A program that cannot be
-    started answers as in a shell: exit code 127 or 126, and the reason on its standard error.
+    started answers as in a shell: exit code 127 or 126, and the reason on its standard error. A cage holds the
+    program and all it starts; one that cannot be closed is a program that cannot be started.
     """
     began = time.monotonic()
     if interrupt is not None:
         interrupt.check()
     with contextlib.ExitStack() as stack:
         try:
-            tree = stack.enter_context(_grown(argv, cwd, env, fed=bool(stdin), grace=grace))
+            held = stack.enter_context((cage or _FREE).hold(argv, cwd, env))
+            tree = stack.enter_context(_grown(held, cwd, fed=bool(stdin), grace=grace))
         except OSError as problem:
             if problem.errno != errno.E2BIG:
                 raise
@@ -147,7 +154,7 @@ def run(
         stdout, stderr = _Stream(tree.stdout, keep, on_stdout), _Stream(tree.stderr, keep, on_stderr)
         watch = _Watch(tree, stdin, interrupt, None if timeout is None else began + timeout)
         watch.until_gone(stdout, stderr)
-        code = _exit_code(watch.told, tree.keeper.wait())
+        code = (cage or _FREE).exit_code(_exit_code(watch.told, tree.keeper.wait()))
     return Finished(code, stdout.kept(), stderr.kept(), watch.timed_out, time.monotonic() - began)
 
 
@@ -161,6 +168,7 @@ class Limits(TypedDict, total=False):
     on_stdout: _Tell | None
     keep: int
     grace: float
+    cage: Cage | None
 
 
 def shell(command: str, *, cwd: Path, env: Mapping[str, str], **limits: Unpack[Limits]) -> Finished:
@@ -181,9 +189,7 @@ class _Tree:
 
 
 @contextlib.contextmanager
-def _grown(
-    argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, fed: bool, grace: float
-) -> Generator[_Tree]:
+def _grown(held: Held, cwd: Path, *, fed: bool, grace: float) -> Generator[_Tree]:
     """Have a keeper start the program; leaving the context, for whatever reason, leaves nothing of it."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         heard, control = _pipe(theirs, ours)
@@ -191,15 +197,23 @@ def _grown(
         stdout, printed = _pipe(ours, theirs)
         stderr, complained = _pipe(ours, theirs)
         read, stdin = _pipe(theirs, ours) if fed else (subprocess.DEVNULL, None)
+        rules = () if held.rules is None else (held.rules,)
         passed = (heard.fileno(), told.fileno())
         keeper = subprocess.Popen(
-            [*_keeper(), *map(str, passed), str(grace), env.get("LC_CTYPE", ""), *argv],
+            [
+                *_keeper(),
+                *map(str, passed),
+                str(grace),
+                held.env.get("LC_CTYPE", ""),
+                *map(str, rules or [""]),
+                *held.argv,
+            ],
             cwd=cwd,
-            env=env,
+            env=held.env,
             stdin=read,
             stdout=printed,
             stderr=complained,
-            pass_fds=passed,
+            pass_fds=(*passed, *rules, *held.descriptors),
             start_new_session=True,
         )
         theirs.close()

@@ -1,0 +1,118 @@
+"""A policy as bubblewrap's arguments: an own view of the file system, own processes, own network."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from redgreenrefactor.sandbox import system
+from redgreenrefactor.sandbox.policy import Access, Place, Policy
+
+# An ordinary suite run as root finds files of other owners readable and may give files away, as in a container.
+_ROOTS_CAPABILITIES = (
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_KILL",
+    "CAP_SETGID",
+    "CAP_SETUID",
+    "CAP_NET_BIND_SERVICE",
+)
+_GRAPHICS = ("/dev/dri", "/dev/kfd", "/dev/nvidia*")
+_NOTHING = Path("/dev/null")
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """The program, and what its version can do."""
+
+    program: str
+    sizes: bool  # of folders in memory
+    seals_namespaces: bool
+    as_root: bool
+
+    @classmethod
+    def of_version(cls, program: str, version: str, *, as_root: bool) -> "Bubblewrap":
+        """Return what a program of this version can do."""
+        found = re.search(r"(\d+)\.(\d+)", version)
+        number = (int(found[1]), int(found[2])) if found else (0, 0)
+        return cls(program, sizes=number >= (0, 7), seals_namespaces=number >= (0, 8), as_root=as_root)
+
+    def arguments(self, policy: Policy, cwd: Path, seccomp: int | None) -> Iterator[str]:
+        """Yield the arguments that hold a program to a policy; the filter comes from a descriptor."""
+        yield from self._isolation(policy)
+        yield from _system(network=policy.network)
+        yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")  # noqa: S108
+        yield from ("--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp")  # noqa: S108
+        if policy.devices:
+            yield from _devices()
+        for place in policy.ordered():
+            yield from self._mounted(place, policy)
+        if seccomp is not None:
+            yield from ("--seccomp", str(seccomp))
+        # Or what is written there would succeed, fill the memory, and be lost.
+        yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(cwd))
+
+    def _isolation(self, policy: Policy) -> Iterator[str]:
+        yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+        if not policy.network:
+            yield "--unshare-net"
+        yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
+        if self.as_root:
+            # No user namespace: there all files of other owners would be nobody's.
+            for capability in _ROOTS_CAPABILITIES:
+                yield from ("--cap-add", capability)
+            return
+        yield "--unshare-user"
+        if self.seals_namespaces:
+            yield "--disable-userns"
+
+    def _mounted(self, place: Place, policy: Policy) -> Iterator[str]:
+        path, shown = str(place.path), place.shown
+        match place.access:
+            case Access.SCRATCH:
+                size = ("--size", str(policy.limits.home_size)) if self.sizes else ()
+                yield from (*size, "--tmpfs", path)
+            case Access.WRITE if shown.exists():
+                yield from ("--bind", str(shown), path)
+            case Access.READ if shown.exists():
+                yield from ("--ro-bind", str(shown), path)
+            case Access.HIDE if shown.is_dir():
+                yield from ("--tmpfs", path, "--remount-ro", path)
+            case Access.HIDE if shown.exists():
+                yield from ("--ro-bind", str(_NOTHING), path)
+            case _:
+                pass
+
+
+def _system(*, network: bool) -> Iterator[str]:
+    """Yield what every program finds of the system: its programs and settings, nothing that listens."""
+    for path in (*system.PROGRAMS, *system.MACHINE):
+        if Path(path).is_dir():
+            yield from ("--ro-bind", path, path)
+    for path in system.LINKED:
+        if Path(path).is_symlink():
+            yield from ("--symlink", str(Path(path).readlink()), path)
+        elif Path(path).is_dir():
+            yield from ("--ro-bind", path, path)
+    yield from ("--ro-bind", str(system.SETTINGS), str(system.SETTINGS))
+    yield from _closed_settings()
+    names = Path("/etc/resolv.conf")
+    if network and names.is_symlink() and names.exists():
+        yield from ("--ro-bind", str(names.resolve()), str(names.resolve()))
+
+
+def _closed_settings() -> Iterator[str]:
+    """Yield the arguments that hide what not everybody may read of the system's settings, even from root."""
+    for path in system.closed_settings():
+        if path.is_dir():
+            yield from ("--tmpfs", str(path), "--remount-ro", str(path))
+        else:
+            yield from ("--ro-bind", str(_NOTHING), str(path))
+
+
+def _devices() -> Iterator[str]:
+    for pattern in _GRAPHICS:
+        for path in Path("/").glob(pattern.lstrip("/")):
+            yield from ("--dev-bind", str(path), str(path))

@@ -1,0 +1,138 @@
+"""What holds one foreign program: a policy, and the means this machine has to enforce it."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from redgreenrefactor.sandbox import landlock, seatbelt
+from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
+from redgreenrefactor.sandbox.cgroups import Group, grouped
+from redgreenrefactor.sandbox.policy import Level, Policy, held_environment
+from redgreenrefactor.sandbox.seccomp import filter_for
+
+_NPROC, _FSIZE, _CORE = 6, 1, 4  # what Linux calls these limits
+_SIGNALS = (4, 5, 6, 7, 8, 9, 11, 15, 24, 25, 31)  # that end a program; bubblewrap answers as shells do
+_SHELL = 128
+_CAPABILITIES = (0, 1, 3, 4, 5, 6, 7, 10)  # those that bubblewrap leaves root, by their numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What this machine enforces policies with."""
+
+    level: Level
+    bubblewrap: Bubblewrap | None = None
+    landlock: int = 0  # version
+    group: Group | None = None  # where memory and processes can be counted
+    why: str = ""  # what is missing for something better
+
+
+NO_MEANS = Means(Level.OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is started instead of a program, so that it is held."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    rules: int | None = None  # where the keeper reads what it does to itself before it becomes the program
+    descriptors: tuple[int, ...] = ()  # what is passed on
+
+
+@dataclass(frozen=True, slots=True)
+class Cage:
+    """A program's confinement: what it may do, and what makes it so."""
+
+    means: Means
+    policy: Policy
+
+    @property
+    def level(self) -> Level:
+        """How strongly the program is held."""
+        return self.means.level
+
+    @contextlib.contextmanager
+    def hold(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Generator[Held]:
+        """Provide what to start so that the program is held, as long as it runs."""
+        match self.level:
+            case Level.OFF:
+                yield Held(tuple(argv), env)
+            case Level.SEATBELT:
+                profile = seatbelt.profile(self.policy)
+                held = held_environment(env, self.policy)
+                yield Held(("sandbox-exec", "-p", profile, *argv), held)
+            case Level.LANDLOCK:
+                with (
+                    grouped(self.means.group, self.policy.limits) as joining,
+                    contextlib.ExitStack() as stack,
+                ):
+                    rules = _in_memory(_joined([*joining, *self._restrictions()]), stack)
+                    yield Held(tuple(argv), held_environment(env, self.policy), rules)
+            case Level.BUBBLEWRAP:
+                with (
+                    grouped(self.means.group, self.policy.limits) as joining,
+                    contextlib.ExitStack() as stack,
+                ):
+                    yield self._wrapped(argv, cwd, env, joining, stack)
+
+    def _restrictions(self) -> Iterator[str]:
+        yield from self._limits()
+        yield "capabilities " + " ".join(map(str, _CAPABILITIES))
+        yield from landlock.rules(self.policy, self.means.landlock)
+        if filtered := filter_for(os.uname().machine):
+            yield f"seccomp {filtered.hex()}"
+
+    def _wrapped(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        joining: Sequence[str],
+        stack: contextlib.ExitStack,
+    ) -> Held:
+        tool = self.means.bubblewrap
+        if tool is None:
+            raise ValueError("there is no bubblewrap to hold with")
+        filtered = filter_for(os.uname().machine)
+        seccomp = None if filtered is None else _in_memory(filtered, stack)
+        arguments = _in_memory(_joined([*tool.arguments(self.policy, cwd, seccomp), ""]), stack)
+        passed = (arguments,) if seccomp is None else (arguments, seccomp)
+        line = (tool.program, "--args", str(arguments), "--", *argv)
+        rules = _in_memory(_joined([*self._limits(), *joining]), stack)
+        return Held(line, held_environment(env, self.policy), rules, passed)
+
+    def _limits(self) -> list[str]:
+        limits = self.policy.limits
+        return [
+            f"rlimit {_NPROC} {limits.processes}",
+            f"rlimit {_FSIZE} {limits.file_size}",
+            f"rlimit {_CORE} 0",
+            "victim",
+        ]
+
+    def exit_code(self, code: int) -> int:
+        """Return how the program itself ended: negative, if by a signal."""
+        if self.level is Level.BUBBLEWRAP and code - _SHELL in _SIGNALS:
+            return _SHELL - code
+        return code
+
+
+def _joined(lines: Iterable[str]) -> bytes:
+    return b"\0".join(map(os.fsencode, lines))
+
+
+def _in_memory(content: bytes, stack: contextlib.ExitStack) -> int:
+    """Return a descriptor from which the content can be read, closed with the stack."""
+    made = os.memfd_create("rgr", os.MFD_CLOEXEC)
+    try:
+        descriptor = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, 3)  # ours may lack standard streams
+    finally:
+        os.close(made)
+    stack.callback(os.close, descriptor)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

@@ -1,0 +1,62 @@
+"""A policy as Landlock's rules, which the keeper puts on itself: the reduced form.
+
+Rules only ever add: what lies inside a writable folder is writable. Other processes stay visible, sockets that
+are files can be reached, and there is one temporary folder for all.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from redgreenrefactor.sandbox import system
+from redgreenrefactor.sandbox.policy import Access, Policy
+
+_EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_TRUNCATE, _DEVICES = 1 << 14, 1 << 15
+_OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE | _DEVICES
+_READING = _EXECUTE | _READ | _LIST
+_RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}
+_MOST_RIGHTS = 16
+_NETWORK = 4  # the first version that knows of it
+_SCOPES = 6
+_KERNEL = ("/proc", "/sys")
+_DEVICE_FILES = (
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+)
+_SHARED = ("/dev/pts", "/dev/shm", "/tmp", "/var/tmp")  # noqa: S108 - where programs expect to be able to write
+
+
+def rules(policy: Policy, version: int) -> Iterator[str]:
+    """Yield the lines that make the keeper hold a program to a policy, for a version of Landlock."""
+    rights = (1 << _RIGHTS_BY_VERSION.get(version, _MOST_RIGHTS)) - 1
+    scopes = 0b11 if version >= _SCOPES else 0
+    yield f"landlock {rights} {0b11 if version >= _NETWORK else 0} {scopes}"
+    if not policy.network:
+        yield "loopback"
+    for path in (*system.PROGRAMS, *system.LINKED, *_KERNEL):
+        yield from _allowed(Path(path), _READING, rights)
+    for path in system.open_settings():
+        yield from _allowed(path, _READING, rights)
+    names = Path("/etc/resolv.conf")
+    if policy.network and names.is_symlink():
+        yield from _allowed(names.resolve(), _READING, rights)
+    for path in (*_DEVICE_FILES, *_SHARED):
+        yield from _allowed(Path(path), rights, rights)
+    for place in policy.ordered():
+        if place.access in (Access.WRITE, Access.SCRATCH):
+            yield from _allowed(place.shown, rights, rights)
+        elif place.access is Access.READ:
+            yield from _allowed(place.shown, _READING, rights)
+
+
+def _allowed(path: Path, wanted: int, rights: int) -> Iterator[str]:
+    if not path.exists():
+        return
+    fit = wanted & rights if path.is_dir() else wanted & rights & _OF_FILES
+    yield f"allow {fit} {os.fspath(path)}"

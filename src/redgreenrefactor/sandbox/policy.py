@@ -1,0 +1,113 @@
+"""What a held program may see, touch and use: values that every kind of sandbox turns into its own terms."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+
+class Level(StrEnum):
+    """How strongly programs are held."""
+
+    BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "landlock"
+    SEATBELT = "seatbelt"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a held program may use; generous, because an honest suite must never meet them."""
+
+    processes: int = 8192
+    memory: int | None = None  # bytes, where the system lets us count them; None: nearly all there is
+    file_size: int = 32 << 30  # bytes, of a single file
+    home_size: int = 1 << 30  # bytes, of the home folder in memory
+
+
+class Access(StrEnum):
+    """What may be done with a path and everything below it, unless a deeper path says otherwise."""
+
+    WRITE = "write"
+    READ = "read"
+    SCRATCH = "scratch"  # empty, writable, in memory, gone afterwards
+    HIDE = "hide"  # not there, or empty
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path inside, and what is found there: itself, or something else from outside."""
+
+    path: Path
+    access: Access
+    source: Path | None = None  # what is shown there instead
+
+    @property
+    def shown(self) -> Path:
+        """Where what is found there lies outside."""
+        return self.source or self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Everything a held program may see, touch and use; what is not named is not there.
+
+    Of two rules the one for the deeper path counts; of two for the same path the later one.
+    """
+
+    places: tuple[Place, ...] = ()
+    network: bool = False  # to the outside; loopback always works
+    devices: bool = False  # graphics cards
+    limits: Limits = field(default_factory=Limits)
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])  # put into what the program finds
+
+    def ordered(self) -> Iterator[Place]:
+        """Yield the places, parents first, one for each path."""
+        last = {place.path: place for place in self.places}
+        return iter(sorted(last.values(), key=lambda place: len(place.path.parts)))
+
+    def of(self, access: Access) -> tuple[Path, ...]:
+        """Return the paths for which this is the rule."""
+        return tuple(place.path for place in self.ordered() if place.access is access)
+
+
+def writable(*paths: Path) -> tuple[Place, ...]:
+    """Return the places of these paths, writable, as they are outside."""
+    return tuple(Place(path, Access.WRITE) for path in paths)
+
+
+def readable(*paths: Path) -> tuple[Place, ...]:
+    """Return the places of these paths, read-only, as they are outside."""
+    return tuple(Place(path, Access.READ) for path in paths)
+
+
+def hidden(*paths: Path) -> tuple[Place, ...]:
+    """Return the places of these paths, empty."""
+    return tuple(Place(path, Access.HIDE) for path in paths)
+
+
+# Where programs of the user's wait for orders; inside there is nobody at the other end.
+_SOCKETS = (
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "GNOME_KEYRING_CONTROL",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "KUBECONFIG",
+    "XAUTHORITY",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "TMUX",
+    "VSCODE_IPC_HOOK_CLI",
+    "NOTIFY_SOCKET",
+)
+
+
+def held_environment(env: Mapping[str, str], policy: Policy) -> dict[str, str]:
+    """Return what a held program finds: what it was given, without the way to the user's other programs."""
+    kept = {name: value for name, value in env.items() if name not in _SOCKETS}
+    return {**kept, **policy.environment}

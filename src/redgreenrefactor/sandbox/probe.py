@@ -1,0 +1,87 @@
+"""What this machine can hold programs with, found out by doing it."""
+
+import functools
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.sandbox import keeper, process
+from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
+from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
+from redgreenrefactor.sandbox.cgroups import find_group
+from redgreenrefactor.sandbox.policy import Level, Policy
+
+_SECONDS = 20.0
+_VERSION = 1  # asks Landlock for its version instead of rules
+_INSTALL = "Install bubblewrap ('apt install bubblewrap', 'dnf install bubblewrap'), or type sandbox=off in tdd.properties"
+_OFF = f"{_INSTALL} (or TDD_SANDBOX=off) to go without."
+
+
+def means_for(wanted: str, env: Mapping[str, str]) -> Means:
+    """Return what enforces policies here as the setting wants it; what does not work is a NotReadyError."""
+    if wanted == "off":
+        return NO_MEANS
+    if sys.platform == "win32":
+        raise NotReadyError(
+            "there is no sandbox on Windows",
+            hint="Work inside WSL ('wsl --install'), or type sandbox=off to go without.",
+            type="SandboxMissing",
+        )
+    path = env.get("PATH", os.defpath)
+    if sys.platform == "darwin":
+        found = [_seatbelt(path)] if wanted == "auto" else [_missing(wanted, "it is not for macOS")]
+    else:
+        tries = {"bubblewrap": lambda: _bubblewrap(path), "landlock": lambda: _landlock(path)}
+        found = [tries[name]() for name in ([wanted] if wanted != "auto" else tries)]
+    best = next((means for means in found if means.level is not Level.OFF), None)
+    reasons = "; ".join(means.why for means in found if means.why)
+    if best is None:
+        raise NotReadyError(f"no sandbox works here: {reasons}", hint=_OFF, type="SandboxMissing")
+    return Means(best.level, best.bubblewrap, best.landlock, best.group, reasons)
+
+
+def _missing(name: str, why: str) -> Means:
+    return Means(Level.OFF, why=f"{name}: {why}")
+
+
+@functools.cache
+def _bubblewrap(path: str) -> Means:
+    """Return bubblewrap if it holds a program here, which is known after one has run."""
+    program = shutil.which("bwrap", path=path)
+    if program is None:
+        return _missing("bubblewrap", "it is not installed")
+    said = process.call([program, "--version"], cwd=Path("/"), env={})
+    tool = Bubblewrap.of_version(program, said.stdout.decode("utf-8", "replace"), as_root=os.getuid() == 0)
+    return _tried(Means(Level.BUBBLEWRAP, bubblewrap=tool, group=find_group()), path)
+
+
+@functools.cache
+def _landlock(path: str) -> Means:
+    """Return Landlock if the kernel has it and the keeper can use it."""
+    version = keeper.library("syscall", keeper.LANDLOCK, None, 0, _VERSION) if sys.platform == "linux" else -1
+    if version < 1:
+        return _missing("landlock", "the kernel does not have it")
+    return _tried(Means(Level.LANDLOCK, landlock=version, group=find_group()), path)
+
+
+@functools.cache
+def _seatbelt(path: str) -> Means:
+    return _tried(Means(Level.SEATBELT), path)
+
+
+def _tried(means: Means, path: str) -> Means:
+    """Return the means if a program runs with them, else why not."""
+    done = process.run(
+        ["/bin/sh", "-c", "exit 0"],
+        cwd=Path("/"),
+        env={"PATH": path},
+        timeout=_SECONDS,
+        cage=Cage(means, Policy()),
+    )
+    if done.exit_code == 0:
+        return means
+    words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
+    return _missing(means.level, words[-1][:200] if words else f"it ended with exit code {done.exit_code}")

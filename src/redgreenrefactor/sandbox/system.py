@@ -1,0 +1,57 @@
+"""What every held program finds of the system: what everybody on the machine may read."""
+
+import functools
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+SETTINGS = Path("/etc")
+PROGRAMS = ("/usr", "/opt", "/nix", "/gnu", "/snap", "/var/lib/dpkg", "/var/lib/gems")
+LINKED = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
+MACHINE = ("/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm")
+_DEPTH = 3  # folders deep that settings are looked at
+_EVERYBODY = stat.S_IROTH
+
+
+@functools.cache
+def closed_settings() -> tuple[Path, ...]:
+    """Return the topmost settings that not everybody may read, not even in the name of root."""
+    return tuple(_closed(SETTINGS, _DEPTH))
+
+
+def open_settings() -> Iterator[Path]:
+    """Yield the topmost settings with nothing closed in them."""
+    closed = closed_settings()
+    yield from _without(SETTINGS, closed)
+
+
+def _closed(folder: Path, depth: int) -> Iterator[Path]:
+    for entry in _entries(folder):
+        if entry.is_symlink():
+            continue
+        if not entry.stat(follow_symlinks=False).st_mode & _EVERYBODY:
+            yield Path(entry.path)
+        elif depth > 1 and entry.is_dir():
+            yield from _closed(Path(entry.path), depth - 1)
+
+
+def _without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
+    if not any(path.is_relative_to(folder) for path in closed):
+        yield folder
+        return
+    for entry in _entries(folder):
+        path = Path(entry.path)
+        if path in closed:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _without(path, closed)
+        else:
+            yield path
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return []

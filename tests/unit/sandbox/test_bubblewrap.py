@@ -1,0 +1,67 @@
+"""A policy as bubblewrap's arguments."""
+
+from pathlib import Path
+
+import pytest
+
+from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
+from redgreenrefactor.sandbox.policy import Access, Place, Policy, readable, writable
+from redgreenrefactor.sandbox.seccomp import filter_for
+
+
+def arguments(version: str, policy: Policy, *, as_root: bool = False) -> list[str]:
+    tool = Bubblewrap.of_version("bwrap", version, as_root=as_root)
+    return list(tool.arguments(policy, Path("/"), None))
+
+
+@pytest.mark.parametrize(
+    ("version", "sizes", "seals"),
+    [("bubblewrap 0.6.1", False, False), ("bubblewrap 0.8.0", True, True), ("nonsense", False, False)],
+)
+def test_an_older_version_is_asked_for_what_it_can(version: str, sizes: bool, seals: bool) -> None:
+    found = arguments(version, Policy((Place(Path("/home"), Access.SCRATCH),)))
+    assert ("--size" in found, "--disable-userns" in found) == (sizes, seals)
+
+
+def test_parents_are_mounted_before_what_lies_in_them(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    found = arguments("0.8.0", Policy((*readable(inner), *writable(tmp_path))))
+    assert found.index(str(tmp_path)) < found.index(str(inner))
+
+
+def test_of_two_rules_for_one_path_the_later_counts(tmp_path: Path) -> None:
+    found = arguments("0.8.0", Policy((*writable(tmp_path), *readable(tmp_path))))
+    assert found[found.index(str(tmp_path)) - 1] == "--ro-bind"
+    assert found.count(str(tmp_path)) == 2
+
+
+def test_what_is_not_there_is_not_mounted(tmp_path: Path) -> None:
+    assert str(tmp_path / "no") not in arguments("0.8.0", Policy(writable(tmp_path / "no")))
+
+
+def test_the_network_is_cut_unless_it_is_granted() -> None:
+    assert "--unshare-net" in arguments("0.8.0", Policy())
+    assert "--unshare-net" not in arguments("0.8.0", Policy(network=True))
+
+
+def test_root_keeps_what_concerns_files_and_its_own_processes_only() -> None:
+    found = arguments("0.8.0", Policy(), as_root=True)
+    kept = {found[index + 1] for index, word in enumerate(found) if word == "--cap-add"}
+    assert kept.isdisjoint(
+        {"CAP_SYS_ADMIN", "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE", "CAP_NET_ADMIN", "CAP_MKNOD"}
+    )
+    assert "--unshare-user" not in found
+    assert "--unshare-user" in arguments("0.8.0", Policy())
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_a_filter_is_a_row_of_whole_steps_that_ends_by_allowing(machine: str) -> None:
+    program = filter_for(machine)
+    assert program is not None
+    assert len(program) % 8 == 0
+    assert program[-8:] == b"\x06\x00\x00\x00\x00\x00\xff\x7f"
+
+
+def test_of_an_unknown_machine_no_numbers_are_guessed() -> None:
+    assert filter_for("riscv64") is None
