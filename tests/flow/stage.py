@@ -178,13 +178,14 @@ class Stage:
     env: dict[str, str] = field(default_factory=dict[str, str])
     project: str = "."
     name: str = ""  # of its parts, where a repository has several agents
+    beside: Path | None = None  # where the parts lie, if not beside the repository
 
     def __post_init__(self) -> None:
         self.play(self.parts)
 
     @property
     def parts_file(self) -> Path:
-        return self.repo.path.parent / f"{self.name or self.repo.path.name}-parts.json"
+        return (self.beside or self.repo.path.parent) / f"{self.name or self.repo.path.name}-parts.json"
 
     @property
     def agent(self) -> str:

@@ -143,7 +143,8 @@ class CleanCheckout:
         for left in (self.folder / ".git").glob("*.lock"):
             left.unlink(missing_ok=True)
         objects = self._repository.common_dir / "objects"
-        (self.folder / ".git" / "objects" / "info" / "alternates").write_text(f"{objects}\n")
+        alternates = self.folder / ".git" / "objects" / "info" / "alternates"
+        alternates.write_bytes(f"{_quoted(objects)}\n".encode("utf-8", "surrogateescape"))
         for key, value in self._repository.config.items():
             if key.startswith(MIRRORED):
                 git.raw("config", key, value)
@@ -284,3 +285,11 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def _quoted(path: Path) -> str:
+    """Return a path as git's list of object folders spells it: a line each, so what would break one is escaped."""
+    text = str(path)
+    if not text.startswith(('"', "#")) and "\n" not in text:
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
