@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
+from redgreenrefactor.gates.code import code
 from redgreenrefactor.gates.green import green
 from redgreenrefactor.gates.plan import plan
 from redgreenrefactor.gates.red import red
 from redgreenrefactor.gates.refactor import refactor
+from redgreenrefactor.gates.review import review
 from redgreenrefactor.model.evidence import Evidence, Judgement
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -17,3 +19,4 @@ TDD_GATES: Mapping[PhaseName, Gate] = {
     PhaseName.GREEN: green,
     PhaseName.REFACTOR: refactor,
 }
+REVIEW_GATES: Mapping[PhaseName, Gate] = {PhaseName.CODE: code, PhaseName.REVIEW: review}

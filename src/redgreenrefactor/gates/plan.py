@@ -1,12 +1,12 @@
 """PLAN: the list is kept honestly, and the next case is its first open box."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, cast
 
+from redgreenrefactor.gates.answers import objects
 from redgreenrefactor.gates.common import errors, history, scope
 from redgreenrefactor.gates.paths import inside
 from redgreenrefactor.model.decision import progress
@@ -45,7 +45,7 @@ def plan(evidence: Evidence) -> Judgement:
 
 def read_answer(message: str) -> Answer | str:
     """Return the last JSON object of a message that names a current test, or what is wrong with it."""
-    bodies = [body for body in _objects(message) if "currentTest" in body or "current_test" in body]
+    bodies = [body for body in objects(message) if "currentTest" in body or "current_test" in body]
     if not bodies:
         return "the final message holds no JSON object with the key currentTest"
     body = bodies[-1]
@@ -61,19 +61,6 @@ def read_answer(message: str) -> Answer | str:
     ):
         return "currentTest needs a description, a testFile and an implFile"
     return Answer(case, dropped)
-
-
-def _objects(message: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that stand in a text, outermost ones, in order."""
-    decoder, position = json.JSONDecoder(), message.find("{")
-    while position >= 0:
-        try:
-            value, end = decoder.raw_decode(message, position)
-        except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            yield cast("dict[str, Any]", value)
-        position = message.find("{", end)
 
 
 def _scope(evidence: Evidence) -> Iterator[Finding]:

@@ -1,0 +1,18 @@
+"""The JSON that sessions answer with, wherever in their last message it stands."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+
+def objects(message: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that stand in a text, outermost ones, in order."""
+    decoder, position = json.JSONDecoder(), message.find("{")
+    while position >= 0:
+        try:
+            value, end = decoder.raw_decode(message, position)
+        except (ValueError, RecursionError):
+            end = position + 1
+        else:
+            yield cast("dict[str, Any]", value)
+        position = message.find("{", end)

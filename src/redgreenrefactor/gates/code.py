@@ -1,0 +1,132 @@
+"""CODE: whatever was asked for is written, the suite is green, and nothing that worked was given up for it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from redgreenrefactor.gates.common import (
+    Measured,
+    configuration,
+    errors,
+    failure,
+    history,
+    hooked,
+    interference,
+    last_line,
+    measure,
+    named,
+    off_limits,
+    quits,
+    regressions,
+)
+from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.paths import inside
+from redgreenrefactor.gates.rewriting import rewritten
+from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
+from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun
+from redgreenrefactor.model.goal import LIST
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity, TestOutcome, Verdict, rule
+
+LONGEST = 100_000  # characters of a session's account that a note keeps
+
+
+def code(evidence: Evidence) -> Judgement:
+    """The suite is green, nothing that passed is gone or skipped, and the runner's configuration is untouched."""
+    found = [*history(evidence), *_off_limits(evidence), *configuration(evidence), *hooked(evidence)]
+    found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
+    if not evidence.changes:
+        found.append(_nothing_done())
+    said = {"message": evidence.report.message[:LONGEST]}
+    if errors(found):
+        return rule(*found, facts=said)
+    measured = yield from measure(evidence)
+    if isinstance(measured, Verdict):
+        return measured
+    facts = {**said, "tests": counted(measured.after)}
+    if measured.after.measure is Measure.EXIT_CODE:
+        verdict = yield from by_exit_code(evidence, measured)
+        return rule(
+            *found, *verdict.findings, test_result=verdict.test_result, facts={**verdict.facts, **facts}
+        )
+    found += [*interference(evidence, measured), *_gone(evidence, measured), *failing(measured)]
+    found += yield from regressions(evidence, measured)
+    outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
+    return rule(*found, test_result=outcome, facts={"evidence": str(Measure.PER_TEST), **facts})
+
+
+def failing(measured: Measured) -> Iterator[Finding]:
+    """Yield what keeps the suite from being green; tests that failed before the run are left alone."""
+    known = {error.file for error in measured.legacy.errors}
+    for error in measured.after.errors:
+        if error.file not in known:
+            yield Finding(
+                FindingType.TEST_TAMPERING if quits(error) else FindingType.COMPILATION_ERROR,
+                f"{error.file} cannot be collected: {last_line(error.message)}",
+                error.file,
+                error.place.line if error.place else None,
+                hint="Make the code importable and every test collectable.",
+            )
+    for result in measured.after.results.values():
+        if result.failed and result.id not in measured.before.passed | measured.legacy.ids:
+            yield failure(result)
+
+
+def counted(run: SuiteRun) -> dict[str, Any]:
+    """Return what a run of the suite came to, as notes and reviewers read it."""
+    if run.measure is Measure.EXIT_CODE:
+        return {"exitCode": run.exit_code, "seconds": round(run.seconds, 3)}
+    failed = sum(result.failed for result in run.results.values())
+    return {
+        "passed": len(run.passed),
+        "failed": failed + len(run.errors),
+        "skipped": len(run.results) - len(run.passed) - failed,
+        "total": len(run.results),
+        "seconds": round(run.seconds, 3),
+    }
+
+
+def _off_limits(evidence: Evidence) -> Iterator[Finding]:
+    """Yield changes to what nobody may touch; the list of cases is nobody's here."""
+    return (
+        finding
+        for finding in off_limits(evidence)
+        if finding.file is None or inside(evidence, finding.file) != LIST
+    )
+
+
+def _gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
+    """Yield tests that have disappeared: those from before the run for good, the coder's own for the reviewer."""
+    running = {(result.file, result.function) for result in measured.after.results.values()}
+    moves = rewritten(evidence, measured) if measured.lost else None
+    lost = [
+        name
+        for name in measured.lost
+        if moves is None or moves.twin(_key(measured.before, name)) not in running
+    ]
+    legacy = [name for name in lost if name in measured.legacy.passed]
+    own = [name for name in lost if name not in measured.legacy.ids]
+    if legacy:
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"tests that passed before are gone: {named(legacy)}",
+            measured.before.results[legacy[0]].file,
+            hint="Bring them back: no test is deleted, deselected or shadowed.",
+        )
+    if own:
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"tests of an earlier round are gone: {named(own)}",
+            measured.before.results[own[0]].file,
+            severity=Severity.WARNING,
+        )
+
+
+def _key(run: SuiteRun, name: str) -> tuple[str, str]:
+    return run.results[name].file, run.results[name].function
+
+
+def _nothing_done() -> Finding:
+    return Finding(
+        FindingType.NOTHING_DONE,
+        "CODE changed nothing",
+        hint="Write what the specification, and the reviewer, ask for, and commit it.",
+    )
