@@ -7,7 +7,6 @@ from redgreenrefactor.gates.common import (
     Measured,
     configuration,
     errors,
-    failure,
     history,
     hooked,
     interference,
@@ -16,9 +15,9 @@ from redgreenrefactor.gates.common import (
     named,
     off_limits,
     quits,
-    regressions,
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.legacy import failure, regressions
 from redgreenrefactor.gates.paths import inside
 from redgreenrefactor.gates.rewriting import rewritten
 from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing

@@ -5,7 +5,8 @@ from typing import Any
 
 from redgreenrefactor.gates.answers import objects
 from redgreenrefactor.gates.code import LONGEST, failing
-from redgreenrefactor.gates.common import errors, history, measure, regressions, scope, tail
+from redgreenrefactor.gates.common import errors, history, measure, scope, tail
+from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
 

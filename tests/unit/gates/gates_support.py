@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from redgreenrefactor.gates import TDD_GATES
+from redgreenrefactor.gates import REVIEW_GATES, TDD_GATES
 from redgreenrefactor.gates.common import Measured
 from redgreenrefactor.model.evidence import (
     Change,
@@ -174,7 +174,7 @@ class Played:
 
 def judge(given: Evidence, answer: Answer = nothing_is_run) -> Played:
     """Let the phase's gate judge."""
-    verdict, asked = drive(TDD_GATES[given.phase](given), answer)
+    verdict, asked = drive({**TDD_GATES, **REVIEW_GATES}[given.phase](given), answer)
     return Played(verdict, asked)
 
 
