@@ -38,6 +38,7 @@ from redgreenrefactor.model.evidence import Evidence, Judgement, Rules
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_with
+from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.session import Brief, Report
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
@@ -148,8 +149,9 @@ class Engine:
 
     def _attempt(self, handoff: Handoff, phase: Phase) -> int:
         """Return the number of the attempt that is due; no number is used twice."""
-        kept = self.workspace.last_attempt(handoff.run_id, cycle_of(handoff), phase.name)
-        return max(handoff.attempts_due, kept) + 1
+        cycle = cycle_of(handoff)
+        kept = self.workspace.last_attempt(handoff.run_id, cycle, phase.name)
+        return max(handoff.attempts_due, kept, attempts_left_behind(handoff, cycle, phase.name)) + 1
 
     def _session(self, here: Entry, phase: Phase, due: Phase, attempt: int) -> Report:
         """Let one session work at a phase, on the ground that the due phase's next try goes on from."""

@@ -15,7 +15,15 @@ from redgreenrefactor.model.events import RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, with_extra
-from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, due_of, result_of, total_usage
+from redgreenrefactor.model.result import (
+    Entry,
+    RunStatus,
+    WorkflowResult,
+    due_of,
+    result_of,
+    rolled_back_of,
+    total_usage,
+)
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import lock, mark
 from redgreenrefactor.repository.ledger import GitLedger
@@ -171,11 +179,10 @@ class Bench:
         """Clean up after a session that was cut off."""
         kept = self.workspace.recover(self._accounted)
         if kept:
-            self.emit(Warned(f"an interrupted session's work was found; it is kept at {kept}"))
+            self.emit(Warned(f"what was cut off here has been cleaned up; what was found is kept at {kept}"))
 
     def _accounted(self, commit: str) -> bool:
-        handoff = self.ledger.read(commit)
-        return handoff is not None and handoff.error is None
+        return self.ledger.accounts_for(commit)
 
     def announce(self, run_id: str, feature: str, *, resumed: bool) -> None:
         """Tell what is about to happen."""
@@ -249,7 +256,9 @@ class Bench:
         spent = 0.0
         if not self.settings.budget_is_for_this_invocation:
             history = list(self.ledger.history())
-            used = total_usage([*(entry.handoff.extra for entry in history), due_of(history[0].handoff)])
+            latest = history[0].handoff
+            notes = [*(entry.handoff.extra for entry in history), due_of(latest), rolled_back_of(latest)]
+            used = total_usage(notes)
             spent = used.cost_usd or 0.0 if used else 0.0
         return replace(limits, budget_usd=self.settings.budget_usd, spent_usd=spent)
 

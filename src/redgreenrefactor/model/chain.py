@@ -1,5 +1,6 @@
 """Several runs on one commit: each note holds under `previous` the one that stood there before it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from redgreenrefactor.errors import LedgerError
@@ -30,6 +31,42 @@ def stacked(standing: Handoff | None, handoff: Handoff) -> Handoff:
     if of_run(standing, handoff.run_id) is None:
         return with_extra(handoff, previous=to_object(standing))
     return with_extra(standing, previous=to_object(stacked(previous_of(standing), handoff)))
+
+
+def runs_of(handoff: Handoff | None) -> list[Handoff]:
+    """Return every run's handoff that a note holds, each by itself, the one on top first."""
+    found: list[Handoff] = []
+    while handoff is not None:
+        found.append(_alone(handoff))
+        handoff = previous_of(handoff)
+    return found
+
+
+def on_top(standing: Handoff | None, handoff: Handoff) -> Handoff:
+    """Return what a commit's note becomes when this handoff's run is the one that goes on from there."""
+    others = [other for other in runs_of(standing) if other.run_id != handoff.run_id]
+    return piled([_alone(handoff), *others])
+
+
+def merged(ours: Handoff, theirs: Handoff) -> Handoff:
+    """Return one note of two that were written apart: of each run the newest handoff, nobody's is lost."""
+    first, second = sorted((ours, theirs), key=age, reverse=True)
+    older = {handoff.run_id: handoff for handoff in runs_of(second)}
+    newest = [max(handoff, older.pop(handoff.run_id, handoff), key=age) for handoff in runs_of(first)]
+    return piled([*newest, *older.values()])
+
+
+def age(handoff: Handoff) -> tuple[str, int]:
+    """Return what is greater the later a handoff was written."""
+    return handoff.timestamp, handoff.attempts
+
+
+def piled(handoffs: Sequence[Handoff]) -> Handoff:
+    """Return one note that holds these handoffs, the first one on top."""
+    *upper, pile = handoffs
+    for handoff in reversed(upper):
+        pile = with_extra(handoff, previous=to_object(pile))
+    return pile
 
 
 def only_others_wrote(before: Handoff | None, after: Handoff | None, run_id: str) -> bool:

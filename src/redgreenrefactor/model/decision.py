@@ -10,6 +10,7 @@ from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 
 ROUNDS_USED_UP = "RoundsUsedUp"
 RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, FindingType.SCOPE_VIOLATION)
+ROLLED_BACK = "rolledBack"  # what turns have used that were rolled back, handed on
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,15 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
         attempts=turn.attempt,
         outcome=verdict.outcome,
         findings=verdict.findings,
-        extra={key: value for key, value in {**verdict.facts, **extra}.items() if value is not None},
+        extra={
+            key: value
+            for key, value in {
+                **verdict.facts,
+                **extra,
+                ROLLED_BACK: handoff.extra.get(ROLLED_BACK),
+            }.items()
+            if value is not None
+        },
     )
 
 

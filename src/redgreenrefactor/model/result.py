@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.decision import ROLLED_BACK, cycle_of
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Outcome
@@ -99,7 +99,7 @@ def result_of(history: Sequence[Entry], status: RunStatus, seconds: float) -> Wo
         cycles=tuple(cycle for cycle in cycles if cycle is not None),
         error=latest.error if failed else None,
         error_details=latest.error_details if failed else None,
-        usage=total_usage([*(entry.handoff.extra for entry in own), due_of(latest)]),
+        usage=total_usage([*(entry.handoff.extra for entry in own), due_of(latest), rolled_back_of(latest)]),
         seconds=seconds,
         head=history[0].commit,
     )
@@ -131,7 +131,7 @@ def _cycle_result(entries: Sequence[Entry], latest: Handoff) -> CycleResult | No
             green=commits.get(PhaseName.GREEN),
             refactor=commits.get(PhaseName.REFACTOR),
         ),
-        retries=sum(_number(extra.get("retries")) for extra in spent)
+        retries=sum(number_of(extra.get("retries")) for extra in spent)
         + (_retries_due(latest) if still_due else 0),
         seconds=round(sum(seconds_of(extra) for extra in spent), 3),
         usage=total_usage(spent),
@@ -140,8 +140,18 @@ def _cycle_result(entries: Sequence[Entry], latest: Handoff) -> CycleResult | No
 
 def due_of(handoff: Handoff) -> Mapping[str, Any]:
     """Return what the attempts at the phase that is due have used so far."""
-    due: Any = handoff.extra.get("due") if handoff.error is not None else None
-    return cast("dict[str, Any]", due) if isinstance(due, dict) else {}
+    return mapping_of(handoff.extra, "due") if handoff.error is not None else {}
+
+
+def rolled_back_of(handoff: Handoff) -> Mapping[str, Any]:
+    """Return what the turns have used that were rolled back on the way to this handoff."""
+    return mapping_of(handoff.extra, ROLLED_BACK)
+
+
+def mapping_of(body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the object that stands at a key, nothing if it is none."""
+    found: Any = body.get(key)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def due_with(handoff: Handoff, usage: Usage | None, seconds: float) -> dict[str, Any]:
@@ -159,7 +169,8 @@ def _retries_due(latest: Handoff) -> int:
     return max(0, rejections - (latest.state is State.ABORTED))
 
 
-def _number(value: Any) -> int:
+def number_of(value: Any) -> int:
+    """Return the whole number a note holds, 0 if it is none."""
     return value if isinstance(value, int) else 0
 
 
@@ -183,10 +194,10 @@ def usage_of(note: Mapping[str, Any]) -> Usage | None:
     usage = cast("dict[str, Any]", body)
     cost = usage.get("costUsd")
     return Usage(
-        _number(usage.get("inputTokens")),
-        _number(usage.get("outputTokens")),
-        _number(usage.get("cacheReadTokens")),
-        _number(usage.get("cacheWriteTokens")),
+        number_of(usage.get("inputTokens")),
+        number_of(usage.get("outputTokens")),
+        number_of(usage.get("cacheReadTokens")),
+        number_of(usage.get("cacheWriteTokens")),
         float(cost) if isinstance(cost, int | float) else None,
     )
 

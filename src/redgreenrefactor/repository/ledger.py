@@ -1,6 +1,6 @@
 """The only memory: one JSON note a commit, in refs/notes/tdd-handoffs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
@@ -11,6 +11,9 @@ from redgreenrefactor.repository.git import Git, said
 from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
 from redgreenrefactor.repository.refs import ATTEMPTS, NOTES, folder_of
 
+Place = Callable[
+    [Handoff | None, Handoff], Handoff
+]  # what stands there, what is written: what comes to stand there
 RACES = 5  # other orchestrators write to the same ref from their own worktrees
 
 
@@ -40,6 +43,14 @@ class GitLedger:
         """Return the handoff a commit carries."""
         return self._at(self._tip(), commit)
 
+    def accounts_for(self, commit: str) -> bool:
+        """Tell whether a commit is a turn whose handoff was written; one that cannot be read was not."""
+        try:
+            handoff = self.read(commit)
+        except LedgerError:
+            return False
+        return handoff is not None and handoff.error is None
+
     def goes_on_elsewhere(self, entry: Entry) -> bool:
         """Tell whether a branch ends in a later handoff of the run that this one belongs to."""
         listing = self._git.text("for-each-ref", "--format=%(objectname)", "refs/heads/")
@@ -53,13 +64,13 @@ class GitLedger:
         entries = [Entry(oid, handoff) for oid, handoff in found if handoff is not None]
         return sorted(entries, key=lambda entry: (entry.handoff.timestamp, entry.handoff.attempts))
 
-    def write(self, notes: Mapping[str, Handoff]) -> None:
+    def write(self, notes: Mapping[str, Handoff], place: Place = stacked) -> None:
         """Put these notes on these commits, all or none; what other runs have noted there is kept in them."""
         complaint = ""
         for _ in range(RACES):
             tip = self._tip()
             stream = _stream(
-                tip, {commit: stacked(self._at(tip, commit), handoff) for commit, handoff in notes.items()}
+                tip, {commit: place(self._at(tip, commit), handoff) for commit, handoff in notes.items()}
             )
             finished = self._git.attempt(
                 "fast-import", "--quiet", "--date-format=now", "--done", stdin=stream

@@ -28,6 +28,7 @@ class Mark:
     refs: Refs
     steering: Mapping[str, str | None] = field(default_factory=dict[str, str | None])  # path → text
     sealed: bool = False  # the session is over and refs are put right: what changes them now is not its doing
+    moving: bool = False  # no session, but a branch on its way to the base: whoever finds this takes it there
 
 
 def steering(git_dir: Path, common_dir: Path) -> dict[str, str | None]:
@@ -99,6 +100,7 @@ def to_json(mark: Mark) -> str:
             "inUse": sorted(mark.refs.in_use),
             "steering": dict(mark.steering),
             "sealed": mark.sealed,
+            "moving": mark.moving,
         },
     )
 
@@ -114,4 +116,5 @@ def from_json(text: str) -> Mark:
         refs,
         dict(body["steering"]),
         bool(body["sealed"]),
+        bool(body.get("moving")),
     )

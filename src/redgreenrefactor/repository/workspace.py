@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository import lock, mark
@@ -15,7 +15,7 @@ from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.mark import MARK, Mark
 from redgreenrefactor.repository.message import fits, mended
-from redgreenrefactor.repository.objects import Commit
+from redgreenrefactor.repository.objects import Commit, Node
 from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.refs import (
     ATTEMPTS,
@@ -30,6 +30,7 @@ from redgreenrefactor.repository.refs import (
 )
 from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status, replace_file
 
+MOVED = "rolled back"  # what is left behind when a branch goes back
 NAMED = 10  # files a refusal names before it counts the rest
 
 
@@ -210,6 +211,12 @@ class GitWorkspace(GitPast):
         found = self._mark = mark.read(self._repository.git_dir)
         if found is None:
             return None
+        if found.moving:
+            kept = self.keep(found.run_id, found.base, MOVED)
+            self.rewind(found.base)
+            self.end()
+            self._mark = None
+            return kept
         head = self._objects.commit("HEAD")
         done = head is not None and head.parents == (found.base,) and accounted(head.oid)
         kept = None if done else self.abandon()
@@ -231,6 +238,48 @@ class GitWorkspace(GitPast):
         self.rewind(begun.base)
         self.end()
         return kept
+
+    def move(self, run_id: str, to: str, why: str) -> str:
+        """Make this commit the one that is checked out, branch and files; return the ref that keeps the old one.
+
+        The tree is clean. Cut off half-way, it is taken to its end by whoever works here next.
+        """
+        tip, ref = self.head(), ""
+        if self._git.attempt("merge-base", "--is-ancestor", tip, to).exit_code != 0:
+            ref = f"{KEPT}{folder_of(run_id)}/{MOVED.replace(' ', '-')}-{tip[:10]}"
+            update_refs(self._git, [f"update {ref} {tip}"])
+        self._write_mark(Mark(run_id, to, self._branch(), Refs({}), sealed=True, moving=True))
+        try:
+            self._git.raw("update-ref", "-m", why, "HEAD", to, tip)
+        except GitError:
+            self.end()
+            raise
+        self.rewind(to)
+        self.end()
+        self._mark = None
+        return ref
+
+    def require_room(self, to: str) -> None:
+        """Refuse to lay out a commit over files that git ignores now and that would be lost."""
+        there = self._commit(to).tree
+        here = self._commit(self.head()).tree
+        lost = [
+            path
+            for path, before, after in self._objects.differences(here, there)
+            if before is None and after is not None and self._differs_on_disk(path, after)
+        ]
+        if lost:
+            raise NotReadyError(
+                f"files that git ignores would be overwritten: {', '.join(lost[:NAMED])}",
+                hint="Move them out of the way, then try again.",
+                type="DirtyTree",
+            )
+
+    def _differs_on_disk(self, path: str, node: Node) -> bool:
+        place = self._repository.root / path
+        if not place.is_symlink() and not place.is_file():
+            return False
+        return self._git.text("hash-object", f"--path={path}", "--", path) != node.oid
 
     def commit_list(self, base: str, subject: str) -> str:
         """Commit an edited `test-list.md`, and nothing else, on top of the base."""

@@ -1,8 +1,18 @@
 """Several runs on one commit: nobody's handoff is lost, and everybody's is told from a forgery."""
 
+from dataclasses import replace
+
 import pytest
 
-from redgreenrefactor.model.chain import of_run, only_others_wrote, previous_of, stacked
+from redgreenrefactor.model.chain import (
+    merged,
+    of_run,
+    on_top,
+    only_others_wrote,
+    previous_of,
+    runs_of,
+    stacked,
+)
 from redgreenrefactor.model.handoff import Handoff, with_extra
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -89,3 +99,25 @@ def test_other_runs_may_write_their_own(before: Handoff | None, after: Handoff |
 )
 def test_our_own_is_nobody_elses_to_write(before: Handoff | None, after: Handoff | None) -> None:
     assert not only_others_wrote(before, after, "a")
+
+
+def test_a_run_that_goes_on_is_put_on_top_and_nobody_is_lost() -> None:
+    three = stacked(stacked(A, B), C)
+    assert on_top(None, A) == A
+    assert on_top(A, A2) == A2
+    again = on_top(three, A2)
+    assert [handoff.run_id for handoff in runs_of(again)] == ["a", "c", "b"]
+    assert of_run(again, "a") == again
+    assert runs_of(again)[0] == A2
+
+
+def test_two_notes_written_apart_become_one_with_the_newest_of_each_run() -> None:
+    def at(handoff: Handoff, when: str) -> Handoff:
+        return replace(handoff, timestamp=when)
+
+    ours = stacked(at(A, "t3"), at(B, "t4"))
+    theirs = stacked(stacked(at(C, "t1"), at(A2, "t5")), at(B2, "t2"))
+    assert merged(ours, theirs) == merged(theirs, ours)
+    assert runs_of(merged(ours, theirs)) == [at(B, "t4"), at(A2, "t5"), at(C, "t1")]
+    assert merged(at(A, "t1"), at(A2, "t1")) == at(A, "t1")
+    assert merged(replace(A, attempts=1), replace(A2, attempts=2)) == replace(A2, attempts=2)

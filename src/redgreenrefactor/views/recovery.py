@@ -1,0 +1,18 @@
+"""What going back, mending and carrying over tell a person."""
+
+from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.workflow import PhaseName
+
+
+def rollback_text(entry: Entry, kept: str | None) -> str:
+    """Return where the run stands now, where the rest is, and what to type next."""
+    handoff = entry.handoff
+    lines = [f"back at {entry.commit[:10]}: {handoff.feature!r:.80}"]
+    if kept:
+        lines.append(f"what came after it is kept at {kept}")
+    if handoff.next_phase is PhaseName.COMPLETE:
+        lines.append("the run is complete; nothing is due")
+    else:
+        lines.append(f"{handoff.next_phase} of cycle {cycle_of(handoff)} is due: type 'rgr resume' to go on")
+    return "\n".join(lines)

@@ -1,0 +1,230 @@
+"""Going back to a handoff: where the run stands afterwards, and that nothing is lost on the way."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ledgers import ledger_of, read, surroundings, tell_run, write
+from redgreenrefactor import recovery
+from redgreenrefactor.errors import NotReadyError, RgrError, UsageError
+from redgreenrefactor.model.chain import previous_of
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+from redgreenrefactor.model.rollback import attempts_left_behind
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.mark import MARK, Mark, to_json
+from redgreenrefactor.repository.refs import Refs
+from redgreenrefactor.repository.workspace import GitWorkspace
+from repos import Repo
+
+
+def back(repo: Repo, name: str, path: Path | None = None) -> recovery.RolledBack:
+    with surroundings(repo, path) as (around, _):
+        return recovery.rollback(around, name)
+
+
+def test_branch_files_and_note_are_as_they_were_and_the_rest_is_kept(repo: Repo) -> None:
+    run = tell_run(repo, 2)
+    tip = repo.git("rev-parse", "HEAD")
+    done = back(repo, run.commits["1-RED"][:12])
+    assert (done.entry.commit, repo.git("rev-parse", "main")) == (run.commits["1-RED"],) * 2
+    assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
+    assert repo.git("status", "--porcelain") == ""
+    assert not (repo.path / "r-green.txt").exists()
+    assert (repo.path / "r-plan.txt").read_text() == "1\n"
+    assert done.kept == f"refs/tdd/kept/r/rolled-back-{tip[:10]}"
+    assert tip in repo.refs().values()
+    note = read(repo)
+    assert note == done.entry.handoff
+    assert note is not None
+    assert (note.state, note.next_phase) == (State.STOPPED, PhaseName.GREEN)
+    assert attempts_left_behind(note, 1, "GREEN") == attempts_left_behind(note, 2, "PLAN") == 1
+    assert read(repo, tip) is not None
+    assert "rgr rollback" in repo.git("reflog", "-3")
+    assert not (repo.path / ".git" / MARK).exists()
+
+
+def test_the_opening_and_the_end_can_be_gone_back_to(repo: Repo) -> None:
+    run = tell_run(repo, 1, complete=True)
+    last = back(repo, "HEAD")
+    assert (last.kept, last.entry.handoff.state) == (None, State.COMPLETE)
+    first = back(repo, run.commits["0-PLAN"])
+    assert (first.entry.handoff.next_phase, first.entry.handoff.cycle_number) == (PhaseName.PLAN, 0)
+    assert repo.subjects() == ["chore: start"]
+
+
+def test_the_users_commits_on_top_are_kept_too(repo: Repo) -> None:
+    run = tell_run(repo)
+    mine = repo.commit("docs: mine", {"mine.txt": "dear\n"})
+    done = back(repo, run.commits["1-REFACTOR"])
+    assert done.kept is not None
+    assert repo.refs()[done.kept] == mine
+    assert not (repo.path / "mine.txt").exists()
+
+
+def test_a_run_that_gave_up_can_be_stopped_where_it_is(repo: Repo) -> None:
+    run = tell_run(repo)
+    latest = read(repo)
+    assert latest is not None
+    failed = ErrorDetails("TestFailure", "it fails")
+    write(
+        repo,
+        {run.commits["1-REFACTOR"]: replace(latest, state=State.ABORTED, error="e", error_details=failed)},
+    )
+    done = back(repo, "HEAD")
+    assert (done.kept, done.entry.handoff.state, done.entry.handoff.error) == (None, State.STOPPED, "e")
+
+
+def test_an_earlier_runs_handoff_stays_below_the_opening(repo: Repo) -> None:
+    tell_run(repo, 1, "first", complete=True)
+    second = tell_run(repo, 1, "second", start=60)
+    done = back(repo, second.commits["0-PLAN"])
+    earlier = previous_of(done.entry.handoff)
+    assert earlier is not None
+    assert (done.entry.handoff.run_id, earlier.run_id) == ("second", "first")
+    with pytest.raises(UsageError, match="not a commit of this run"):
+        back(repo, "HEAD~1")
+
+
+def test_the_run_that_went_back_is_the_one_that_goes_on(repo: Repo) -> None:
+    run = tell_run(repo)
+    other = Handoff(PhaseName.PLAN, PhaseName.PLAN, "other", "more", timestamp="t")
+    write(repo, {run.commits["1-RED"]: other})
+    back(repo, run.commits["1-RED"])
+    with ledger_of(repo) as ledger:
+        latest = ledger.latest()
+        assert latest is not None
+        assert latest.handoff.run_id == "r"
+        assert [entry.handoff.run_id for entry in ledger.history()] == ["r"] * 3
+    assert previous_of(latest.handoff) == other
+
+
+def test_a_detached_head_a_subfolder_and_a_linked_worktree_do_as_well(repo: Repo) -> None:
+    repo.commit("chore: folder", {"sub/x.txt": "x\n"})
+    run = tell_run(repo)
+    side = repo.path.parent / "side"
+    repo.git("worktree", "add", "-q", "-b", "side", str(side))
+    back(repo, run.commits["1-GREEN"], side)
+    assert repo.git("rev-parse", "side", "main").split() == [
+        run.commits["1-GREEN"],
+        run.commits["1-REFACTOR"],
+    ]
+    repo.git("checkout", "-q", "--detach")
+    back(repo, run.commits["1-RED"], repo.path / "sub")
+    assert repo.git("rev-parse", "HEAD", "main").split() == [run.commits["1-RED"], run.commits["1-REFACTOR"]]
+    assert repo.git("status", "--porcelain") == ""
+    assert repo.git("rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+
+
+# --- refusals
+
+
+def test_anything_else_is_refused_with_commits_that_would_do(repo: Repo) -> None:
+    with pytest.raises(UsageError, match="no workflow") as refusal:
+        back(repo, "HEAD")
+    run = tell_run(repo)
+    mine = repo.commit("docs: mine")
+    for name, why in ((mine, "carries no handoff"), ("nowhere", "names no commit"), ("", "names no commit")):
+        with pytest.raises(UsageError, match=why) as refusal:
+            back(repo, name)
+        assert refusal.value.exit_code == 2
+        assert run.commits["1-REFACTOR"][:10] in refusal.value.hint
+
+
+def test_a_dirty_tree_and_another_orchestrator_are_refused(repo: Repo) -> None:
+    run = tell_run(repo)
+    before = repo.refs()
+    repo.write("mine.txt", "dear\n")
+    with pytest.raises(NotReadyError, match=r"mine\.txt"):
+        back(repo, run.commits["1-RED"])
+    (repo.path / "mine.txt").unlink()
+    with (
+        lock.held(repo.path / ".git" / lock.NAME),
+        pytest.raises(NotReadyError, match="another orchestrator"),
+    ):
+        back(repo, run.commits["1-RED"])
+    assert repo.refs() == before
+
+
+def test_an_ignored_file_is_not_overwritten(repo: Repo) -> None:
+    repo.commit("chore: with a file", {"secret.txt": "old\n"})
+    run = tell_run(repo)
+    repo.git("rm", "-q", "--cached", "secret.txt")
+    repo.commit("chore: ignore it", {".gitignore": "secret.txt\n"})
+    repo.write("secret.txt", "dear\n")
+    with pytest.raises(NotReadyError, match=r"secret\.txt"):
+        back(repo, run.commits["1-RED"])
+    assert (repo.path / "secret.txt").read_text() == "dear\n"
+    repo.write("secret.txt", "old\n")
+    assert back(repo, run.commits["1-RED"]).kept
+
+
+# --- cut off
+
+
+class Cut(GitWorkspace):
+    """A workspace whose process dies at this step of a move."""
+
+    step = ""
+
+    def rewind(self, base: str) -> None:
+        if self.step == "rewind":
+            raise KeyboardInterrupt
+        super().rewind(base)
+
+    def end(self) -> None:
+        if self.step == "end":
+            raise KeyboardInterrupt
+        super().end()
+
+
+@pytest.mark.parametrize("step", ["rewind", "end"])
+def test_whatever_was_cut_off_is_taken_to_its_end_by_the_next_command(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    run = tell_run(repo)
+    tip = repo.git("rev-parse", "HEAD")
+    with monkeypatch.context() as patch:
+        patch.setattr(Cut, "step", step)
+        patch.setattr("redgreenrefactor.repository.hold.GitWorkspace", Cut)
+        with pytest.raises(KeyboardInterrupt):
+            back(repo, run.commits["1-GREEN"])
+    with surroundings(repo) as (around, _), recovery.held(around) as here:
+        assert here.workspace.head() == run.commits["1-GREEN"]
+        here.workspace.require_clean()
+    assert tip in repo.refs().values()
+    assert repo.git("status", "--porcelain") == ""
+    assert not (repo.path / ".git" / MARK).exists()
+
+
+def test_files_half_laid_out_are_kept_and_laid_out_again(repo: Repo) -> None:
+    run = tell_run(repo)
+    tip, to = repo.git("rev-parse", "HEAD"), run.commits["1-GREEN"]
+    mark = Mark("r", to, "refs/heads/main", Refs({}), sealed=True, moving=True)
+    (repo.path / ".git" / MARK).write_text(to_json(mark))
+    (repo.path / ".git/index.lock").touch()
+    (repo.path / "r-plan.txt").unlink()
+    with surroundings(repo) as (around, told), recovery.held(around) as here:
+        assert here.workspace.head() == to
+        here.workspace.require_clean()
+    (kept,) = [name for name in repo.refs() if name.startswith("refs/tdd/kept/r/rolled-back-")]
+    assert repo.git("rev-parse", f"{kept}^") == tip
+    assert kept in str(told)
+
+
+def test_a_branch_that_moves_on_in_between_is_left_alone(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tell_run(repo)
+    rival = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "rival")
+
+    class Late(GitWorkspace):
+        def head(self) -> str:
+            found = super().head()
+            repo.git("update-ref", "refs/heads/main", rival)
+            return found
+
+    monkeypatch.setattr("redgreenrefactor.repository.hold.GitWorkspace", Late)
+    with surroundings(repo) as (around, _), recovery.held(around) as here, pytest.raises(RgrError):
+        here.workspace.move("r", run.commits["1-RED"], "why")
+    assert repo.git("rev-parse", "main") == rival
+    assert not (repo.path / ".git" / MARK).exists()
