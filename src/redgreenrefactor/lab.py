@@ -49,6 +49,10 @@ class Lab:
             self._known[key] = self._run(trial)
         return self._known[key]
 
+    def forget(self) -> None:
+        """Measure everything anew from now on."""
+        self._known.clear()
+
     def _key(self, trial: Trial) -> Key:
         """Commits whose trees differ only in the list of cases have the same results."""
         return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False)

@@ -55,13 +55,13 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def settings_of(repository: Repository, around: Surroundings) -> Settings:
+def settings_of(repository: Repository, around: Surroundings, commit: str = "HEAD") -> Settings:
     """Return the settings as the commit the invocation starts from has them; from disk where git has no such file."""
-    return load(_properties(repository), around.environ, around.flags)
+    return load(_properties(repository, commit), around.environ, around.flags)
 
 
-def _properties(repository: Repository) -> tuple[str, str] | None:
-    found = repository.objects.get(f"HEAD:{repository.prefix}{PROPERTIES}")
+def _properties(repository: Repository, commit: str) -> tuple[str, str] | None:
+    found = repository.objects.get(f"{commit}:{repository.prefix}{PROPERTIES}")
     raw = found[2] if found and found[1] == "blob" else None
     if raw is None:
         try:

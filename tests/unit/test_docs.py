@@ -21,12 +21,12 @@ from redgreenrefactor.config import Flags, Key, known_keys, load
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, to_object
+from redgreenrefactor.model.proof import Checked, CheckedCycle
 from redgreenrefactor.model.result import CycleCommits, CycleResult, RunStatus, WorkflowResult
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.templates import PLACEHOLDERS
-from redgreenrefactor.verification import Checked, CheckedCycle
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

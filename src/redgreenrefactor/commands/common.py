@@ -86,8 +86,11 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[["WorkflowResult"], N
 
 
 @contextmanager
-def surroundings(flags: dict[str, Any]) -> Generator["Surroundings"]:
-    """Make a view, an event file and a listener for signals, and take them down again."""
+def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Surroundings"]:
+    """Make a view, an event file and a listener for signals, and take them down again.
+
+    `aside`: what happens on the way is told on standard error, the answer alone goes to standard output.
+    """
     from dataclasses import replace  # noqa: PLC0415
 
     from redgreenrefactor.config import Flags  # noqa: PLC0415
@@ -95,7 +98,7 @@ def surroundings(flags: dict[str, Any]) -> Generator["Surroundings"]:
     from redgreenrefactor.wiring import Surroundings  # noqa: PLC0415
 
     with ExitStack() as stack:
-        view: View = stack.enter_context(_view(flags))
+        view: View = stack.enter_context(_view(flags, aside=aside))
         emits: list[Emit] = [view]
         if flags.get("events"):
             from datetime import UTC, datetime  # noqa: PLC0415
@@ -123,10 +126,10 @@ def surroundings(flags: dict[str, Any]) -> Generator["Surroundings"]:
         yield replace(around, edit=edit) if person else around
 
 
-def _view(flags: dict[str, Any]) -> "View":
+def _view(flags: dict[str, Any], *, aside: bool) -> "View":
     from redgreenrefactor.views.console import view_for  # noqa: PLC0415
 
-    stream = sys.stderr if flags["as_json"] else sys.stdout
+    stream = sys.stderr if flags["as_json"] or aside else sys.stdout
     return view_for(stream, os.environ, quiet=flags["quiet"], no_color=flags["no_color"])
 
 

@@ -5,24 +5,26 @@ from typing import Any
 
 import click
 
-from redgreenrefactor.commands.common import common, print_json, project, reporting, surroundings
+from redgreenrefactor.commands.common import common, print_json, project, reporting, surroundings, width
 
 
 @click.command()
 @click.argument("range", required=False)
 @common
 def verify(**flags: Any) -> None:
-    """Judge a workflow again from its commits: every test fails at RED and passes afterwards (RANGE as for git log)."""
-    held = True
+    """Judge a workflow again from its commits and notes, each commit in a clean checkout (RANGE as for git log)."""
+    code = 0
     with reporting(flags):
         from redgreenrefactor import verification  # noqa: PLC0415
 
-        with surroundings(flags) as around:
-            cycles = verification.verify(around, flags["range"])
-        held = all(cycle.ok for cycle in cycles)
+        with surroundings(flags, aside=True) as around:
+            verified = verification.verify(around, flags["range"])
         if flags["as_json"]:
-            print_json({"ok": held, "cycles": [cycle.to_json() for cycle in cycles]})
+            print_json(verified.to_json())
         else:
-            click.echo(verification.verified_text(cycles, project(flags)))
-    if not held:
-        sys.exit(1)
+            from redgreenrefactor.views.proof import verified_text  # noqa: PLC0415
+
+            click.echo(verified_text(verified, project(flags).name, width=width()))
+        code = 0 if verified.ok else 3 if verified.undecided else 1
+    if code:
+        sys.exit(code)

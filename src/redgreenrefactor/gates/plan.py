@@ -40,7 +40,14 @@ def plan(evidence: Evidence) -> Judgement:
     found += [*_nothing_done(evidence), *_list_kept(evidence, answer), *_agrees(evidence, answer)]
     if errors(found):
         return rule(*found)
-    return rule(*found, case=_as_listed(evidence, answer.case))
+    return rule(*found, case=_as_listed(evidence, answer.case), facts=_dropped(evidence))
+
+
+def _dropped(evidence: Evidence) -> dict[str, list[str]]:
+    """Return the open items that were given up, in their own words."""
+    present = {item.key for item in evidence.plan_after.items}
+    gone = [item.text for item in evidence.plan_before.open if item.key not in present]
+    return {"dropped": gone} if gone else {}
 
 
 def read_answer(message: str) -> Answer | str:

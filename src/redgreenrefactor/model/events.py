@@ -112,6 +112,15 @@ class RunEnded:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class LookedBack:
+    """A turn of an earlier run is about to be judged again."""
+
+    number: int
+    total: int
+    what: str
+
+
 Event = (
     RunStarted
     | TurnStarted
@@ -124,5 +133,6 @@ Event = (
     | Paused
     | Warned
     | RunEnded
+    | LookedBack
 )
 Emit = Callable[[Event], None]

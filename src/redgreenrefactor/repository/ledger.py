@@ -39,6 +39,21 @@ class GitLedger:
                 if handoff.cycle_number == 0 and handoff.carried_from is None:
                     return
 
+    def along(self, start: str) -> Iterator[tuple[Commit, Handoff | None]]:
+        """Yield a commit and its first parents, as far as they are here, each with the handoff it carries."""
+        tip, commit = self._tip(), self._objects.commit(start)
+        while commit is not None:
+            yield commit, self._at(tip, commit.oid)
+            commit = self._objects.commit(commit.parents[0]) if commit.parents else None
+
+    def everything(self) -> Iterator[Entry]:
+        """Yield all handoffs that can be read, wherever their commits are."""
+        tip = self._tip()
+        for path, node in self._objects.files(tip.tree) if tip else ():
+            handoff = _readable(self._objects, node.oid)
+            if handoff is not None:
+                yield Entry(path.replace("/", ""), handoff)
+
     def read(self, commit: str) -> Handoff | None:
         """Return the handoff a commit carries."""
         return self._at(self._tip(), commit)

@@ -8,6 +8,7 @@ from redgreenrefactor.model.events import (
     Diagnosed,
     Event,
     Judged,
+    LookedBack,
     Paused,
     RunEnded,
     RunStarted,
@@ -120,6 +121,8 @@ class Story:
                 self._await("getting ready")
             case Paused():
                 self._await(f"waiting {pause(event.seconds)} before the next attempt")
+            case LookedBack():
+                self.waiting = Waiting(f"judging again {event.number} of {event.total}: {event.what}")
             case RunEnded():
                 self.waiting = None
             case _:
@@ -170,6 +173,8 @@ class Story:
         match event:
             case TurnStarted():
                 return [*self._header(self._case(event), width), self._start(event, width)]
+            case LookedBack():
+                return [(Span(f"  judging again {event.number} of {event.total}: {event.what}", Tone.FAINT),)]
             case SessionSaid():
                 return self._quoted(event.text, width)
             case SessionEnded() if event.failed:

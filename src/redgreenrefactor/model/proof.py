@@ -1,0 +1,135 @@
+"""What judging a workflow again comes to: values that commands print and scripts read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from redgreenrefactor.model.handoff import finding_to_json
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
+
+WORKED = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One turn as commits and notes tell it: the handoff it started from, and its own."""
+
+    before: Entry
+    after: Entry
+    parents: tuple[str, ...]  # of its commit
+    subject: str
+    prefixed: bool  # the subject has a prefix of the phase
+    between: int = 0  # commits after the one it started from that no handoff of the run accounts for
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One commit, measured again; no result where nothing could be measured."""
+
+    commit: str
+    result: TestOutcome | None
+    ok: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `rgr verify --json` prints it."""
+        return {"commit": self.commit, "result": self.result and str(self.result), "ok": self.ok}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCycle:
+    """One cycle, judged again: what its test does at each of its commits, and what does not hold."""
+
+    cycle_number: int
+    test: str | None
+    phases: Mapping[PhaseName, Checked]
+    findings: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    run_id: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as the notes say."""
+        return not self.findings
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `rgr verify --json` prints it."""
+        phases = {
+            phase.lower(): self.phases[phase].to_json() if phase in self.phases else None for phase in WORKED
+        }
+        return {
+            "cycleNumber": self.cycle_number,
+            "test": self.test,
+            **phases,
+            "ok": self.ok,
+            "findings": [finding_to_json(finding) for finding in self.findings],
+            "warnings": [finding_to_json(finding) for finding in self.warnings],
+            "runId": self.run_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What became of a run's branch: the commit it was merged as, and how its tree compares."""
+
+    commit: str
+    run_id: str
+    head: str  # the run's last commit
+    tree: str  # equal, merged or differs
+    differs: tuple[str, ...] = ()  # paths
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `rgr verify --json` prints it."""
+        return {
+            "commit": self.commit,
+            "runId": self.run_id,
+            "head": self.head,
+            "tree": self.tree,
+            "differs": list(self.differs),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Everything that was judged again, and what lies outside of the cycles."""
+
+    cycles: tuple[CheckedCycle, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    missing: tuple[str, ...] = ()  # what could not be looked at, in words
+    merged: tuple[Merged, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that could be looked at holds."""
+        return not self.findings and all(cycle.ok for cycle in self.cycles)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it does not hold for no other reason than that it could not be measured."""
+        found = [*self.findings, *(finding for cycle in self.cycles for finding in cycle.findings)]
+        return bool(found) and all(finding.type is FindingType.UNDECIDED for finding in found)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value `rgr verify --json` prints."""
+        return {
+            "ok": self.ok,
+            "cycles": [cycle.to_json() for cycle in self.cycles],
+            "findings": [finding_to_json(finding) for finding in self.findings],
+            "warnings": [finding_to_json(finding) for finding in self.warnings],
+            "missing": list(self.missing),
+            "merged": [merged.to_json() for merged in self.merged],
+        }
+
+
+def together(parts: Iterable[Verification]) -> Verification:
+    """Return several verifications as one."""
+    known = tuple(parts)
+    return Verification(
+        cycles=tuple(cycle for part in known for cycle in part.cycles),
+        findings=tuple(finding for part in known for finding in part.findings),
+        warnings=tuple(finding for part in known for finding in part.warnings),
+        missing=tuple(words for part in known for words in part.missing),
+        merged=tuple(merged for part in known for merged in part.merged),
+    )

@@ -1,0 +1,156 @@
+"""Judging a workflow again, from its commits and notes alone."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
+from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.model.events import Event, LookedBack, Warned
+from redgreenrefactor.model.proof import WORKED, Verification, together
+from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.past import GitPast, looking_back
+from redgreenrefactor.repository.refs import NOTES
+from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.verification.blunt import BluntSuite
+from redgreenrefactor.verification.retrial import Retrial
+from redgreenrefactor.verification.strands import Strand, runs_along, strand, tests_noted
+from redgreenrefactor.wiring import Surroundings, lab_of, settings_of, suite_of
+
+GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
+
+
+def verify(around: Surroundings, span: str | None = None) -> Verification:
+    """Judge every turn again, each in a clean checkout; no handoff is a NotReadyError."""
+    with _interruptible(), _opened(around) as court:
+        return court.judged(span)
+
+
+@dataclass(frozen=True)
+class Court:
+    """One repository that is looked at, and never changed."""
+
+    around: Surroundings
+    repository: Repository
+    ledger: GitLedger
+    past: GitPast
+
+    @property
+    def shallow(self) -> bool:
+        """Whether history was cut off when it was cloned."""
+        return (self.repository.common_dir / "shallow").exists()
+
+    def judged(self, span: str | None) -> Verification:
+        """Return what holds of the latest run, or of the runs with commits in the range."""
+        wanted = self._commits(span)
+        strands = [found for tip in self._tips(span) for found in self.strands(tip, wanted)]
+        if not strands:
+            raise self._nothing(span)
+        verified = together(self.judge(found, wanted) for found in strands)
+        self._require_something(strands, verified)
+        return verified
+
+    def strands(self, tip: str, wanted: frozenset[str] | None) -> Iterator[Strand]:
+        """Yield the runs along the first parents of a commit, newest first."""
+        for run_id in runs_along(self.ledger, tip, wanted):
+            if found := strand(self.ledger, tip, run_id, shallow=self.shallow):
+                yield found
+
+    def judge(self, found: Strand, wanted: frozenset[str] | None = None) -> Verification:
+        """Judge one run again."""
+        settings = settings_of(self.repository, self.around, found.last.commit)
+        settings = replace(settings, probe_budget=settings.probe_budget * GENEROUS)
+        around = replace(self.around, emit=self._emit)
+        suite = suite_of(self.repository, settings, around, self.past.compiled)
+        retrial = Retrial(
+            past=self.past,
+            lab=lab_of(self.past, suite, settings, around),
+            blunt=lab_of(self.past, BluntSuite(suite), settings, around),
+            emit=self.around.emit,
+            command=suite.command,
+            read_plan=parse,
+            legacy_on_break=settings.legacy_on_break,
+            known_tests=lambda run_id: tests_noted(self.ledger, run_id),
+        )
+        return retrial.judge(found, wanted)
+
+    def _emit(self, event: Event) -> None:
+        """Pass on what a person wants to know; single runs of suites are not told."""
+        if isinstance(event, LookedBack | Warned):
+            self.around.emit(event)
+
+    # --- what is asked for
+
+    def _tips(self, span: str | None) -> list[str]:
+        if span is None:
+            return ["HEAD"] if self.repository.objects.resolve("HEAD") else []
+        named = self.repository.git.text("rev-parse", "--revs-only", span).split()
+        return [name for name in named if not name.startswith("^")]
+
+    def _commits(self, span: str | None) -> frozenset[str] | None:
+        """Return the commits of a range, None for all."""
+        if span is None:
+            return None
+        listed = self.repository.git.attempt("rev-list", span, "--")
+        if span.startswith("-") or listed.exit_code != 0:
+            raise UsageError(
+                f"{span!r} is no range of commits", hint="Name one as git log does, e.g. main..HEAD."
+            )
+        return frozenset(listed.stdout.decode().split())
+
+    def _nothing(self, span: str | None) -> NotReadyError:
+        """Return why there is nothing to verify, and what to type."""
+        if self.repository.objects.resolve(NOTES) is None:
+            return NotReadyError(
+                f"there is no handoff here to verify: this clone has no {NOTES}",
+                hint=f"Type \"{self.fetching()}\", then 'rgr verify' again; where no workflow was ever run, "
+                'start one: rgr run "FEATURE".',
+                type="NothingToVerify",
+            )
+        where = f"in {span}" if span else "in the history of HEAD"
+        return NotReadyError(
+            f"there is no handoff {where} to verify",
+            hint=f"If notes were lost, type 'rgr repair-notes'; if they are old, \"{self.fetching()}\".",
+            type="NothingToVerify",
+        )
+
+    def fetching(self) -> str:
+        """Return the command that brings notes and refs from where this clone came from."""
+        remotes = self.repository.git.text("remote").split()
+        remote = "origin" if "origin" in remotes or not remotes else remotes[0]
+        return (
+            f"git fetch {remote} '+refs/notes/tdd-handoffs:refs/notes/tdd-handoffs' '+refs/tdd/*:refs/tdd/*'"
+        )
+
+    def _require_something(self, strands: list[Strand], verified: Verification) -> None:
+        """Refuse to call a run proved whose turns are all out of reach."""
+        cut = [found for found in strands if found.lost is not None and self.shallow]
+        if cut and not any(cycle.phases for cycle in verified.cycles):
+            raise NotReadyError(
+                f"this clone is too shallow: of run {cut[0].run_id} no turn of a cycle can be judged",
+                hint="Type 'git fetch --unshallow', then 'rgr verify' again.",
+                type="NothingToVerify",
+            )
+
+
+@contextmanager
+def _opened(around: Surroundings) -> Generator[Court]:
+    repository = open_repository(around.project, around.environ)
+    try:
+        with looking_back(repository) as past:
+            yield Court(around, repository, GitLedger(repository.git, repository.objects), past)
+    finally:
+        repository.close()
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    try:
+        yield
+    except InterruptedRunError as error:
+        raise InterruptedRunError(
+            error.message, hint="Nothing was changed: type 'rgr verify' again."
+        ) from error
+
+
+__all__ = ["WORKED", "Verification", "verify"]
