@@ -29,12 +29,15 @@ from redgreenrefactor.model.events import (
     Emit,
     Judged,
     Paused,
+    SessionBegan,
     SessionEnded,
+    SessionReported,
     SessionSaid,
     TurnStarted,
     Warned,
+    WorkSealed,
 )
-from redgreenrefactor.model.evidence import Evidence, Judgement, Rules
+from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Rules
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_with
@@ -143,7 +146,9 @@ class Engine:
         report = self._session(here, phase, phase, attempt)
         empty = report.failure is None and (phase.may_be_empty or handoff.outcome is Outcome.WARNED)
         sealed = self.workspace.seal(here.commit, phase, _description(phase, handoff), empty=empty)
-        verdict = self._verdict(here, phase, report, sealed)
+        changes = self.workspace.changes(here.commit, sealed.commit)
+        self.emit(WorkSealed(sealed.commit, sealed.subject, self.workspace.prefix, changes))
+        verdict = self._verdict(here, phase, report, sealed, changes)
         turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
         return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started)
 
@@ -160,8 +165,12 @@ class Engine:
         self.workspace.begin(handoff.run_id, here.commit)
         if due.builds_on and (ground := built_on(handoff)):
             self.workspace.lay_out(handoff.run_id, ground)
-        report = agent.work(self.brief(phase, handoff, attempt), self.workspace.project, self._say)
-        self.emit(SessionEnded(self.clock() - started, failed=report.failure is not None))
+        brief, folder = self.brief(phase, handoff, attempt), self.workspace.project
+        self.emit(SessionBegan(brief, agent.name, str(folder), here.commit))
+        report = agent.work(brief, folder, self._say)
+        seconds = self.clock() - started
+        self.emit(SessionReported(report, seconds))
+        self.emit(SessionEnded(seconds, failed=report.failure is not None))
         return report
 
     def _diagnosed(self, here: Entry, phase: Phase) -> tuple[Entry, float]:
@@ -182,7 +191,9 @@ class Engine:
         self.emit(Diagnosed(attempt, message, failed=report.failure is not None))
         return Entry(here.commit, handoff), _cost(report)
 
-    def _verdict(self, here: Entry, phase: Phase, report: Report, sealed: Sealed) -> Verdict:
+    def _verdict(
+        self, here: Entry, phase: Phase, report: Report, sealed: Sealed, changes: tuple[Change, ...]
+    ) -> Verdict:
         noticed = [
             Finding(FindingType.SCOPE_VIOLATION, warning, severity=Severity.WARNING)
             for warning in sealed.warnings
@@ -193,7 +204,7 @@ class Engine:
             base=here.commit,
             head=sealed.commit,
             opening=self.opening,
-            changes=self.workspace.changes(here.commit, sealed.commit),
+            changes=changes,
             report=report,
             handoff=here.handoff,
             plan_before=self._plan(here.commit),

@@ -9,10 +9,11 @@ from redgreenrefactor.model.evidence import Change, Measure, SuiteRun, TestId
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.session import Brief, Report, Step
 from redgreenrefactor.model.workflow import Phase
 
 Say = Callable[[str], None]
+Note = Callable[[Step], None]  # what an agent that knows its steps tells for the transcript
 
 
 class Agent(Protocol):

@@ -14,7 +14,7 @@ from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lab import Lab
-from redgreenrefactor.model.events import Emit
+from redgreenrefactor.model.events import Emit, SessionNoted
 from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
@@ -119,6 +119,7 @@ def agent_of(spec: str, repository: Repository, settings: Settings, around: Surr
             bash_timeout=settings.bash_timeout,
             interrupt=around.interrupt,
             identity=repository.identity,
+            note=lambda step: around.emit(SessionNoted(step)),
         )
     raise NotReadyError(
         f"the agent {kind!r} is not part of this version yet",

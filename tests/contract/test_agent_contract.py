@@ -10,7 +10,7 @@ import pytest
 
 from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.agents.replay import ReplayAgent, Script
-from redgreenrefactor.agents.script import Bash, Scene, Write
+from redgreenrefactor.agents.script import Scene, bash, write
 from redgreenrefactor.model.session import Brief, Report, Role
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
@@ -33,9 +33,9 @@ def command_agent(message: str, fails: bool) -> Agent:
 
 
 def replay_agent(message: str, fails: bool) -> Agent:
-    ending = (Bash("exit 1"),) if fails else ()
+    ending = (bash("exit 1"),) if fails else ()
     scenes = tuple(
-        Scene(phase, 1, calls=(Write("made.txt", phase), *ending), message=message) for phase in PHASES
+        Scene(phase, 1, calls=(write("made.txt", phase), *ending), message=message) for phase in PHASES
     )
     return ReplayAgent(Script("tale", scenes=scenes), env=ENV)
 

@@ -16,14 +16,18 @@ from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import carried, cycle_of, opening, refreshed, stopped
 from redgreenrefactor.model.events import (
+    FOR_TRANSCRIPTS,
     Diagnosed,
     Event,
     Judged,
     Paused,
+    SessionBegan,
     SessionEnded,
+    SessionReported,
     SessionSaid,
     TurnStarted,
     Warned,
+    WorkSealed,
 )
 from redgreenrefactor.model.evidence import Judgement, Rules, SuiteRun
 from redgreenrefactor.model.goal import Case, Item, Plan
@@ -221,10 +225,30 @@ def test_a_commit_of_the_agents_own_is_not_called_sealed() -> None:
     assert world.workspace.commits[red.commit].subject == "test: mine"
 
 
+def test_what_transcripts_need_is_told_too() -> None:
+    world = World()
+    world.run(limits=Limits(max_cycles=1))
+    began, reported, sealed = [event for event in world.events if isinstance(event, FOR_TRANSCRIPTS)][:3]
+
+    assert isinstance(began, SessionBegan)
+    assert (began.brief.phase, began.agent, began.folder) == (
+        PhaseName.PLAN,
+        "fake",
+        str(world.workspace.project),
+    )
+    assert began.base == [*world.workspace.line()][-1]
+    assert isinstance(reported, SessionReported)
+    assert reported.seconds == 10.0
+    assert isinstance(sealed, WorkSealed)
+    assert sealed.subject == "plan: list the cases"
+    assert [change.path for change in sealed.changes] == ["test-list.md"]
+
+
 def test_events_tell_a_turn_from_its_start_to_its_verdict() -> None:
     world = World()
     world.run(limits=Limits(max_cycles=1))
-    plan = world.events[:4]
+    told = [event for event in world.events if not isinstance(event, FOR_TRANSCRIPTS)]
+    plan = told[:4]
     commit = [*world.workspace.line()][-2]
     assert plan == [
         TurnStarted(PhaseName.PLAN, 1, 1, None, "fake"),

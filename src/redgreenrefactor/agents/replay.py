@@ -1,35 +1,32 @@
 """A scripted model: what it says and does is written down, what it does is done for real."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from redgreenrefactor.agents.environment import environment
-from redgreenrefactor.agents.script import Bash, Call, Edit, Script, Write
+from redgreenrefactor.agents.script import Scene, Script, Use
 from redgreenrefactor.agents.script_file import load_script
-from redgreenrefactor.model.session import Brief, Report, answered
+from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
+from redgreenrefactor.model.session import Answered, Brief, Called, Report, Step, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.ports import Say
-from redgreenrefactor.prompts.quote import bounded, in_line, plain
-from redgreenrefactor.sandbox.process import Interrupt, shell
+from redgreenrefactor.ports import Note, Say
+from redgreenrefactor.prompts.quote import bounded, in_line
+from redgreenrefactor.sandbox.process import Interrupt
 
 __all__ = ["ReplayAgent", "Script", "load_script"]
 
-BASH_TIMEOUT = 120.0
 _LAST_CHARACTERS = 2000
 
 
-class _CallError(Exception):
-    """A call that did not do what the script says; carries what a report says about it."""
-
-    def __init__(self, message: str, kind: FindingType = FindingType.AGENT_FAILURE) -> None:
-        super().__init__(message)
-        self.kind = kind
+def unnoted(_step: Step) -> None:
+    """Nobody keeps a transcript."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayAgent:
-    """An agent that plays a script."""
+    """An agent that plays a script with real tools."""
 
     script: Script
     _: KW_ONLY
@@ -38,6 +35,7 @@ class ReplayAgent:
     interrupt: Interrupt | None = None
     passed_on: Collection[str] = ()  # credentials the user wants its commands to have
     identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
+    note: Note = unnoted
 
     @property
     def name(self) -> str:
@@ -49,17 +47,48 @@ class ReplayAgent:
         scene = self.script.scene(brief.phase, brief.cycle, brief.attempt)
         if scene is None:
             return Report(failure=self._missing(brief))
+        toolbox = self._toolbox(folder)
+        try:
+            failure = self._play(scene, toolbox, self._moved(folder), say)
+        finally:
+            toolbox.close()
+        if failure is not None:
+            return Report(usage=scene.usage, failure=failure)
+        if scene.failure is not None:
+            return Report(scene.message, scene.usage, scene.failure)
+        return answered(brief, scene.message, scene.usage)
+
+    def _toolbox(self, folder: Path) -> Toolbox:
+        env = environment(self.env, passed_on=self.passed_on, identity=self.identity)
+        shell = shell_in(folder, env=env, interrupt=self.interrupt)
+        return Toolbox(folder, shell=shell, env=env, bash_timeout=self.bash_timeout, interrupt=self.interrupt)
+
+    def _play(self, scene: Scene, toolbox: Toolbox, moved: Callable[[Any], Any], say: Say) -> Finding | None:
+        """Make the calls one by one; return what is wrong with the first that does not do what it should."""
         for number, call in enumerate(scene.calls, 1):
             if self.interrupt is not None:
                 self.interrupt.check()
+            arguments = {name: moved(value) for name, value in call.arguments.items()}
             say(_told(call))
-            try:
-                self._do(call, folder)
-            except _CallError as error:
-                where = f"turn {scene.phase} of cycle {scene.cycle}, attempt {scene.attempt}, call {number}"
-                problem = f"{self.name}: {where} ({_told(call)}): {error}"
-                return Report(usage=scene.usage, failure=Finding(error.kind, problem, hint=_MEND))
-        return answered(brief, scene.message, scene.usage)
+            self.note(Called(str(number), call.tool, arguments))
+            result = toolbox.call(call.tool, arguments)
+            self.note(Answered(str(number), result.text, result.failed))
+            if result.failed and not call.may_fail:
+                return self._failed(scene, number, call, result)
+        return None
+
+    def _moved(self, folder: Path) -> Callable[[Any], Any]:
+        """Return what makes calls that were recorded elsewhere mean the same here."""
+        recorded = self.script.folder
+        if not recorded:
+            return lambda value: value
+        return lambda value: value.replace(recorded, str(folder)) if isinstance(value, str) else value
+
+    def _failed(self, scene: Scene, number: int, call: Use, result: ToolResult) -> Finding:
+        where = f"turn {scene.phase} of cycle {scene.cycle}, attempt {scene.attempt}, call {number}"
+        kind = FindingType.TIMEOUT if result.timed_out else FindingType.AGENT_FAILURE
+        said = bounded(result.text, _LAST_CHARACTERS)
+        return Finding(kind, f"{self.name}: {where} ({_told(call)}) failed: {said}", hint=_MEND)
 
     def _missing(self, brief: Brief) -> Finding:
         return Finding(
@@ -68,73 +97,11 @@ class ReplayAgent:
             hint=_MEND,
         )
 
-    def _do(self, call: Call, folder: Path) -> None:
-        match call:
-            case Write():
-                _write(_inside(folder, call.file_path), call.content)
-            case Edit():
-                _edit(_inside(folder, call.file_path), call)
-            case Bash():
-                self._bash(call, folder)
-
-    def _bash(self, call: Bash, folder: Path) -> None:
-        finished = shell(
-            call.command,
-            cwd=folder,
-            env=environment(self.env, passed_on=self.passed_on, identity=self.identity),
-            timeout=self.bash_timeout,
-            interrupt=self.interrupt,
-        )
-        if call.may_fail:
-            return
-        if finished.timed_out:
-            raise _CallError(f"it ran past its limit of {self.bash_timeout:g} s", FindingType.TIMEOUT)
-        if finished.exit_code != 0:
-            output = (finished.stdout + finished.stderr).decode("utf-8", "replace")
-            said = bounded(plain(output).strip(), _LAST_CHARACTERS)
-            raise _CallError(f"it ended with exit code {finished.exit_code}" + (f":\n{said}" if said else ""))
-
 
 _MEND = "The scripted agent knows only its script: mend it, or choose another agent."
+_TELLING = ("file_path", "command", "pattern")
 
 
-def _told(call: Call) -> str:
-    match call:
-        case Write():
-            return f"Write {call.file_path}"
-        case Edit():
-            return f"Edit {call.file_path}"
-        case Bash():
-            return f"Bash {in_line(call.command)}"
-
-
-def _inside(folder: Path, path: str) -> Path:
-    """Return the file, which a link may not have moved out of the folder."""
-    root = folder.resolve()
-    file = (root / path).resolve()
-    if not file.is_relative_to(root):
-        raise _CallError(f"the path {path!r} leads out of the folder")
-    return file
-
-
-def _write(file: Path, content: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, encoding="utf-8", newline="")
-    except OSError as error:
-        raise _CallError(f"it cannot be written: {error.strerror}") from error
-
-
-def _edit(file: Path, call: Edit) -> None:
-    try:
-        text = file.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise _CallError(f"it cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise _CallError("it is not UTF-8 text") from error
-    times = text.count(call.old_string) if call.old_string else 0
-    if times == 0:
-        raise _CallError("the text to replace is not in it")
-    if times > 1 and not call.replace_all:
-        raise _CallError(f"the text to replace is in it {times} times")
-    _write(file, text.replace(call.old_string, call.new_string))
+def _told(call: Use) -> str:
+    telling = next((str(call.arguments[name]) for name in _TELLING if name in call.arguments), "")
+    return f"{call.tool} {in_line(telling)}"

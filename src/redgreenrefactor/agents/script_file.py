@@ -2,13 +2,13 @@
 
 import tomllib
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
 
-from redgreenrefactor.agents.script import Bash, Call, Edit, Scene, Script, Write
+from redgreenrefactor.agents.schemas import TOOLS
+from redgreenrefactor.agents.script import Scene, Script, Use
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.workflow import PhaseName
@@ -163,31 +163,18 @@ def _usage(table: _Table) -> Usage:
     return Usage(*(table.get(key, int, 0) for key in tokens), cost_usd=cost)
 
 
-def _call(table: _Table) -> Call:
+def _call(table: _Table) -> Use:
     tool = table.get("tool", str)
-    if tool not in _TOOLS:
-        raise table.wrong(f"there is no tool {tool!r}; known are {', '.join(_TOOLS)}")
-    return _TOOLS[tool](table)
+    schema = next((schema for schema in TOOLS if schema.name == tool), None)
+    if schema is None:
+        raise table.wrong(f"there is no tool {tool!r}; known are {', '.join(each.name for each in TOOLS)}")
+    table.only("tool", *schema.known, "may_fail")
+    arguments: dict[str, Any] = {}
+    for name, parameter in schema.known.items():
+        if name in table.body or name in schema.parameters["required"]:
+            value: Any = table.get(name, _OF_KIND[parameter["type"]])
+            arguments[name] = table.inside(value) if name in ("file_path", "path") else value
+    return Use(tool, arguments, table.get("may_fail", bool, default=False))
 
 
-def _write(table: _Table) -> Write:
-    table.only("tool", "file_path", "content")
-    return Write(table.path("file_path"), table.get("content", str))
-
-
-def _edit(table: _Table) -> Edit:
-    table.only("tool", "file_path", "old_string", "new_string", "replace_all")
-    return Edit(
-        table.path("file_path"),
-        table.get("old_string", str),
-        table.get("new_string", str),
-        table.get("replace_all", bool, default=False),
-    )
-
-
-def _bash(table: _Table) -> Bash:
-    table.only("tool", "command", "may_fail")
-    return Bash(table.get("command", str), table.get("may_fail", bool, default=False))
-
-
-_TOOLS: dict[str, Callable[[_Table], Call]] = {"Write": _write, "Edit": _edit, "Bash": _bash}
+_OF_KIND: dict[str, type[Any]] = {"string": str, "integer": int, "boolean": bool}

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.session import Brief, Report, Step
 from redgreenrefactor.model.verdict import Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -44,6 +46,41 @@ class SessionEnded:
 
     seconds: float
     failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBegan:
+    """For the transcript: what a session is told, where it works, and from which commit."""
+
+    brief: Brief
+    agent: str
+    folder: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionNoted:
+    """For the transcript: a step of a session."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReported:
+    """For the transcript: what a session said and used in all."""
+
+    report: Report
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSealed:
+    """For the transcript: what a session's work amounts to."""
+
+    commit: str
+    subject: str
+    prefix: str  # the project's folder inside the repository
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +163,10 @@ Event = (
     | TurnStarted
     | SessionSaid
     | SessionEnded
+    | SessionBegan
+    | SessionNoted
+    | SessionReported
+    | WorkSealed
     | SuiteStarted
     | SuiteEnded
     | Diagnosed
@@ -135,4 +176,5 @@ Event = (
     | RunEnded
     | LookedBack
 )
+FOR_TRANSCRIPTS = (SessionBegan, SessionNoted, SessionReported, WorkSealed)  # long, and full of secrets
 Emit = Callable[[Event], None]

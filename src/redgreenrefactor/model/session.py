@@ -1,6 +1,8 @@
 """One fresh piece of an agent's work: what it is told, and what it says afterwards."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
@@ -65,6 +67,34 @@ class Report:
     message: str = ""
     usage: Usage | None = None
     failure: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uttered:
+    """What a model said between two calls, or before its end."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool was called; the id tells calls of one session apart."""
+
+    id: str
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the call of that id came to."""
+
+    id: str
+    text: str
+    failed: bool = False
+
+
+Step = Uttered | Called | Answered
 
 
 _NOTHING_ASKED = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.model.events import Emit, Event, Warned
+from redgreenrefactor.model.events import FOR_TRANSCRIPTS, Emit, Event, Warned
 
 
 class EventFile:
@@ -40,7 +40,9 @@ class EventFile:
             self._write(b"\n")
 
     def __call__(self, event: Event) -> None:
-        """Append the event as one line; never raises for what the disk does."""
+        """Append the event as one line, unless it is for transcripts; never raises for what the disk does."""
+        if isinstance(event, FOR_TRANSCRIPTS):
+            return
         self._write(to_line(event, self._clock()).encode("ascii"))
 
     def close(self) -> None:

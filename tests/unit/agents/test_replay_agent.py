@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.agents.replay import ReplayAgent, Script
-from redgreenrefactor.agents.script import Bash, Call, Edit, Scene, Write
+from redgreenrefactor.agents.script import Scene, Use, bash, edit, write
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.model.session import Brief, Report, Role, Usage
-from redgreenrefactor.model.verdict import FindingType
+from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Step, Usage
+from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.sandbox.process import Interrupt
 
@@ -19,7 +19,7 @@ def brief_for(phase: PhaseName = RED, cycle: int = 1, attempt: int = 1) -> Brief
     return Brief(Role(RoleName.TEST, "tests", "You test."), phase, cycle, attempt, "run-7", "Do it.", "{}")
 
 
-def playing(*calls: Call, message: str = "done", usage: Usage | None = None) -> ReplayAgent:
+def playing(*calls: Use, message: str = "done", usage: Usage | None = None) -> ReplayAgent:
     scene = Scene(RED, 1, calls=calls, message=message, usage=usage)
     return ReplayAgent(Script("tale", scenes=(scene,)), env=ENV)
 
@@ -46,7 +46,7 @@ def test_message_and_usage_are_those_of_the_script(tmp_path: Path) -> None:
 
 
 def test_write_makes_a_file_and_its_folders(tmp_path: Path) -> None:
-    work(playing(Write("a/b/c.txt", "größer\r\n")), tmp_path)
+    work(playing(write("a/b/c.txt", "größer\r\n")), tmp_path)
 
     assert (tmp_path / "a/b/c.txt").read_bytes() == "größer\r\n".encode()
 
@@ -54,7 +54,7 @@ def test_write_makes_a_file_and_its_folders(tmp_path: Path) -> None:
 def test_write_replaces_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a long old text")
 
-    work(playing(Write("a.txt", "new")), tmp_path)
+    work(playing(write("a.txt", "new")), tmp_path)
 
     assert (tmp_path / "a.txt").read_text() == "new"
 
@@ -62,13 +62,13 @@ def test_write_replaces_what_was_there(tmp_path: Path) -> None:
 def test_write_onto_a_folder_fails(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
 
-    assert "cannot be written" in failure(work(playing(Write("a", "x")), tmp_path))
+    assert "is a folder" in failure(work(playing(write("a", "x")), tmp_path))
 
 
 def test_edit_replaces_the_only_occurrence(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\r\n")
 
-    report = work(playing(Edit("a.txt", "two", "three")), tmp_path)
+    report = work(playing(edit("a.txt", "two", "three")), tmp_path)
 
     assert report.failure is None
     assert (tmp_path / "a.txt").read_bytes() == b"one\r\nthree\r\n"
@@ -77,25 +77,25 @@ def test_edit_replaces_the_only_occurrence(tmp_path: Path) -> None:
 def test_edit_fails_where_the_text_is_absent_or_ambiguous(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one one")
 
-    assert "not in it" in failure(work(playing(Edit("a.txt", "two", "x")), tmp_path))
-    assert "not in it" in failure(work(playing(Edit("a.txt", "", "x")), tmp_path))
-    assert "2 times" in failure(work(playing(Edit("a.txt", "one", "x")), tmp_path))
+    assert "not in a.txt" in failure(work(playing(edit("a.txt", "two", "x")), tmp_path))
+    assert "old_string is empty" in failure(work(playing(edit("a.txt", "", "x")), tmp_path))
+    assert "2 times" in failure(work(playing(edit("a.txt", "one", "x")), tmp_path))
     assert (tmp_path / "a.txt").read_text() == "one one"
 
 
 def test_edit_replaces_all_occurrences_if_asked(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one one")
 
-    work(playing(Edit("a.txt", "one", "x", replace_all=True)), tmp_path)
+    work(playing(edit("a.txt", "one", "x", replace_all=True)), tmp_path)
 
     assert (tmp_path / "a.txt").read_text() == "x x"
 
 
 def test_edit_of_a_file_that_cannot_be_read_fails(tmp_path: Path) -> None:
-    (tmp_path / "binary").write_bytes(b"\xff")
+    (tmp_path / "binary").write_bytes(b"\xff\0")
 
-    assert "cannot be read" in failure(work(playing(Edit("none.txt", "a", "b")), tmp_path))
-    assert "not UTF-8" in failure(work(playing(Edit("binary", "a", "b")), tmp_path))
+    assert "does not exist" in failure(work(playing(edit("none.txt", "a", "b")), tmp_path))
+    assert "binary" in failure(work(playing(edit("binary", "a", "b")), tmp_path))
 
 
 def test_a_link_may_not_lead_out_of_the_folder(tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_a_link_may_not_lead_out_of_the_folder(tmp_path: Path) -> None:
     (outside / "a.txt").write_text("mine")
     (folder / "link").symlink_to(outside)
 
-    assert "leads out" in failure(work(playing(Write("link/a.txt", "x")), folder))
-    assert "leads out" in failure(work(playing(Edit("link/a.txt", "mine", "x")), folder))
+    assert "leads out" in failure(work(playing(write("link/a.txt", "x")), folder))
+    assert "leads out" in failure(work(playing(edit("link/a.txt", "mine", "x")), folder))
     assert (outside / "a.txt").read_text() == "mine"
 
 
@@ -114,18 +114,18 @@ def test_a_link_may_stay_inside_the_folder(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
 
-    assert work(playing(Write("link/a.txt", "x")), tmp_path).failure is None
+    assert work(playing(write("link/a.txt", "x")), tmp_path).failure is None
     assert (tmp_path / "real/a.txt").read_text() == "x"
 
 
 def test_bash_runs_in_the_folder(tmp_path: Path) -> None:
-    work(playing(Bash("echo here > made.txt")), tmp_path)
+    work(playing(bash("echo here > made.txt")), tmp_path)
 
     assert (tmp_path / "made.txt").read_text() == "here\n"
 
 
 def test_bash_sees_no_credentials_and_no_foreign_repository(tmp_path: Path) -> None:
-    scene = Scene(RED, 1, calls=(Bash("env > seen.txt"),))
+    scene = Scene(RED, 1, calls=(bash("env > seen.txt"),))
     env = {**ENV, "OPENAI_API_KEY": "sk-1", "GH_TOKEN": "t", "GIT_DIR": "/elsewhere"}
     agent = ReplayAgent(
         Script("tale", scenes=(scene,)), env=env, passed_on=["GH_TOKEN"], identity={"GIT_AUTHOR_NAME": "rgr"}
@@ -140,7 +140,7 @@ def test_bash_sees_no_credentials_and_no_foreign_repository(tmp_path: Path) -> N
 
 
 def test_a_failing_command_fails_the_session_and_says_what_it_printed(tmp_path: Path) -> None:
-    calls = (Bash("echo out; echo err >&2; exit 4"), Write("later.txt", "x"))
+    calls = (bash("echo out; echo err >&2; exit 4"), write("later.txt", "x"))
 
     message = failure(work(playing(*calls), tmp_path))
 
@@ -152,18 +152,18 @@ def test_a_failing_command_fails_the_session_and_says_what_it_printed(tmp_path: 
 
 
 def test_a_silently_failing_command_fails_the_session_too(tmp_path: Path) -> None:
-    assert failure(work(playing(Bash("exit 4")), tmp_path)).endswith("exit code 4")
+    assert failure(work(playing(bash("exit 4")), tmp_path)).endswith("[exit code 4]")
 
 
 def test_a_command_that_may_fail_fails_nothing(tmp_path: Path) -> None:
-    report = work(playing(Bash("exit 4", may_fail=True), Write("later.txt", "x")), tmp_path)
+    report = work(playing(bash("exit 4", may_fail=True), write("later.txt", "x")), tmp_path)
 
     assert report == Report("done")
     assert (tmp_path / "later.txt").exists()
 
 
 def test_a_command_past_its_limit_is_a_timeout(tmp_path: Path) -> None:
-    scene = Scene(RED, 1, calls=(Bash("exec sleep 1000"),))
+    scene = Scene(RED, 1, calls=(bash("exec sleep 1000"),))
 
     report = work(ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, bash_timeout=0.5), tmp_path)
 
@@ -173,7 +173,7 @@ def test_a_command_past_its_limit_is_a_timeout(tmp_path: Path) -> None:
 
 def test_every_call_is_said_in_one_line(tmp_path: Path) -> None:
     said: list[str] = []
-    calls = (Write("roman.py", "a"), Edit("roman.py", "a", "b"), Bash("true\ntrue"))
+    calls = (write("roman.py", "a"), edit("roman.py", "a", "b"), bash("true\ntrue"))
 
     playing(*calls).work(brief_for(), tmp_path, said.append)
 
@@ -212,7 +212,7 @@ def test_without_any_fitting_scene_the_failure_names_what_is_missing(tmp_path: P
 
 def test_a_stop_ends_it_between_two_calls(tmp_path: Path) -> None:
     interrupt = Interrupt()
-    scene = Scene(RED, 1, calls=(Write("a.txt", "x"), Write("b.txt", "x")))
+    scene = Scene(RED, 1, calls=(write("a.txt", "x"), write("b.txt", "x")))
     agent = ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, interrupt=interrupt)
 
     with pytest.raises(InterruptedRunError):
@@ -225,9 +225,42 @@ def test_a_stop_ends_it_between_two_calls(tmp_path: Path) -> None:
 
 def test_without_a_stop_all_calls_are_made(tmp_path: Path) -> None:
     interrupt = Interrupt()
-    scene = Scene(RED, 1, calls=(Write("a.txt", "x"), Bash("cp a.txt b.txt")), message="done")
+    scene = Scene(RED, 1, calls=(write("a.txt", "x"), bash("cp a.txt b.txt")), message="done")
     agent = ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, interrupt=interrupt)
 
     assert work(agent, tmp_path) == Report("done")
     assert (tmp_path / "b.txt").exists()
     interrupt.close()
+
+
+def test_every_call_and_its_result_is_noted(tmp_path: Path) -> None:
+    noted: list[Step] = []
+    scene = Scene(RED, 1, calls=(write("a.txt", "x"), Use("Read", {"file_path": "b.txt"}, may_fail=True)))
+    agent = ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, note=noted.append)
+
+    assert work(agent, tmp_path) == Report("")
+    assert noted == [
+        Called("1", "Write", {"file_path": "a.txt", "content": "x"}),
+        Answered("1", "Created a.txt (1 lines)."),
+        Called("2", "Read", {"file_path": "b.txt"}),
+        Answered("2", "b.txt does not exist; did you mean a.txt?", failed=True),
+    ]
+
+
+def test_calls_that_name_the_folder_they_were_recorded_in_mean_this_one(tmp_path: Path) -> None:
+    calls = (write("/home/me/project/a.txt", "x"), bash("cp /home/me/project/a.txt b.txt"))
+    scene = Scene(RED, 1, calls=calls)
+
+    work(ReplayAgent(Script("tale", scenes=(scene,), folder="/home/me/project"), env=ENV), tmp_path)
+
+    assert (tmp_path / "b.txt").read_text() == "x"
+
+
+def test_a_session_that_failed_when_it_was_recorded_fails_again(tmp_path: Path) -> None:
+    finding = Finding(FindingType.TIMEOUT, "too long")
+    scene = Scene(RED, 1, calls=(write("a.txt", "x"),), message="half", failure=finding)
+
+    report = work(ReplayAgent(Script("tale", scenes=(scene,)), env=ENV), tmp_path)
+
+    assert report == Report("half", failure=finding)
+    assert (tmp_path / "a.txt").exists()

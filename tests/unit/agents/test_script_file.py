@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.agents.replay import load_script
-from redgreenrefactor.agents.script import Bash, Edit, Scene, Script, Write
+from redgreenrefactor.agents.script import Scene, Script, bash, edit, write
 from redgreenrefactor.agents.script_file import katas, parse
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import Usage
@@ -63,7 +63,7 @@ def turn(rest: str) -> str:
 
 
 def test_a_whole_script_becomes_a_value() -> None:
-    calls = (Write("a.txt", "x"), Edit("a.txt", "x", "y", replace_all=True), Bash("false", may_fail=True))
+    calls = (write("a.txt", "x"), edit("a.txt", "x", "y", replace_all=True), bash("false", may_fail=True))
     scene = Scene(PhaseName.GREEN, 2, 3, calls, "Told.", Usage(1, 2, 3, 4, 1.0))
 
     assert parse(WHOLE, "tale.toml") == Script(

@@ -17,13 +17,16 @@ from redgreenrefactor.model.events import (
     RunEnded,
     RunStarted,
     SessionEnded,
+    SessionNoted,
     SessionSaid,
     SuiteEnded,
     SuiteStarted,
     TurnStarted,
     Warned,
+    WorkSealed,
 )
 from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.session import Uttered
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.records.events import EventFile, to_line
@@ -63,6 +66,14 @@ def quiet(event: Event) -> None:
 
 def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_what_is_for_transcripts_is_not_for_scripts(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventFile(path, clock=clock, warn=quiet) as record:
+        record(SessionNoted(Uttered("long and secret")))
+        record(WorkSealed("c" * 40, "feat: x", "", ()))
+    assert read(path) == []
 
 
 def test_every_event_is_one_line_with_its_name_and_time(tmp_path: Path) -> None:
