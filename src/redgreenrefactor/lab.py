@@ -2,10 +2,19 @@
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
 from redgreenrefactor.model.events import Emit, SuiteEnded, SuiteStarted
-from redgreenrefactor.model.evidence import UNANSWERED, Measure, Question, SuiteRun, Trial
+from redgreenrefactor.model.evidence import (
+    NO_COVERAGE,
+    UNANSWERED,
+    Coverage,
+    Measure,
+    Question,
+    SuiteRun,
+    Trial,
+)
 from redgreenrefactor.ports import Past, Suite
 
 Answer = TypeVar("Answer")
@@ -22,6 +31,8 @@ class Lab:
     emit: Emit
     clock: Callable[[], float]
     probe_budget: float
+    meter: Callable[[Path], Coverage] = lambda _: NO_COVERAGE  # how much of a checkout the tests reach
+    suite_of: Callable[[str], Suite] | None = None  # what runs another command than the tests'
     _known: dict[Key, SuiteRun] = field(default_factory=dict[Key, SuiteRun])
     _usual: float = 0.0  # seconds the whole suite took last
 
@@ -62,11 +73,10 @@ class Lab:
         return PATIENCE + TIMES * self._usual if trial.probe else None
 
     def _run(self, trial: Trial) -> SuiteRun:
-        purpose = "probe" if trial.probe or trial.overlay or trial.tests else "suite"
+        beyond = trial.probe or trial.overlay or trial.tests or trial.coverage or trial.command
+        purpose = "probe" if beyond else "suite"
         self.emit(SuiteStarted(purpose))
-        folder = self.workspace.checkout(trial.commit, dict(trial.overlay))
-        options = {"trace": trial.trace, "disguise": trial.disguise}
-        run = self.suite.run(folder, trial.tests, seed=trial.seed, limit=self._limit(trial), **options)
+        run = self._measured(trial, self.workspace.checkout(trial.commit, dict(trial.overlay)))
         if purpose == "suite":
             run = replace(run, disturbed=self.workspace.disturbed())
             self._usual = run.seconds
@@ -82,3 +92,13 @@ class Lab:
             ),
         )
         return run
+
+    def _measured(self, trial: Trial, folder: Path) -> SuiteRun:
+        """Run what the trial asks for in its folder."""
+        if trial.coverage:
+            started = self.clock()
+            coverage = self.meter(folder)
+            return SuiteRun(coverage=coverage, seconds=self.clock() - started)
+        suite = self.suite_of(trial.command) if trial.command and self.suite_of else self.suite
+        options = {"trace": trial.trace, "disguise": trial.disguise}
+        return suite.run(folder, trial.tests, seed=trial.seed, limit=self._limit(trial), **options)

@@ -43,7 +43,6 @@ from redgreenrefactor.workflows.tdd import TDD
 
 NOT_HEEDED = (
     "setup.command",
-    "coverage.min",
     "budget.phase.usd",
     "on.finish",
     "agent.url",

@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from redgreenrefactor.prompts.render import Ask, brief
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.runners.coverage import Meter, meter_for
 from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox.process import Interrupt
@@ -143,6 +144,18 @@ def lab_of(workspace: Past, suite: Suite, settings: Settings, around: Surroundin
     return Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
 
 
+def meter_of(command: str, workspace: GitWorkspace, settings: Settings, around: Surroundings) -> Meter:
+    """Return what measures how much of a checkout a test command reaches."""
+    return meter_for(
+        command,
+        project=workspace.project,
+        env=without_secrets(around.environ),
+        timeout=settings.test_timeout,
+        cache=workspace.compiled,
+        interrupt=around.interrupt,
+    )
+
+
 def engine_of(
     workflow: Workflow,
     repository: Repository,
@@ -164,7 +177,8 @@ def engine_of(
         ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix)
         return brief(prompts, ask, settings.model_for(phase.key))
 
-    lab = lab_of(workspace, suite, settings, around)
+    meter = meter_of(suite.command, workspace, settings, around)
+    lab = replace(lab_of(workspace, suite, settings, around), meter=meter)
     engine = Engine(
         workflow=workflow,
         workspace=workspace,

@@ -1,7 +1,7 @@
 """Questions are answered by running tests on clean checkouts, and no more often than needed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,10 @@ import pytest
 from redgreenrefactor.lab import Lab
 from redgreenrefactor.model.events import Event, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
+    NO_COVERAGE,
     UNANSWERED,
     CollectError,
+    Coverage,
     Judgement,
     Measure,
     Status,
@@ -104,6 +106,31 @@ def test_another_question_is_another_run(bench: Bench, change: dict[str, Any]) -
     bench.lab.answer(Trial(head))
     bench.lab.answer(Trial(head, **change))
     assert len(bench.suite.asked) == 2
+
+
+def test_coverage_is_measured_by_the_meter(bench: Bench) -> None:
+    folders: list[Path] = []
+    known = Coverage("tool", {"a.py": (1, 1)})
+
+    def meter(folder: Path) -> Coverage:
+        folders.append(folder)
+        return known
+
+    lab = replace(bench.lab, meter=meter)
+    assert lab.answer(Trial(bench.workspace.head(), coverage=True)).coverage is known
+    assert lab.answer(Trial(bench.workspace.head())).coverage is NO_COVERAGE
+    assert (len(folders), len(bench.suite.asked)) == (1, 1)
+
+
+def test_without_a_meter_no_coverage_is_known(bench: Bench) -> None:
+    assert bench.lab.answer(Trial(bench.workspace.head(), coverage=True)).coverage is NO_COVERAGE
+
+
+def test_another_command_has_a_suite_of_its_own(bench: Bench) -> None:
+    other = Tests(command="lint")
+    lab = replace(bench.lab, suite_of={"lint": other}.__getitem__)
+    lab.answer(Trial(bench.workspace.head(), command="lint"))
+    assert (len(other.asked), len(bench.suite.asked)) == (1, 0)
 
 
 def test_other_code_is_another_run(bench: Bench) -> None:

@@ -18,6 +18,7 @@ from redgreenrefactor.gates.common import (
     quits,
     tests_touched,
 )
+from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.legacy import failure, regressions
@@ -43,7 +44,11 @@ Probing = Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]
 
 
 def green(evidence: Evidence) -> Judgement:
-    """Every test passes, the new one too, and no test or configuration was touched."""
+    """Every test passes, the new one too, and no test or configuration was touched; enough code is reached."""
+    return (yield from covered(evidence, (yield from _green(evidence))))
+
+
+def _green(evidence: Evidence) -> Judgement:
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *tests_touched(evidence)]
     found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
     if not evidence.changes and evidence.handoff.outcome is not Outcome.WARNED:

@@ -1,6 +1,6 @@
 """What the orchestrator measured itself, and the measurements a gate may still ask for."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -110,6 +110,24 @@ class Measure(StrEnum):
     EXIT_CODE = "exit-code"
 
 
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the code the tests reach, as the project's own coverage tool says."""
+
+    tool: str = ""  # none: nothing was measured
+    files: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])  # reached, all
+    why: str = ""  # nothing was measured
+
+    def percent(self, files: Collection[str] = ()) -> float | None:
+        """Return how much of these files was reached, of everything where none of them was measured."""
+        counted = [self.files[name] for name in files if name in self.files] or list(self.files.values())
+        reached, every = (sum(pair[side] for pair in counted) for side in (0, 1))
+        return round(100 * reached / every, 1) if every else None
+
+
+NO_COVERAGE = Coverage(why="coverage was not measured")
+
+
 @dataclass(frozen=True)
 class SuiteRun:
     """One run of the project's tests with an id, a status and a kind for every test."""
@@ -129,6 +147,7 @@ class SuiteRun:
     deselected: frozenset[TestId] = frozenset()  # collected, but kept from running by the project's settings
     foreign: tuple[str, ...] = ()  # files of the project that were loaded from outside the checkout
     cut_off: TestId | None = None  # the test that was running when the run died or its time was up
+    coverage: Coverage = NO_COVERAGE
 
     @cached_property
     def ids(self) -> frozenset[TestId]:
@@ -165,6 +184,8 @@ class Trial:
     seed: int | None = None  # for whatever the interpreter does at random
     probe: bool = False  # beyond the suite runs a turn needs: bounded by probe.budget
     repeat: int = 0  # a different number asks for a measurement of its own
+    coverage: bool = False  # nothing but how much of the code the tests reach
+    command: str = ""  # this command instead of the tests
 
 
 Question = Trial

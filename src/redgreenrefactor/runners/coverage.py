@@ -1,0 +1,305 @@
+"""How much of the code a test command reaches, measured by the coverage tool that the project has.
+
+Every measurement is a run of its own whose report goes to a fresh folder of ours: a report that lies about in
+the project is never read.
+"""
+
+import json
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.evidence import Coverage
+from redgreenrefactor.runners import pytest_suite
+from redgreenrefactor.runners.command import last_invocation
+from redgreenrefactor.runners.detect import is_python_only
+from redgreenrefactor.runners.environment import Surroundings, with_managers
+from redgreenrefactor.runners.probed import PROBES
+from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.process import Interrupt
+
+Meter = Callable[[Path], Coverage]  # a checkout of the project → what its tests reach
+Files = Mapping[str, tuple[int, int]]
+NO_TOOL = Coverage(why="no coverage tool was found for the test command")
+
+_RCFILE = """\
+[run]
+branch = False
+parallel = True
+sigterm = True
+data_file = {place}/data
+source = {folder}
+omit =
+    {folder}/.venv/*
+    {folder}/venv/*
+    {folder}/node_modules/*
+[report]
+ignore_errors = True
+exclude_lines =
+    if TYPE_CHECKING:
+    if __name__ == .__main__.:
+    @(typing\\.)?overload
+    ^\\s*\\.\\.\\.$
+"""
+_GRADLE = """\
+allprojects {{ tasks.withType(JacocoReport).configureEach {{ reports {{ xml.required = true
+    xml.outputLocation = new File('{place}', "jacoco-" + project.name + ".xml") }} }} }}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One measurement: what to run where, and a folder of our own for what comes of it."""
+
+    command: str
+    folder: Path
+    place: Path
+    where: Surroundings
+
+    def run(self, line: str, **added: str) -> process.Finished:
+        return process.shell(
+            line,
+            cwd=self.folder,
+            env={**self.where.prepared(self.folder), **added},
+            timeout=self.where.timeout,
+            interrupt=self.where.interrupt,
+        )
+
+
+def meter_for(
+    command: str,
+    *,
+    project: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    cache: Path,
+    interrupt: Interrupt | None = None,
+) -> Meter:
+    """Return what measures how much of a checkout this test command reaches."""
+    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt)
+
+    def measure(folder: Path) -> Coverage:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="coverage-", dir=cache, ignore_cleanup_errors=True) as place:
+            asked = _Asked(command, folder.resolve(), Path(place).resolve(), where)
+            found = (tool(asked) for tool in (_python, _go, _node, _maven, _gradle))
+            return next((coverage for coverage in found if coverage is not None), NO_TOOL)
+
+    return measure
+
+
+def _reported(tool: str, files: Files | None) -> Coverage:
+    if not files:
+        return Coverage(why=f"{tool} left no report of the test command")
+    return Coverage(tool, files)
+
+
+# --- Python: coverage.py, started with every interpreter
+
+
+def _python(asked: _Asked) -> Coverage | None:
+    known = last_invocation(asked.command)
+    if known is None and not is_python_only(asked.where.project):
+        return None
+    rcfile = asked.place / "rcfile"
+    rcfile.write_text(_RCFILE.format(place=asked.place, folder=asked.folder), encoding="utf-8")
+    path = filter(None, [str(PROBES / "covering"), asked.where.prepared(asked.folder).get("PYTHONPATH")])
+    asked.run(
+        _python_line(asked),
+        PYTHONPATH=":".join(path),
+        RGR_COVERAGE=str(asked.place),
+        COVERAGE_PROCESS_START=str(rcfile),
+        COVERAGE_FILE=str(asked.place / "data"),  # where a `--cov` of the project's own puts its findings
+    )
+    interpreter = _text(asked.place / "interpreter")
+    if not interpreter:
+        return NO_TOOL
+    report = asked.place / "report.json"
+    for words in (["combine", "--append"], ["json", "-o", str(report)]):
+        asked.run(shlex.join([interpreter, "-m", "coverage", *words, f"--rcfile={rcfile}"]))
+    return _reported("coverage.py", _coverage_py(_json(report), asked.folder))
+
+
+def _python_line(asked: _Asked) -> str:
+    try:
+        suite = pytest_suite.recognise(asked.command, asked.where)
+    except NotReadyError:
+        suite = None
+    return suite.probing.line if suite else asked.where.anchored(asked.command)
+
+
+def _coverage_py(report: Any, folder: Path) -> Files:
+    """Return what coverage.py's JSON tells; a file measured twice counts once."""
+    reached: dict[str, set[int]] = {}
+    lines: dict[str, set[int]] = {}
+    for name, found in _object(_object(report).get("files")).items():
+        file = _local(name, folder)
+        executed, missing = (
+            set(_list(_object(found).get(key))) for key in ("executed_lines", "missing_lines")
+        )
+        reached.setdefault(file, set()).update(executed)
+        lines.setdefault(file, set()).update(executed | missing)
+    return {file: (len(reached[file]), len(lines[file])) for file in lines if lines[file]}
+
+
+# --- Go: `go test -coverprofile`
+
+
+_GO_TEST = re.compile(r"(?<![\w./-])((?:\S*/)?go\s+test)(?=\s|$)")
+_GO_BLOCK = re.compile(r"(.+):\d+\.\d+,\d+\.\d+ (\d+) (\d+)")
+
+
+def _go(asked: _Asked) -> Coverage | None:
+    if not _GO_TEST.search(asked.command):
+        return None
+    profile = asked.place / "profile"
+    line = re.sub(r"\s-coverprofile[= ]\S+", "", asked.command)
+    line = _GO_TEST.sub(lambda found: f"{found[1]} -coverprofile={shlex.quote(str(profile))}", line)
+    asked.run(asked.where.anchored(line))
+    module = re.search(r"^module\s+(\S+)", _text(asked.folder / "go.mod"), re.MULTILINE)
+    return _reported("go test -cover", _go_profile(_text(profile), module[1] if module else ""))
+
+
+def _go_profile(text: str, module: str) -> Files:
+    files: dict[str, tuple[int, int]] = {}
+    for line in text.splitlines():
+        if found := _GO_BLOCK.fullmatch(line):
+            file = found[1].removeprefix(f"{module}/")
+            reached, all_of_it = files.get(file, (0, 0))
+            count = int(found[2])
+            files[file] = (reached + (count if int(found[3]) else 0), all_of_it + count)
+    return files
+
+
+# --- Node: jest, vitest, c8
+
+
+_NODE = re.compile(r"(?:^|[\s/;&|])(npm|npx|yarn|pnpm|node|jest|vitest|mocha|ava|tap)(?=\s|$)")
+
+
+def _node(asked: _Asked) -> Coverage | None:
+    if not _NODE.search(asked.command) or not (asked.folder / "package.json").is_file():
+        return None
+    script = f"{asked.command} {_script(asked.folder)}"
+    place = shlex.quote(str(asked.place))
+    modules = asked.folder / "node_modules"
+    if re.search(r"\bvitest\b", script) and any(modules.glob("@vitest/coverage-*")):
+        tool, more = "vitest", f"--coverage --coverage.reporter=json --coverage.reportsDirectory={place}"
+        line = _with_words(asked.command, more)
+    elif re.search(r"\bjest\b", script):
+        tool, more = "jest", f"--coverage --coverageReporters=json --coverageDirectory={place}"
+        line = _with_words(asked.command, more)
+    elif (modules / ".bin" / "c8").exists():
+        quoted = shlex.quote(asked.command)
+        tool, line = "c8", f"node_modules/.bin/c8 --reporter=json --reports-dir={place} sh -c {quoted}"
+    else:
+        return NO_TOOL
+    asked.run(line)
+    return _reported(tool, _istanbul(_json(asked.place / "coverage-final.json"), asked.folder))
+
+
+def _script(folder: Path) -> str:
+    """Return what `npm test` runs."""
+    return str(_object(_object(_json(folder / "package.json")).get("scripts")).get("test") or "")
+
+
+def _with_words(command: str, words: str) -> str:
+    """Return the command with more words for the runner; npm passes on only what stands after two dashes."""
+    through_npm = re.search(r"\bnpm\s+(?:run\s+|test|t\b)", command) and " -- " not in command
+    return f"{command} -- {words}" if through_npm else f"{command} {words}"
+
+
+def _istanbul(report: Any, folder: Path) -> Files:
+    files: dict[str, tuple[int, int]] = {}
+    for name, found in _object(report).items():
+        counts = [count for count in _object(_object(found).get("s")).values() if isinstance(count, int)]
+        if counts:
+            files[_local(name, folder)] = (sum(count > 0 for count in counts), len(counts))
+    return files
+
+
+# --- Java: JaCoCo
+
+
+def _maven(asked: _Asked) -> Coverage | None:
+    if not re.search(r"\bmvnw?\b", asked.command):
+        return None
+    if "jacoco" not in _text(asked.folder / "pom.xml"):
+        return NO_TOOL
+    for old in asked.folder.rglob("target/site/jacoco*/jacoco.xml"):
+        old.unlink(missing_ok=True)
+    asked.run(f"{asked.command} org.jacoco:jacoco-maven-plugin:report")
+    return _reported("JaCoCo", _jacoco(asked.folder, asked.folder.rglob("target/site/jacoco*/jacoco.xml")))
+
+
+def _gradle(asked: _Asked) -> Coverage | None:
+    if not re.search(r"\bgradlew?\b", asked.command):
+        return None
+    if not any("jacoco" in _text(file) for file in asked.folder.rglob("build.gradle*")):
+        return NO_TOOL
+    script = asked.place / "report.gradle"
+    script.write_text(_GRADLE.format(place=asked.place), encoding="utf-8")
+    asked.run(f"{asked.command} jacocoTestReport -I {shlex.quote(str(script))}")
+    return _reported("JaCoCo", _jacoco(asked.folder, asked.place.glob("jacoco-*.xml")))
+
+
+def _jacoco(folder: Path, reports: Iterator[Path]) -> Files:
+    from xml.etree import ElementTree as ET  # noqa: PLC0415
+
+    files: dict[str, tuple[int, int]] = {}
+    for report in reports:
+        try:
+            root = ET.fromstring(_text(report))  # noqa: S314 - written by a run of ours
+        except ET.ParseError:
+            continue
+        for package in root.iter("package"):
+            for source in package.iter("sourcefile"):
+                name = f"{package.get('name')}/{source.get('name')}"
+                for counter in source.findall("counter[@type='LINE']"):
+                    missed, covered = (int(counter.get(key) or 0) for key in ("missed", "covered"))
+                    files[_source(folder, name)] = (covered, covered + missed)
+    return files
+
+
+def _source(folder: Path, name: str) -> str:
+    """Return where in the project a source lies that a report names by its package."""
+    found = next(iter(sorted(folder.rglob(f"src/*/*/{name}"))), None)
+    return found.relative_to(folder).as_posix() if found else name
+
+
+# --- reading
+
+
+def _local(name: str, folder: Path) -> str:
+    """Return a path as the project names it."""
+    path = Path(name)
+    if path.is_absolute() and path.is_relative_to(folder):
+        return path.relative_to(folder).as_posix()
+    return path.as_posix()
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(_text(file))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
