@@ -251,10 +251,8 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
         and not is_test(evidence, change.path)
     }
     planted = spread(planted_in(evidence, lines), HANDFUL)
-    noticed, tried = yield from noticed_by(
-        evidence.head, ids, planted, enough=len(planted), least=len(planted)
-    )
-    if not tried:
+    found = yield from noticed_by(evidence.head, ids, planted, enough=len(planted), least=len(planted))
+    if not found.tried:
         return {}
-    missed = [item.place for item in planted[:tried] if item not in noticed]
-    return {"mutants": {"tried": tried, "noticed": len(noticed), "missed": missed}}
+    missed = [item.place for item in planted[: found.tried] if item not in found.by_failing]
+    return {"mutants": {"tried": found.tried, "noticed": len(found.by_failing), "missed": missed}}

@@ -42,7 +42,7 @@ class Site:
     line: int
     what: str
     index: int  # of the node in the walk through the syntax tree
-    slight: bool = False  # the value that is returned is only a little off
+    slight: bool = False  # a value is only a little off
 
 
 def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
@@ -58,6 +58,12 @@ def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
         if isinstance(node, ast.Return | ast.Yield) and node.value is not None and not _is_none(node.value):
             yield Site(line, "what is returned is a little off", index, slight=True)
         if (
+            isinstance(node, ast.Assign | ast.AnnAssign)
+            and node.value is not None
+            and not _is_none(node.value)
+        ):
+            yield Site(line, "what is assigned is a little off", index, slight=True)
+        if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Call)
             and (node.value.args or node.value.keywords)
@@ -72,7 +78,8 @@ def mutated(text: str, site: Site) -> str:
     """Return the file with the mistake in it."""
     tree = ast.parse(text)
     target = next(node for index, node in enumerate(ast.walk(tree)) if index == site.index)
-    if site.slight and isinstance(target, ast.Return | ast.Yield) and target.value is not None:
+    valued = isinstance(target, ast.Return | ast.Yield | ast.Assign | ast.AnnAssign)
+    if site.slight and valued and target.value is not None:
         target.value = bent(target.value)
         define_bending(tree)
     elif site.slight and isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):

@@ -11,11 +11,18 @@ EQUALITIES = frozenset(
 
 
 def perturbed(
-    text: str | None, function: str, impl_file: str, *, stops: bool = False, only: int | None = None
+    text: str | None,
+    function: str,
+    impl_file: str,
+    *,
+    stops: bool = False,
+    only: int | None = None,
+    apart: bool = False,
 ) -> str | None:
     """Return the file with every equality asserted in a test bent, or only the n-th; None where there is none.
 
-    With `stops` reaching such an equality is an error in itself.
+    With `stops` reaching such an equality is an error in itself. With `apart` only those count that hold what
+    comes from the code against something that does not.
     """
     tree = python.parsed(text)
     test = next((item.node for item in python.tests_in(text) if item.name == function), None)
@@ -24,7 +31,11 @@ def perturbed(
     twin = next(
         node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
     )
-    bend = _Bend(python.derived(twin, python.imported_from(tree, impl_file)), only)
+    seeds = python.imported_from(tree, impl_file)
+    if apart:
+        bend = _Bend(python.flowing(twin, seeds | python.arguments(twin)), only, apart=True)
+    else:
+        bend = _Bend(python.derived(twin, seeds), only)
     bend.visit(twin)
     if bend.count <= (only or 0):
         return None
@@ -35,9 +46,10 @@ def perturbed(
 class _Bend(ast.NodeTransformer):
     """Wraps the expected side of each asserted equality."""
 
-    def __init__(self, tested: frozenset[str], only: int | None) -> None:
+    def __init__(self, tested: frozenset[str], only: int | None, *, apart: bool = False) -> None:
         self.tested = tested
         self.only = only
+        self.apart = apart
         self.count = 0
 
     def visit_Assert(self, node: ast.Assert) -> ast.Assert:
@@ -45,21 +57,22 @@ class _Bend(ast.NodeTransformer):
         parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
         for part in parts:
             if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq):
-                if python.uses(part.comparators[0], self.tested) and not python.uses(part.left, self.tested):
-                    part.left = self._other(part.left)
-                else:
-                    part.comparators = [self._other(part.comparators[0])]
+                part.left, right = self._bent(part.left, part.comparators[0])
+                part.comparators = [right]
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         """Bend `self.assertEqual(a, b)`."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in EQUALITIES and len(node.args) > 1:
-            first, second = node.args[:2]
-            if python.uses(second, self.tested) and not python.uses(first, self.tested):
-                node.args[0] = self._other(first)
-            else:
-                node.args[1] = self._other(second)
+            node.args[:2] = self._bent(*node.args[:2])
         return node
+
+    def _bent(self, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """Return both sides of an equality, the one that is expected bent."""
+        from_left, from_right = python.uses(left, self.tested), python.uses(right, self.tested)
+        if self.apart and from_left == from_right:
+            return left, right
+        return (self._other(left), right) if from_right and not from_left else (left, self._other(right))
 
     def _other(self, node: ast.expr) -> ast.expr:
         self.count += 1

@@ -69,9 +69,10 @@ def proof(
     slight = spread([item for item in candidates if item.site.slight], HANDFUL)
     planted = [*slight, *spread([item for item in candidates if item not in slight], MOST)]
     # A crash is noticed by any test that runs at all: where a value can be bent, an assertion has to notice.
-    noticed, tried = yield from noticed_by(
+    found = yield from noticed_by(
         evidence.head, ids, planted, enough=1, least=HANDFUL, by_assertion=bool(slight)
     )
+    tried, noticed = found.tried, found.by_assertion if slight else found.by_failing
     facts: dict[str, Any] = {}
     if tried:
         facts["mutants"] = {
@@ -81,12 +82,23 @@ def proof(
         }
     if noticed:
         return Proof(noticed=True, facts=facts)
-    if seen and not planted and (yield from bends(evidence, ids, file, function)) is False:
+    # Code that crashes when it is broken is run by the test; bent expectations tell whether it is looked at.
+    runs = found.by_failing or (seen and not planted)
+    if runs and (yield from bends(evidence, ids, file, function, apart=bool(planted))) is False:
         return Proof(noticed=True, facts={**facts, "perturbation": "failed as it should"})
     why = (
         f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
     )
     return Proof(noticed=False, why=why, facts=facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What became of planted mistakes."""
+
+    tried: int
+    by_failing: tuple[Planted, ...] = ()  # in whatever way, crashes included
+    by_assertion: tuple[Planted, ...] = ()
 
 
 def noticed_by(
@@ -98,39 +110,41 @@ def noticed_by(
     least: int,
     overlay: Overlay = (),
     by_assertion: bool = False,
-) -> Generator[Question, SuiteRun, tuple[list[Planted], int]]:
+) -> Generator[Question, SuiteRun, Noticed]:
     """Return which mistakes make these tests fail, and how many were tried before that was enough."""
-    noticed: list[Planted] = []
+    failed: list[Planted] = []
+    asserted: list[Planted] = []
     tried = 0
     for item in planted:
-        if len(noticed) >= enough and tried >= least:
+        if len(asserted if by_assertion else failed) >= enough and tried >= least:
             break
         run = yield Trial(commit, overlay=(*overlay, *item.overlay), tests=tuple(ids), probe=True)
         if not run.answered:
             break
         tried += 1
-        asserted = any(result.kind is Kind.ASSERTION for result in run.results.values())
-        if not holds(run, ids) and (asserted or not by_assertion):
-            noticed.append(item)
-    return noticed, tried
+        if not holds(run, ids):
+            failed.append(item)
+            if any(result.kind is Kind.ASSERTION for result in run.results.values()):
+                asserted.append(item)
+    return Noticed(tried, tuple(failed), tuple(asserted))
 
 
 def bends(
-    evidence: Evidence, ids: Sequence[TestId], file: str, function: str
+    evidence: Evidence, ids: Sequence[TestId], file: str, function: str, *, apart: bool = False
 ) -> Generator[Question, SuiteRun, bool | None]:
     """Return whether the test passes with an expectation bent although it compares it; None where it compares none."""
     path = f"{evidence.prefix}{file}"
     text, impl = evidence.read(evidence.head, path), evidence.case.impl_file if evidence.case else ""
 
     def passes(*, stops: bool, only: int | None) -> Generator[Question, SuiteRun, bool | None]:
-        bent = perturbed(text, function, impl, stops=stops, only=only)
+        bent = perturbed(text, function, impl, stops=stops, only=only, apart=apart)
         if bent is None:
             return None
         run = yield Trial(evidence.head, overlay=((path, bent),), tests=tuple(ids), probe=True)
         return holds(run, ids) if run.answered else None
 
     known: bool | None = None
-    single = perturbed(text, function, impl, only=1) is None
+    single = perturbed(text, function, impl, only=1, apart=apart) is None
     for only in (None,) if single else range(COMPARED):
         blind = yield from passes(stops=False, only=only)
         if blind is None:

@@ -288,6 +288,53 @@ def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
     return frozenset(names)
 
 
+def flowing(test: Function, seeds: frozenset[str]) -> frozenset[str]:
+    """Return the names of a function that get their values from these names, or are handed to them to be changed."""
+    names = set(seeds)
+    size = -1
+    while size != len(names):
+        size = len(names)
+        for node in ast.walk(test):
+            for target, value in _steps(node):
+                if uses(value, frozenset(names)):
+                    names |= {item.id for item in ast.walk(target) if isinstance(item, ast.Name)}
+    return frozenset(names | _handed_over(test, frozenset(names)))
+
+
+def _steps(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Yield what a node binds, and to what."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((target, value) for target in targets)
+        case (
+            ast.AnnAssign(target=target, value=value)
+            | ast.AugAssign(target=target, value=value)
+            | ast.NamedExpr(target=target, value=value)
+        ) if value is not None:
+            yield target, value
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            yield target, value
+        case ast.withitem(context_expr=value, optional_vars=target) if target is not None:
+            yield target, value
+        case _:
+            pass
+
+
+def _handed_over(test: Function, names: frozenset[str]) -> set[str]:
+    """Return the lists, dictionaries and objects that are arguments of calls of these names."""
+    made = {
+        item.id
+        for node in ast.walk(test)
+        for target, value in _steps(node)
+        if isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.Call)
+        for item in ast.walk(target)
+        if isinstance(item, ast.Name)
+    }
+    calls = [node for node in ast.walk(test) if isinstance(node, ast.Call) and uses(node.func, names)]
+    given = [item for call in calls for item in (*call.args, *(word.value for word in call.keywords))]
+    return made & {item.id for item in given if isinstance(item, ast.Name)}
+
+
 BUILTINS = frozenset(dir(builtins))
 STEPS = (
     ast.Assign,

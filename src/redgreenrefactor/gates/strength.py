@@ -153,15 +153,13 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
         return (yield from _still_bites(evidence, measured, rewrites, planted))
     slightly = not planted  # whether the old tests notice a value that is a little off
     for item in planted:
-        noticed, tried = yield from noticed_by(
-            evidence.head, runnable, [item], enough=1, least=1, overlay=overlay
-        )
-        if not tried:
+        then = yield from noticed_by(evidence.head, runnable, [item], enough=1, least=1, overlay=overlay)
+        if not then.tried:
             return []  # no time left for proof
-        if noticed:
-            slightly = slightly or item.site.slight
-            still, asked = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
-            if asked and not still:
+        if then.by_failing:
+            slightly = slightly or (item.site.slight and bool(then.by_assertion))
+            now = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
+            if now.tried and not now.by_failing:
                 return [_weaker(rewrites, f"they no longer notice {item.place}")]
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
@@ -180,9 +178,9 @@ def _still_bites(
 ) -> Findings:
     """Where the old tests cannot run on the new code, the new ones must notice a mistake and expect the same."""
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
-    noticed, tried = yield from noticed_by(evidence.head, new, planted, enough=1, least=1)
-    if tried and not noticed:
-        return [_weaker(rewrites, f"they notice none of {tried} mistakes planted into the code")]
+    found = yield from noticed_by(evidence.head, new, planted, enough=1, least=1)
+    if found.tried and not found.by_failing:
+        return [_weaker(rewrites, f"they notice none of {found.tried} mistakes planted into the code")]
     if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
         return [_weaker(rewrites, "they assert less than they did")]
     if lost := _no_longer_expected(evidence, rewrites):

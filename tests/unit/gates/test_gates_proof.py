@@ -7,6 +7,7 @@ from gates_support import HEAD, Files, Runner, drive, evidence, failing, result,
 from redgreenrefactor.gates.mutants import Site
 from redgreenrefactor.gates.proof import (
     MOST,
+    Noticed,
     Planted,
     Proof,
     belongs,
@@ -17,7 +18,7 @@ from redgreenrefactor.gates.proof import (
     proof,
     spread,
 )
-from redgreenrefactor.model.evidence import UNANSWERED, CollectError, SuiteRun, Trial
+from redgreenrefactor.model.evidence import UNANSWERED, CollectError, Kind, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 
 RED = PhaseName.RED
@@ -136,12 +137,60 @@ def test_asking_stops_when_enough_is_known_or_time_is_up() -> None:
     planted = planted_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})
     assert len(planted) > 2
     fails = suite(failing(TEST))
-    (noticed, tried), _ = drive(noticed_by(HEAD, [TEST], planted, enough=1, least=2), lambda _trial: fails)
-    assert (len(noticed), tried) == (2, 2)
-    (noticed, tried), _ = drive(
-        noticed_by(HEAD, [TEST], planted, enough=1, least=2), lambda _trial: UNANSWERED
+    asking = noticed_by(HEAD, [TEST], planted, enough=1, least=2)
+    found, _ = drive(asking, lambda _trial: fails)
+    assert (len(found.by_failing), len(found.by_assertion), found.tried) == (2, 2, 2)
+    asking = noticed_by(HEAD, [TEST], planted, enough=1, least=2, by_assertion=True)
+    found, _ = drive(asking, lambda _trial: suite(failing(TEST, Kind.EXCEPTION)))
+    assert (len(found.by_failing), found.by_assertion, found.tried) == (len(planted), (), len(planted))
+    found, _ = drive(noticed_by(HEAD, [TEST], planted, enough=1, least=2), lambda _trial: UNANSWERED)
+    assert found == Noticed(0)
+
+
+KEEPING = """
+class Box:
+    def __init__(self, parts):
+        self.parts = parts
+
+    def best(self):
+        return max(self.parts)
+"""
+
+
+def test_what_an_object_keeps_can_be_a_little_off() -> None:
+    test = "from thing import Box\n\n\ndef test_it():\n    box = Box([1, 2])\n    box.best()\n    assert box.parts == [1, 2]\n"
+    assert proved(test, KEEPING).facts["mutants"]["noticed"] > 0
+
+
+COUNTING = """
+def total(parts):
+    result = 0
+    for part in parts:
+        result += part.size
+    return result
+"""
+GIVEN = "from thing import total\n\n\nclass Part:\n    size = 1\n\n\ndef test_it():\n    parts = [Part()]\n"
+
+
+def test_an_argument_that_is_left_as_it_was_is_proved_by_bent_expectations() -> None:
+    crashing = COUNTING.replace("return result", "return str(result).upper() and check(result)")
+    crashing += (
+        "\n\ndef check(value):\n    if value != 1:\n        raise ValueError(value)\n    return value\n"
     )
-    assert (noticed, tried) == ([], 0)
+    found = proved(f"{GIVEN}    total(parts)\n    assert len(parts) == 1\n", crashing)
+    assert found.facts["perturbation"] == "failed as it should"
+
+
+def test_what_does_not_come_from_the_code_proves_nothing() -> None:
+    crashing = COUNTING + "\n\ndef check(value):\n    if value != 1:\n        raise ValueError(value)\n"
+    crashing = crashing.replace("    return result", "    check(result)\n    return result")
+    for idle in (
+        "assert len([1]) == 1",
+        "x = 1\n    assert x == 1",
+        "assert total(parts) == total([Part()])",
+    ):
+        found = proved(f"{GIVEN}    total(parts)\n    {idle}\n", crashing)
+        assert not found.noticed, idle
 
 
 def test_bending_needs_an_equality_and_an_answer() -> None:

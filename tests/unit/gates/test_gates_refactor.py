@@ -431,10 +431,10 @@ def test_a_runner_that_dies_on_the_untouched_tree_too_is_nobodys_fault() -> None
 
 def test_where_no_slight_mistake_can_be_planted_expected_values_stay() -> None:
     before = {
-        "thing.py": "class Box:\n    def __init__(self):\n        self.size = 2\n",
-        "test_thing.py": "from thing import Box\n\ndef test_size():\n    assert Box().size == 2\n",
+        "thing.py": "def sizes(n=2):\n    yield from [n]\n",
+        "test_thing.py": "from thing import sizes\n\ndef test_size():\n    assert [*sizes()] == [2]\n",
     }
-    moved = "from thing import Box\n\nSIZE = 2\n\ndef test_size():\n    assert Box().size == SIZE\n"
+    moved = "from thing import sizes\n\nSIZE = 2\n\ndef test_size():\n    assert [*sizes()] == [SIZE]\n"
     assert accepted(rewritten(moved, before))
-    computed = "from thing import Box\n\ndef test_size():\n    assert Box().size == 1 + 1\n"
+    computed = "from thing import sizes\n\ndef test_size():\n    assert [*sizes()] == [1 + 1]\n"
     assert rewritten(computed, before).types == [FindingType.TEST_TAMPERING]

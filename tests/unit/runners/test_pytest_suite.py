@@ -395,6 +395,9 @@ BROKEN = {
     "tests/test_level.py": "x = 1\nx / 0",
     "tests/test_deep.py": "import broken",
     "tests/test_stop.py": "import unittest\nclass A(unittest.TestCase):\n    value = 1 / 0",
+    "tests/test_said_again.py": (
+        "try:\n    import calculus\nexcept ImportError:\n    raise ImportError('write it first') from None"
+    ),
     "tests/test_fine.py": "def test_fine(): pass",
     "sub/test_twin.py": "def test_twin(): pass",
     "other/test_twin.py": "def test_twin(): pass",
@@ -416,6 +419,11 @@ def test_files_that_cannot_be_collected_tell_why_and_keep_nobody_from_running(ru
             "ImportError",
             Place("tests/test_name.py", 1, "<module>"),
             Missing("subtract", "calc"),
+        ),
+        "tests/test_said_again.py": (
+            "ImportError",
+            Place("tests/test_said_again.py", 4, "<module>"),
+            Missing("calculus"),
         ),
         "tests/test_syntax.py": ("SyntaxError", Place("tests/test_syntax.py", 2), None),
         "tests/test_level.py": ("ZeroDivisionError", Place("tests/test_level.py", 2, "<module>"), None),

@@ -256,8 +256,13 @@ def missing_from(exception: BaseException | None) -> list[str | None] | None:
         find = next((find for kind, find in _MISSING if isinstance(exception, kind)), None)
         if find is not None:
             name, owner = find(exception)
-            return [name, owner] if name or owner else None
-        exception = exception.__cause__
+            if name or owner:
+                return [name, owner]
+            # Somebody has said it again in other words, and without the name.
+            before = exception.__context__
+            exception = before if isinstance(before, ImportError) else None
+        else:
+            exception = exception.__cause__
     return None
 
 
