@@ -80,6 +80,7 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
         run_id = new_run_id()
         bench.announce(run_id, feature, resumed=False)
+        bench.workspace.adopt()
         with _nothing_begun():
             legacy = bench.baseline(base)
         handoff = opening(run_id, feature, now(), bench.plan(base), bench.ledger.read(base))

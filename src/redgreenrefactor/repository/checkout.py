@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -10,11 +10,10 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
-from redgreenrefactor.repository.leftout import NAMES
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
 from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.repository.untracked import Untracked, is_furniture, is_installed, links
 
-LINKED = frozenset({"node_modules"})
 COPY_FILES, COPY_BYTES = 2_000, 50_000_000  # more than this is linked, not copied
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
 
@@ -41,6 +40,7 @@ class CleanCheckout:
         self.folder = repository.cache / name
         # Of all checkouts: what is installed is compiled once, not again for every repository.
         self.compiled = repository.cache.parent / "compiled"
+        self.untracked = Untracked(repository.root, repository.cache)
         self._tree = ""  # what is checked out
         self._furniture: frozenset[str] = frozenset()  # the user's own files that git does not track
         self._laid_out: dict[str, Stamp] = {}
@@ -159,10 +159,20 @@ class CleanCheckout:
         listing = self._repository.git.fields("ls-files", "--others", "--directory", "-z")
         for entry in listing:
             path = entry.rstrip("/")
-            if PurePosixPath(path).name in NAMES - LINKED or path.endswith(".pyc") or path in shunned:
+            if not is_furniture(path) or path in shunned or self.untracked.made(path):
                 continue
+            kept = dict(self._as_brought(path))
             self._fetch(path)
+            for name, content in kept.items():
+                self._put(name, content)
             yield path
+
+    def _as_brought(self, path: str) -> Iterator[tuple[str, bytes]]:
+        """Yield our copies of the user's files that a session has changed since they were brought."""
+        for name in self.untracked.changed():
+            copy = self.folder / name
+            if (name == path or name.startswith(f"{path}/")) and copy.is_file() and not copy.is_symlink():
+                yield name, copy.read_bytes()
 
     def _unknown(self) -> set[str]:
         """Return the untracked files that are nobody's furniture: not ignored, and no installed dependencies."""
@@ -170,7 +180,7 @@ class CleanCheckout:
             "ls-files", "--others", "--exclude-standard", "--directory", "-z"
         )
         paths = {entry.rstrip("/") for entry in listing}
-        return {path for path in paths if not _is_installed(self._repository.root / path)}
+        return {path for path in paths if not is_installed(self._repository.root / path)}
 
     def _populate(self, tree: str) -> None:
         """Bring the files of submodules: git leaves their folders empty."""
@@ -182,7 +192,13 @@ class CleanCheckout:
     def _fetch(self, path: str) -> None:
         target = _cleared(self.folder, path)
         _remove(target)
-        _bring(self._repository.root / path, target, self._room)
+        _bring(self._repository.root / path, target, self._room, self._made)
+
+    def _made(self, folder: str, names: list[str]) -> set[str]:
+        """Return which files of a folder are not brought: byte code, git's own, and what a session has made."""
+        left = set(shutil.ignore_patterns("__pycache__", "*.pyc", ".git")(folder, names))
+        home = Path(folder).relative_to(self._repository.root).as_posix()
+        return left | {name for name in names if self.untracked.made(f"{home}/{name}")}
 
     def _sweep(self, tree: str) -> None:
         """Remove everything that neither the commit nor the furniture accounts for."""
@@ -233,19 +249,12 @@ class Room:
         return True
 
 
-def _is_installed(place: Path) -> bool:
-    return place.name in LINKED or (place / "pyvenv.cfg").exists()
-
-
-def _bring(source: Path, target: Path, room: Room) -> None:
-    links = _is_installed(source) or source.is_symlink()
+def _bring(source: Path, target: Path, room: Room, left: Callable[[str, list[str]], set[str]]) -> None:
     with suppress(OSError, shutil.Error):
-        if links or not room.holds(source):
+        if links(source) or not room.holds(source):
             target.symlink_to(source)
         elif source.is_dir():
-            shutil.copytree(
-                source, target, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".git")
-            )
+            shutil.copytree(source, target, symlinks=True, ignore=left)
         else:
             shutil.copy2(source, target)
 

@@ -38,6 +38,7 @@ class Status:
     branch: str | None  # None: HEAD is detached
     tracked: tuple[str, ...]
     untracked: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
 
     @property
     def dirty(self) -> tuple[str, ...]:
@@ -117,6 +118,7 @@ class Repository:
                     "-z",
                     "--no-renames",
                     "--untracked-files=normal",
+                    "--ignored=matching",
                     "--ignore-submodules=dirty",
                 ),
             ),
@@ -222,6 +224,7 @@ def _parsed_status(fields: list[str]) -> Status:
     branch: str | None = None
     tracked: list[str] = []
     untracked: list[str] = []
+    ignored: list[str] = []
     for entry in fields:
         kind, _, rest = entry.partition(" ")
         if entry.startswith("# branch.oid "):
@@ -230,8 +233,10 @@ def _parsed_status(fields: list[str]) -> Status:
             branch = None if entry == "# branch.head (detached)" else entry.split(" ", 2)[2]
         elif kind == "?":
             untracked.append(rest)
+        elif kind == "!":
+            ignored.append(rest)
         elif kind == "1":
             tracked.append(entry.split(" ", 8)[8])
         elif kind == "u":
             tracked.append(entry.split(" ", 10)[10])
-    return Status(head, branch, tuple(tracked), tuple(untracked))
+    return Status(head, branch, tuple(tracked), tuple(untracked), tuple(ignored))

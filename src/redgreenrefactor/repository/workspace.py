@@ -43,6 +43,7 @@ class GitWorkspace(GitPast):
         self._mark: Mark | None = None
         self._ground: str | None = None  # the tree a session goes on from, where it is not its base
         self._excluded: set[str] = set()  # environments and build outputs that were met
+        self._listed: tuple[str, ...] | None = None  # what lay there untracked when git was asked last
         repository.write_excludes()
 
     @property
@@ -69,6 +70,7 @@ class GitWorkspace(GitPast):
             self._excluded |= outputs
             self._repository.write_excludes(*sorted(self._excluded))
             status = self._repository.status()
+        self._listed = status.ignored
         return status
 
     def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:
@@ -111,11 +113,16 @@ class GitWorkspace(GitPast):
     def begin(self, run_id: str, base: str) -> None:
         """Remember, beyond a crash, that whatever appears from now on is a session's work on this commit."""
         # What we write ourselves between two sessions is asked for by name: listing all refs again costs a process.
+        self._clean.untracked.begin(self.status().ignored if self._listed is None else self._listed)
         branch = self._branch()
         ours = {name: self._objects.resolve(name) for name in (NOTES, branch) if name}
         steering = mark.steering(self._repository.git_dir, self._repository.common_dir)
         self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours), steering))
         self._ground = None
+
+    def adopt(self) -> None:
+        """Take every untracked file for the user's: nothing that sessions of an earlier run left is theirs any more."""
+        self._clean.untracked.adopt()
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
@@ -129,6 +136,7 @@ class GitWorkspace(GitPast):
         warnings = self._steered_back()
         self._clear_locks()
         status, later = self.status(), read_refs(self._git)
+        self._clean.untracked.settle(status.ignored)
         work = self._objects.commit(status.head or base) or self._commit(base)
         harm = self._damage(later)
         rewritten = (*self._cut_loose(base, work), *harm.rewritten)
@@ -190,6 +198,7 @@ class GitWorkspace(GitPast):
         """Keep whatever differs from the base at a ref under refs/tdd/kept/; return the ref, None if nothing does."""
         self._clear_locks()
         status = self.status()
+        self._clean.untracked.settle(status.ignored)
         head = status.head or base
         if head == base and not status.dirty:
             return None
