@@ -141,20 +141,6 @@ def test_the_clean_checkout_holds_the_commit_and_what_git_does_not_track(
     assert (repo.path / ".env").exists()
 
 
-def test_byte_code_of_changed_files_is_forgotten(repo: Repo, workspace: GitWorkspace) -> None:
-    base = repo.commit("chore: a", {"a.py": "1\n", "b.py": "1\n"})
-    later = repo.commit("feat: a", {"a.py": "2\n"})
-    folder = workspace.checkout(base, {})
-    compiled = [workspace.compiled / str(folder / f"{name}.cpython-311.pyc").lstrip("/") for name in "ab"]
-    for file in compiled:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(b"old")
-    workspace.checkout(later, {})
-    assert [file.exists() for file in compiled] == [False, True]
-    workspace.checkout(later, {"b.py": "3\n"})
-    assert not compiled[1].exists()
-
-
 def test_a_project_in_a_subfolder(make_repo: MakeRepo) -> None:
     repo = make_repo(files={"sub/a.py": "1\n", "sub/test-list.md": "- [ ] x\n", "other.py": "1\n"})
     repository = open_repository(repo.path / "sub", repo.env)
