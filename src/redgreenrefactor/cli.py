@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import click
 
-from redgreenrefactor.commands import proof, recovery, workflow
+from redgreenrefactor.commands import doctor, proof, recovery, workflow
 from redgreenrefactor.commands.common import fail, unheard
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 
@@ -34,6 +34,7 @@ for command in (
     workflow.history,
     workflow.demo,
     proof.verify,
+    doctor.doctor,
     recovery.rollback,
 ):
     rgr.add_command(command)

@@ -1,0 +1,351 @@
+"""What a run needs, looked at before one is started: nothing is changed, no model is asked, no suite is run."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from redgreenrefactor.config import Settings
+from redgreenrefactor.errors import NotReadyError, RgrError
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.refs import NOTES
+from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.runners.command import last_invocation
+from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.policy import Level as Hold
+from redgreenrefactor.sandbox.probe import means_for
+from redgreenrefactor.wiring import Surroundings, agent_of, settings_of, suite_of
+from redgreenrefactor.workflows.tdd import TDD
+
+PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+PATIENCE = 20.0  # seconds for a program to tell its version
+LITTLE, SCARCE = 500_000_000, 20_000_000  # bytes free on the disk: worth a word, too few
+NAMED = 5
+
+
+class Level(StrEnum):
+    """How much a remark matters."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One thing that was looked at, and what to type where it is not as it should be."""
+
+    message: str
+    level: Level = Level.OK
+    hint: str = ""
+
+    @property
+    def text(self) -> str:
+        """The remark as one text."""
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Everything that was looked at."""
+
+    remarks: tuple[tuple[str, Remark], ...]  # each with the name of its check
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing that is needed is missing."""
+        return not self.of(Level.ERROR)
+
+    def of(self, level: Level) -> list[Remark]:
+        """Return the remarks of this weight."""
+        return [remark for _, remark in self.remarks if remark.level is level]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value `rgr doctor --json` prints."""
+        return {
+            "success": self.ok,
+            "errors": [remark.text for remark in self.of(Level.ERROR)],
+            "warnings": [remark.text for remark in self.of(Level.WARNING)],
+            "checks": [
+                {"name": name, "level": str(found.level), "message": found.message, "hint": found.hint}
+                for name, found in self.remarks
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Patient:
+    """A repository that can be opened, and how a run in it would be set up."""
+
+    around: Surroundings
+    repository: Repository
+    settings: Settings
+
+    @cached_property
+    def ledger(self) -> GitLedger:
+        """Its handoffs."""
+        return GitLedger(self.repository.git, self.repository.objects)
+
+    @property
+    def path(self) -> str:
+        """Where programs are looked for."""
+        return self.around.environ.get("PATH", os.defpath)
+
+
+Check = Callable[[Patient], Iterator[Remark]]
+
+
+def examine(around: Surroundings) -> Health:
+    """Look at everything a run needs; what cannot be looked at is a remark, too."""
+    found: list[tuple[str, Remark]] = []
+    try:
+        with _opened(around) as patient:
+            for name, check in CHECKS.items():
+                found += [(name, remark) for remark in _careful(check, patient)]
+    except NotReadyError as error:
+        found.append(("repository", _refused(error)))
+    return Health(tuple(found))
+
+
+@contextmanager
+def _opened(around: Surroundings) -> Generator[Patient]:
+    repository = open_repository(around.project, around.environ)
+    try:
+        yield Patient(around, repository, settings_of(repository, around))
+    finally:
+        repository.close()
+
+
+def _careful(check: Check, patient: Patient) -> Iterator[Remark]:
+    """Yield a check's remarks; a refusal in the middle is one."""
+    try:
+        yield from check(patient)
+    except RgrError as error:
+        yield _refused(error)
+
+
+def _refused(error: RgrError) -> Remark:
+    return Remark(error.message.rstrip("."), Level.ERROR, error.hint)
+
+
+# --- one function a check: to add one, write it and name it in CHECKS
+
+
+def git(patient: Patient) -> Iterator[Remark]:
+    """Git is new enough (it could not be opened otherwise), and nothing is half done."""
+    yield Remark(patient.repository.git.text("version"))
+    if what := patient.repository.in_progress():
+        yield Remark(
+            f"{what} is in progress here",
+            Level.ERROR,
+            f"Type 'git {what.split()[-1]} --abort' or finish it, then try again.",
+        )
+    if patient.repository.objects.resolve("HEAD") is None:
+        yield Remark("there is no commit yet; a run makes an empty first one")
+    dirty = patient.repository.status().dirty
+    if dirty:
+        names = ", ".join(dirty[:NAMED]) + (f" and {len(dirty) - NAMED} more" if len(dirty) > NAMED else "")
+        yield Remark(
+            f"the working tree has uncommitted changes: {names}",
+            Level.WARNING,
+            "Commit them, or type 'git stash -u', before a run.",
+        )
+
+
+def identity(patient: Patient) -> Iterator[Remark]:
+    """Commits are made in somebody's name."""
+    if patient.repository.identity:
+        yield Remark(
+            "git knows no user.name and user.email here: commits would be made as RedGreenRefactor",
+            Level.WARNING,
+            "Type 'git config --global user.name \"NAME\"' and 'git config --global user.email ADDRESS'.",
+        )
+
+
+def tests(patient: Patient) -> Iterator[Remark]:
+    """There is a test command, and its runner can be started."""
+    suite = suite_of(patient.repository, patient.settings, patient.around, patient.repository.cache)
+    command = suite.command
+    program = _program(command)
+    place = patient.repository.project / program
+    own = last_invocation(command)
+    known = bool(shutil.which(program, path=patient.path)) or os.access(place, os.X_OK)
+    if not known and not (own and not own.as_module):  # a bare pytest is found by other ways, too
+        yield Remark(
+            f"the test command is {command!r}, but there is no program {program!r}",
+            Level.ERROR,
+            f"Install {program}, or set test.command in tdd.properties (or TDD_TEST_COMMAND=…).",
+        )
+        return
+    yield Remark(f"the test command is {command!r}")
+    if known and own and own.runner == "pytest":
+        yield from _starts(patient, command)
+
+
+def _program(command: str) -> str:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    return next((word for word in words if "=" not in word.partition("/")[0]), command)
+
+
+def _starts(patient: Patient, command: str) -> Iterator[Remark]:
+    """Yield that the runner does not even tell its version, if so."""
+    done = process.shell(
+        f"{command} --version",
+        cwd=patient.repository.project,
+        env=patient.around.environ,
+        timeout=PATIENCE,
+        interrupt=patient.around.interrupt,
+    )
+    if done.exit_code:
+        words = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())[-300:]
+        yield Remark(
+            f"'{command} --version' fails: {words}",
+            Level.ERROR,
+            "Install the project's test dependencies (e.g. 'pip install pytest'), then try again.",
+        )
+
+
+def agents(patient: Patient) -> Iterator[Remark]:
+    """The agents that are configured can work here; which programs are found."""
+    roles: dict[str, list[str]] = {}
+    for phase in TDD.phases:
+        roles.setdefault(patient.settings.agent_for(phase.key), []).append(phase.key)
+    for spec, names in roles.items():
+        yield from _agent(patient, spec, ", ".join(names))
+    for name, program in PROGRAMS.items():
+        if found := shutil.which(program, path=patient.path):
+            yield Remark(f"{name}: {_version(patient, found)}")
+
+
+def _agent(patient: Patient, spec: str, names: str) -> Iterator[Remark]:
+    """Yield whether an agent can be had; making one asks no model, and names what it lacks."""
+    kind, _, rest = spec.partition(":")
+    try:
+        agent_of(spec, patient.repository, patient.settings, patient.around)
+    except RgrError as error:
+        yield Remark(f"agent {kind} ({names}): {error.message.rstrip('.')}", Level.ERROR, error.hint)
+        return
+    program = _program(rest) if kind == "command" else PROGRAMS.get(kind, "")
+    if program and not shutil.which(program, path=patient.path):
+        yield Remark(
+            f"agent {kind} ({names}): there is no program {program!r} on PATH",
+            Level.WARNING if kind == "command" else Level.ERROR,
+            f"Install {program}, or choose another agent: --agent command:…, TDD_AGENT=….",
+        )
+    else:
+        yield Remark(f"agent {spec[:80]} ({names})")
+
+
+def _version(patient: Patient, program: str) -> str:
+    done = process.run(
+        [program, "--version"],
+        cwd=patient.repository.project,
+        env=patient.around.environ,
+        timeout=PATIENCE,
+        interrupt=patient.around.interrupt,
+    )
+    words = (done.stdout or done.stderr).decode("utf-8", "replace").split("\n")[0].strip()
+    return words[:80] or f"exit code {done.exit_code}"
+
+
+def sandbox(patient: Patient) -> Iterator[Remark]:
+    """What suites and Bash commands would be held by."""
+    means = means_for(patient.settings.sandbox, patient.around.environ)
+    if means.level is Hold.LANDLOCK and patient.settings.sandbox == "auto":
+        yield Remark(
+            f"sandbox: {means.level}, the reduced form ({means.why})",
+            Level.WARNING,
+            "Install bubblewrap (e.g. 'apt install bubblewrap') for the full one.",
+        )
+    elif means.level is Hold.OFF:
+        yield Remark(
+            "sandbox: off, suites and Bash commands are not held",
+            Level.WARNING,
+            "Take sandbox=off out of tdd.properties to have them held.",
+        )
+    else:
+        yield Remark(f"sandbox: {means.level}")
+
+
+def folders(patient: Patient) -> Iterator[Remark]:
+    """What has to be written can be."""
+    repository = patient.repository
+    worktrees = (repository.root / patient.settings.worktree_dir).resolve()
+    for place in (
+        repository.git_dir,
+        repository.common_dir / "objects",
+        repository.project / ".codex",
+        repository.project / ".workflow",
+        worktrees,
+        repository.cache,
+    ):
+        there = next(path for path in (place, *place.parents) if path.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            yield Remark(
+                f"{place} cannot be written",
+                Level.WARNING if place == worktrees else Level.ERROR,
+                f"Make it writable: 'chmod u+w {shlex.quote(str(there))}', or see who owns it.",
+            )
+
+
+def disk(patient: Patient) -> Iterator[Remark]:
+    """There is room for commits and checkouts."""
+    for place in dict.fromkeys((patient.repository.common_dir, patient.repository.cache)):
+        free = shutil.disk_usage(place).free
+        if free < LITTLE:
+            yield Remark(
+                f"{free // 1_000_000} MB are free at {place}",
+                Level.ERROR if free < SCARCE else Level.WARNING,
+                f"Free some disk space: see 'df -h {shlex.quote(str(place))}'.",
+            )
+
+
+def notes(patient: Patient) -> Iterator[Remark]:
+    """Handoffs can be read, and follow a rebase; an unfinished run is told."""
+    latest = patient.ledger.latest()
+    kept = patient.repository.git.attempt("config", "--get-all", "notes.rewriteRef").stdout.decode()
+    if not {NOTES, "refs/notes/*"} & set(kept.split()):
+        yield Remark(
+            "handoffs do not follow 'git rebase' and 'git commit --amend' here",
+            Level.WARNING,
+            f"Type 'git config --add notes.rewriteRef {NOTES}'.",
+        )
+    if latest and latest.handoff.next_phase is not PhaseName.COMPLETE:
+        yield Remark(
+            f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
+            Level.WARNING,
+            "Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
+        )
+
+
+def locked(patient: Patient) -> Iterator[Remark]:
+    """Nobody else is at work here."""
+    if lock.is_held(patient.repository.git_dir / lock.NAME):
+        yield Remark(
+            "another orchestrator is at work here",
+            Level.WARNING,
+            "Wait for it: 'rgr status' tells how far it is.",
+        )
+
+
+CHECKS: dict[str, Check] = {
+    "git": git,
+    "identity": identity,
+    "tests": tests,
+    "agents": agents,
+    "sandbox": sandbox,
+    "folders": folders,
+    "disk": disk,
+    "notes": notes,
+    "lock": locked,
+}

@@ -1,0 +1,181 @@
+"""What a run needs is looked at, and every complaint says what to type."""
+
+import json
+import os
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from redgreenrefactor import doctor
+from redgreenrefactor.config import Flags
+from redgreenrefactor.doctor import Health, Level, examine
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.model.handoff import Handoff, to_json
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.repository import lock
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.views.health import health_text
+from redgreenrefactor.wiring import Surroundings
+from repos import MakeRepo, Repo
+
+SETTINGS = "agent=command:sh agent.sh\nsandbox=off\n"
+REWRITE = ("config", "notes.rewriteRef", "refs/notes/tdd-handoffs")
+
+
+@pytest.fixture
+def interrupt() -> Generator[Interrupt]:
+    made = Interrupt()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def healthy(make_repo: MakeRepo) -> Repo:
+    """A repository that lacks nothing."""
+    repo = make_repo(files={"pyproject.toml": "", "tdd.properties": SETTINGS})
+    repo.git(*REWRITE)
+    return repo
+
+
+def looked(repo: Repo, interrupt: Interrupt, *, agent: str | None = None, **env: str) -> Health:
+    environ = {**repo.env, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{repo.env['PATH']}", **env}
+    return examine(Surroundings(repo.path, environ, Flags(agent=agent), lambda _event: None, interrupt))
+
+
+def told(health: Health, level: Level) -> list[str]:
+    return [f"{name}: {remark.message}" for name, remark in health.remarks if remark.level is level]
+
+
+def test_nothing_is_wrong_where_nothing_is(healthy: Repo, interrupt: Interrupt) -> None:
+    before = healthy.refs()
+    health = looked(healthy, interrupt)
+    assert health.ok
+    assert told(health, Level.ERROR) == []
+    assert told(health, Level.WARNING) == ["sandbox: sandbox: off, suites and Bash commands are not held"]
+    assert healthy.refs() == before
+    assert healthy.git("status", "--porcelain") == ""
+
+
+def test_every_complaint_says_what_to_type(tmp_path: Path, make_repo: MakeRepo, interrupt: Interrupt) -> None:
+    """Whatever can be wrong in one repository is."""
+    repo = make_repo(files={"tdd.properties": "agent=codex\nsandbox=off\n"})
+    repo.git("config", "--unset", "user.name")
+    repo.write("stray.txt", "x\n")
+    (repo.path / ".git/MERGE_HEAD").touch()
+    repo.write(".codex", "a file where a folder is needed\n")
+    with lock.held(repo.path / ".git" / lock.NAME):
+        health = looked(repo, interrupt)
+    assert not health.ok
+    errors, warnings = told(health, Level.ERROR), told(health, Level.WARNING)
+    assert [line.partition(":")[0] for line in errors] == ["git", "tests", "agents", "folders"]
+    assert [line.partition(":")[0] for line in warnings] == ["git", "identity", "sandbox", "notes", "lock"]
+    for remark in (*health.of(Level.ERROR), *health.of(Level.WARNING)):
+        assert remark.hint, remark
+    body = health.to_json()
+    assert (body["success"], len(body["errors"]), len(body["warnings"])) == (False, 4, 5)
+    assert all(isinstance(text, str) for text in (*body["errors"], *body["warnings"]))
+    json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ("pytest", ""),
+        (f"{sys.executable} -m pytest", ""),
+        ("X=1 sh run.sh", ""),
+        ("no-such-program --all", "no program 'no-such-program'"),
+        (f"{sys.executable} -S -m pytest", "-m pytest --version' fails"),
+    ],
+    ids=["bare", "module", "script", "missing", "not installed"],
+)
+def test_the_runner_of_the_tests_is_looked_for(
+    healthy: Repo, interrupt: Interrupt, command: str, wrong: str
+) -> None:
+    errors = told(looked(healthy, interrupt, TDD_TEST_COMMAND=command), Level.ERROR)
+    assert wrong in (errors or [""])[0]
+    assert len(errors) == bool(wrong)
+
+
+def test_an_agent_s_program_that_is_not_there_is_told(healthy: Repo, interrupt: Interrupt) -> None:
+    health = looked(healthy, interrupt, agent="command:no-such-agent")
+    assert health.ok
+    assert "no program 'no-such-agent'" in told(health, Level.WARNING)[0]
+
+
+def test_programs_that_could_be_agents_are_found(healthy: Repo, interrupt: Interrupt, tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho codex 1.2.3\n")
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{healthy.env['PATH']}"
+    assert "agents: codex: codex 1.2.3" in told(looked(healthy, interrupt, PATH=path), Level.OK)
+
+
+def test_no_credential_is_ever_shown(healthy: Repo, interrupt: Interrupt) -> None:
+    secret = "sk-ant-very-secret"
+    health = looked(healthy, interrupt, agent="api", ANTHROPIC_API_KEY=secret)
+    assert secret not in json.dumps(health.to_json())
+
+
+def test_a_folder_that_is_no_repository_is_an_error(
+    tmp_path: Path, env: dict[str, str], interrupt: Interrupt
+) -> None:
+    health = looked(Repo(tmp_path, env), interrupt)
+    assert (health.ok, len(health.remarks)) == (False, 1)
+    assert "git init" in health.remarks[0][1].hint
+
+
+def test_bad_settings_are_bad_usage(healthy: Repo, interrupt: Interrupt) -> None:
+    healthy.commit("chore: bad", {"tdd.properties": "no.such=1\n"})
+    with pytest.raises(UsageError):
+        looked(healthy, interrupt)
+
+
+def test_an_unborn_repository_will_do(make_repo: MakeRepo, interrupt: Interrupt) -> None:
+    repo = make_repo(born=False)
+    health = looked(repo, interrupt, agent="command:sh x", TDD_TEST_COMMAND="true")
+    assert "git: there is no commit yet; a run makes an empty first one" in told(health, Level.OK)
+
+
+def test_an_unfinished_run_is_told_and_unreadable_notes_are_an_error(
+    healthy: Repo, interrupt: Interrupt
+) -> None:
+    note = to_json(Handoff(PhaseName.PLAN, PhaseName.RED, feature="F"))
+    healthy.git("notes", "--ref=tdd-handoffs", "add", "-F", "-", "HEAD", stdin=note)
+    assert "notes: an unfinished run is here: 'F' (running)" in told(
+        looked(healthy, interrupt), Level.WARNING
+    )
+    healthy.git("notes", "--ref=tdd-handoffs", "add", "-f", "-m", "{", "HEAD")
+    health = looked(healthy, interrupt)
+    assert "notes" in told(health, Level.ERROR)[0]
+    assert "repair-notes" in health.of(Level.ERROR)[0].hint
+
+
+def test_a_disk_without_room_is_told(
+    healthy: Repo, interrupt: Interrupt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "LITTLE", 1 << 80)
+    assert any("MB are free" in line for line in told(looked(healthy, interrupt), Level.WARNING))
+    monkeypatch.setattr(doctor, "SCARCE", 1 << 80)
+    assert any("MB are free" in line for line in told(looked(healthy, interrupt), Level.ERROR))
+
+
+def test_the_sandbox_that_works_here_is_named(healthy: Repo, interrupt: Interrupt) -> None:
+    healthy.commit("chore: auto", {"tdd.properties": SETTINGS.replace("sandbox=off\n", "")})
+    remarks = dict(looked(healthy, interrupt).remarks)
+    assert remarks["sandbox"].message.startswith(("sandbox: ", "no sandbox works here"))
+    assert remarks["sandbox"].level is Level.OK or remarks["sandbox"].hint
+
+
+def test_words_for_people_have_the_hint_under_each_complaint() -> None:
+    rows = [("ok", "git", "git version 2", ""), ("error", "tests", "no test command", "Set test.command.")]
+    text = health_text(rows, width=80)
+    assert text.splitlines() == [
+        "  ✓ git version 2",
+        "  ✗ no test command",
+        "    → Set test.command.",
+        "something that is needed is missing: 1 error, 0 warnings",
+    ]
+    assert health_text(rows[:1], width=80, quiet=True) == "a run can start: 0 errors, 0 warnings"
