@@ -88,6 +88,7 @@ class Engine:
     pause: Callable[[float], None]
     backoff: float = 1.0
     command: str = ""  # the test command
+    receipt: Callable[[str], str | None] = lambda _commit: None  # the lab's, for what the suite does there
     opening: str = ""
     approve: Callable[[Entry], Entry | None] | None = None
 
@@ -238,9 +239,8 @@ class Engine:
         return record[done.verdict.ruling](done)
 
     def _accepted(self, done: "_Done") -> Entry:
-        handoff = accepted(
-            done.here.handoff, done.turn, done.verdict, **done.extra(), **_list_blob(done.turn.plan)
-        )
+        kept = {"testList": done.turn.plan.blob, "suiteRun": self.receipt(done.sealed.commit)}
+        handoff = accepted(done.here.handoff, done.turn, done.verdict, **done.extra(), **kept)
         handoff = exhausted(self.workflow, handoff)
         self.ledger.write({done.sealed.commit: handoff})
         self.workspace.end()
@@ -373,7 +373,3 @@ def _description(phase: Phase, handoff: Handoff) -> str:
     if handoff.current_test:
         return handoff.current_test.description
     return next((line.strip("# ")[:TITLE] for line in handoff.feature.splitlines() if line.strip("# ")), "")
-
-
-def _list_blob(plan: Plan) -> dict[str, Any]:
-    return {"testList": plan.blob}

@@ -1,6 +1,6 @@
 """Answers the questions of gates, by running tests on clean checkouts; what is known is not run again."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +15,7 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     Trial,
 )
-from redgreenrefactor.ports import Past, Suite
+from redgreenrefactor.ports import Past, Results, Suite
 
 Answer = TypeVar("Answer")
 Key = tuple[str, Trial]
@@ -32,6 +32,7 @@ class Lab:
     clock: Callable[[], float]
     probe_budget: float
     meter: Callable[[Path], Coverage] = lambda _: NO_COVERAGE  # how much of a checkout the tests reach
+    results: Results | None = None  # what earlier processes have measured, and later ones may want to know
     suite_of: Callable[[str], Suite] | None = None  # what runs another command than the tests'
     _known: dict[Key, SuiteRun] = field(default_factory=dict[Key, SuiteRun])
     _usual: float = 0.0  # seconds the whole suite took last
@@ -59,6 +60,21 @@ class Lab:
         if key not in self._known:
             self._known[key] = self._run(trial)
         return self._known[key]
+
+    def receipt(self, commit: str) -> str | None:
+        """Keep what the whole suite does on that tree, if it is known; return what a later process asks for it with."""
+        fingerprint, trial = self._key(Trial(commit))
+        known = self._known.get((fingerprint, trial))
+        return self.results.keep(fingerprint, known) if self.results and known else None
+
+    def recall(self, receipts: Iterable[str]) -> None:
+        """Know again what earlier processes have measured, as far as it is still there and unchanged."""
+        for receipt in receipts:
+            found = self.results.recall(receipt) if self.results else None
+            if found is not None:
+                fingerprint, run = found
+                self._known[fingerprint, Trial("")] = run
+                self._usual = run.seconds
 
     def forget(self) -> None:
         """Measure everything anew from now on."""

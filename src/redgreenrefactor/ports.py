@@ -154,6 +154,18 @@ class Workspace(Past, Protocol):
         ...
 
 
+class Results(Protocol):
+    """Results of whole suites, kept from one process to the next."""
+
+    def keep(self, fingerprint: str, run: SuiteRun) -> str | None:
+        """Keep a result; return its receipt, None where it is not worth keeping."""
+        ...
+
+    def recall(self, receipt: str) -> tuple[str, SuiteRun] | None:
+        """Return the fingerprint and the result a receipt stands for; None where anything about it has changed."""
+        ...
+
+
 class Ledger(Protocol):
     """The only memory: one handoff a commit."""
 

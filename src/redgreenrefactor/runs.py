@@ -76,15 +76,17 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
                 hint="Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
                 type="UnfinishedRun",
             )
+        bench.workspace.adopt()
         bench.check()
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
         run_id = new_run_id()
         bench.announce(run_id, feature, resumed=False)
-        bench.workspace.adopt()
         with _nothing_begun():
             legacy = bench.baseline(base)
         handoff = opening(run_id, feature, now(), bench.plan(base), bench.ledger.read(base))
-        entry = Entry(base, with_extra(handoff, legacy=legacy.facts or None))
+        entry = Entry(
+            base, with_extra(handoff, legacy=legacy.facts or None, suiteRun=bench.lab.receipt(base))
+        )
         bench.ledger.write({base: entry.handoff})
         return bench.go(entry, base, wishes)
 
@@ -107,6 +109,7 @@ def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
             latest = take_list(bench, latest)
         bench.workspace.require_clean()
         bench.announce(latest.handoff.run_id, latest.handoff.feature, resumed=True)
+        bench.recall()
         latest = _caught_up(bench, latest)
         entry = Entry(latest.commit, refreshed(latest.handoff))
         if entry != latest:
@@ -229,6 +232,12 @@ class Bench:
             for line in found.told:
                 self.emit(Warned(line))
         return found
+
+    def recall(self) -> None:
+        """Know again what the suite did where the run began and where it stands."""
+        entries = list(self.ledger.history())
+        noted = [entry.handoff.extra.get("suiteRun") for entry in (entries[-1], entries[0])]
+        self.lab.recall(receipt for receipt in noted if isinstance(receipt, str))
 
     def plan(self, commit: str) -> Plan:
         """Return the list of cases at a commit."""

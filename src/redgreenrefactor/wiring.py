@@ -24,9 +24,12 @@ from redgreenrefactor.prompts import templates
 from redgreenrefactor.prompts.render import Ask, brief
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.repository.results import FOLDER as RESULTS
+from redgreenrefactor.repository.results import KeptResults
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.runners.coverage import Meter, meter_for
 from redgreenrefactor.runners.detect import detect
+from redgreenrefactor.runners.environment import identity
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
@@ -156,6 +159,14 @@ def meter_of(command: str, workspace: GitWorkspace, settings: Settings, around: 
     )
 
 
+def results_of(
+    command: str, repository: Repository, workspace: GitWorkspace, around: Surroundings
+) -> KeptResults:
+    """Return what keeps results of the whole suite for the next process."""
+    around_tests = identity(command, repository.project, without_secrets(around.environ))
+    return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}")
+
+
 def engine_of(
     workflow: Workflow,
     repository: Repository,
@@ -178,12 +189,17 @@ def engine_of(
         return brief(prompts, ask, settings.model_for(phase.key))
 
     meter = meter_of(suite.command, workspace, settings, around)
-    lab = replace(lab_of(workspace, suite, settings, around), meter=meter)
+    lab = replace(
+        lab_of(workspace, suite, settings, around),
+        meter=meter,
+        results=results_of(suite.command, repository, workspace, around),
+    )
     engine = Engine(
         workflow=workflow,
         workspace=workspace,
         ledger=GitLedger(repository.git, repository.objects),
         judge=lab.judge,
+        receipt=lab.receipt,
         gates=TDD_GATES,
         agents=agents,
         brief=told,

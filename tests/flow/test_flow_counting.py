@@ -63,6 +63,17 @@ def test_the_baseline_is_measured_once_and_an_unchanged_tree_not_again(counted: 
     assert len(events) <= 1 + 3 + probes
 
 
+def test_a_tree_that_was_judged_is_not_judged_again_after_a_resume(counted: Stage) -> None:
+    events = counted.repo.path.parent / "events"
+    counted.play(calculator(2))
+    assert counted.run("--max-cycles", "1").code == 4
+    done = counted.resume("--events", str(events))
+    assert done.code == 0, done
+    told = [json.loads(line) for line in events.read_text().splitlines()]
+    suites = [event for event in told if event["event"] == "SuiteEnded" and event["purpose"] == "suite"]
+    assert len(suites) == 3  # RED, GREEN, and a REFACTOR that changes something
+
+
 @pytest.mark.parametrize(
     "words", [["--help"], ["status"], ["status", "--json"], ["history"], ["run", "--help"]], ids=" ".join
 )

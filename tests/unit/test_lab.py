@@ -22,6 +22,7 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Verdict, rule
+from redgreenrefactor.repository.results import KeptResults
 from redgreenrefactor.testing import FakeWorkspace
 
 RESULTS = {
@@ -193,3 +194,26 @@ def test_probes_beyond_the_budget_of_a_turn_stay_unanswered_suites_never(bench: 
     again: list[SuiteRun] = []
     bench.lab.judge(asking(bench.workspace.head(), probes, again))
     assert [run is UNANSWERED for run in again] == [False] * 6
+
+
+def test_what_an_earlier_process_has_measured_is_not_run_again(bench: Bench, tmp_path: Path) -> None:
+    bench.lab.results = KeptResults(tmp_path / "results", "")
+    head = bench.workspace.head()
+    assert bench.lab.receipt(head) is None  # nothing is known yet
+    bench.lab.answer(Trial(head))
+    receipt = bench.lab.receipt(head)
+    assert receipt is not None
+    later = Lab(
+        bench.workspace, bench.suite, bench.events.append, lambda: 0.0, 25.0, results=bench.lab.results
+    )
+    later.recall([receipt, "of something that is gone"])
+    assert set(later.answer(Trial(head)).results) == set(RESULTS)
+    assert len(bench.suite.asked) == 1
+    later.answer(Trial(head, tests=("a",)))
+    assert len(bench.suite.asked) == 2
+
+
+def test_without_a_place_to_keep_them_results_are_measured_again(bench: Bench) -> None:
+    bench.lab.recall(["a receipt"])
+    bench.lab.answer(Trial(bench.workspace.head()))
+    assert bench.lab.receipt(bench.workspace.head()) is None

@@ -1,5 +1,6 @@
 """Whose the files are that git does not track: the user's, or a session's; remembered beyond a crash."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -61,6 +62,12 @@ class Untracked:
     def changed(self) -> list[str]:
         """Return the user's files that a session has changed, and nobody has touched since."""
         return sorted(self._still(self._changed))
+
+    def digest(self, listing: Iterable[str]) -> str:
+        """Return what differs where the user's files do; what sessions made does not count."""
+        stamps = self._stamps(listing)
+        own = sorted((path, stamp) for path, stamp in stamps.items() if not self.made(path))
+        return hashlib.sha256(json.dumps(own).encode()).hexdigest()
 
     def _still(self, stamps: Stamps) -> Stamps:
         return {path: stamp for path, stamp in stamps.items() if self._stamp(path) == stamp}

@@ -73,6 +73,10 @@ class GitWorkspace(GitPast):
         self._listed = status.ignored
         return status
 
+    def furniture(self) -> str:
+        """Return what differs where the user's untracked files do."""
+        return self._clean.untracked.digest(self.status().ignored if self._listed is None else self._listed)
+
     def last_attempt(self, run_id: str, cycle: int, phase: str) -> int:
         """Return the highest number an attempt at this phase has been kept under."""
         start = f"{ATTEMPTS}{folder_of(run_id)}/{cycle}-{phase}-"

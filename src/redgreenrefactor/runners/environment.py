@@ -1,8 +1,11 @@
 """What a Python suite finds around it, and where its bytecode goes."""
 
+import hashlib
 import os
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,10 @@ from redgreenrefactor.sandbox.process import Interrupt
 _USUAL = ".venv"
 _UV = re.compile(r"\buv\b")
 _MANAGERS = re.compile(r"\b(?:poetry|pipenv|pdm)\b")
+_PASSING = re.compile(
+    r"(_|PWD|OLDPWD|SHLVL|COLUMNS|LINES|LS_COLORS|DISPLAY|WINDOWID|STY|PS1|INVOCATION_ID|JOURNAL_STREAM"
+    r"|(TERM|COLORTERM|SSH_|XDG_|TMUX|DBUS_|GPG_|SYSTEMD_|PROMPT|TDD_).*)"
+)  # variables that differ from terminal to terminal
 _HEADER = 16  # bytes: magic, flags, the source's time, the source's size
 _CHECKED_HASH = 0b11  # the flags of bytecode that is compared with its source's content
 _RACE = 1  # seconds within which a source may change without its time telling
@@ -44,6 +51,32 @@ class Surroundings:
             spelled = rf"(?<![^\s;&|('\"=])(?:\./)?{re.escape(folder.name)}(?=/bin\b)"
             command = re.sub(spelled, shlex.quote(str(folder)).replace("\\", r"\\"), command)
         return command
+
+
+def identity(command: str, project: Path, env: Mapping[str, str]) -> str:
+    """Return what differs where the same tests on the same tree may give other results.
+
+    That is the command, its programs, the packages installed beside them, and the environment.
+    """
+    programs = {shutil.which(word, path=env.get("PATH", os.defpath)) for word in command.split()}
+    places = [Path(program) for program in sorted(filter(None, programs))]
+    prefixes = {place.parent.parent for place in places} | set(_virtual_environments(project))
+    prefixes |= {Path(sys.prefix), Path(env.get("VIRTUAL_ENV") or sys.prefix)}
+    packages = (
+        file
+        for prefix in sorted(prefixes)
+        for file in sorted(prefix.glob("lib/python*/site-packages/*.*-info"))
+    )
+    variables = sorted(f"{name}={value}" for name, value in env.items() if not _PASSING.fullmatch(name))
+    facts = [command, *map(_dated, places), *map(_dated, packages), *variables]
+    return hashlib.sha256("\0".join(facts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _dated(place: Path) -> str:
+    try:
+        return f"{place} {place.stat().st_mtime_ns}"
+    except OSError:
+        return str(place)
 
 
 def with_managers(env: Mapping[str, str], command: str, project: Path) -> dict[str, str]:

@@ -1,0 +1,102 @@
+"""Results of whole suites, kept for the next process; a receipt in a handoff says which of them to believe.
+
+Sessions work as the same user and can write wherever we can. So a result is believed for one reason only: its
+digest stands in a note, and the notes are guarded while sessions work.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from redgreenrefactor.model.evidence import CollectError, Kind, Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.repository.repository import replace_file
+
+FOLDER = "results"
+KEPT = 50  # results
+LARGEST = 20_000_000  # bytes of one
+MESSAGE = 300  # characters of a test's message
+
+_RESULT = ("id", "status", "file", "function", "line", "defined_in", "kind", "exception", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResults:
+    """Results in a folder of ours, each named by its digest."""
+
+    folder: Path
+    surroundings: str  # what tests depend on beside their tree: command, interpreter, packages, variables
+
+    def keep(self, fingerprint: str, run: SuiteRun) -> str | None:
+        """Keep a result of the whole suite; return its receipt, None where it is not worth keeping."""
+        if not run.finished:
+            return None
+        body = {"tree": fingerprint, "surroundings": self.surroundings, "run": _to_json(run)}
+        content = json.dumps(body, sort_keys=True).encode()
+        if len(content) > LARGEST:
+            return None
+        receipt = hashlib.sha256(content).hexdigest()
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not (self.folder / receipt).exists():
+                replace_file(self.folder / receipt, content)
+                self._thin_out()
+        return receipt
+
+    def recall(self, receipt: str) -> tuple[str, SuiteRun] | None:
+        """Return the fingerprint and the result a receipt stands for; None where anything about it has changed."""
+        try:
+            content = (self.folder / Path(receipt).name).read_bytes()
+            if hashlib.sha256(content).hexdigest() != receipt:
+                return None
+            body = cast("dict[str, Any]", json.loads(content))
+            if body["surroundings"] != self.surroundings:
+                return None
+            return str(body["tree"]), _from_json(body["run"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _thin_out(self) -> None:
+        """Remove the oldest results beyond what is kept."""
+        found = sorted(self.folder.iterdir(), key=lambda place: place.stat().st_mtime_ns, reverse=True)
+        for place in found[KEPT:]:
+            place.unlink(missing_ok=True)
+
+
+def _to_json(run: SuiteRun) -> Mapping[str, Any]:
+    """Return what a later turn may want to know of the tree it starts from."""
+    return {
+        "results": [
+            [*(getattr(result, name) for name in _RESULT), result.message[:MESSAGE]]
+            for result in run.results.values()
+        ],
+        "errors": [[error.file, error.message[:MESSAGE], error.exception] for error in run.errors],
+        "exitCode": run.exit_code,
+        "measure": run.measure,
+        "seconds": run.seconds,
+        "tampering": list(run.tampering),
+        "disturbed": list(run.disturbed),
+        "deselected": sorted(run.deselected),
+    }
+
+
+def _from_json(body: Mapping[str, Any]) -> SuiteRun:
+    results: dict[str, TestResult] = {}
+    for *values, message in body["results"]:
+        known: dict[str, Any] = dict(zip(_RESULT, values, strict=True))
+        kind = None if known["kind"] is None else Kind(known["kind"])
+        known.update(status=Status(known["status"]), kind=kind, message=message)
+        results[known["id"]] = TestResult(**known)
+    return SuiteRun(
+        results=results,
+        errors=tuple(CollectError(*row) for row in body["errors"]),
+        exit_code=body["exitCode"],
+        measure=Measure(body["measure"]),
+        seconds=body["seconds"],
+        tampering=tuple(body["tampering"]),
+        disturbed=tuple(body["disturbed"]),
+        deselected=frozenset(body["deselected"]),
+    )
