@@ -3,6 +3,7 @@
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from redgreenrefactor.engine import Ended, Limits
@@ -11,7 +12,7 @@ from redgreenrefactor.gates.common import named
 from redgreenrefactor.gates.legacy import Baseline, baseline, sifted
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import carried, opening, refreshed, relisted
-from redgreenrefactor.model.events import RunEnded, RunStarted, Warned
+from redgreenrefactor.model.events import Event, RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, with_extra
@@ -24,11 +25,14 @@ from redgreenrefactor.model.result import (
     rolled_back_of,
     total_usage,
 )
+from redgreenrefactor.model.transcript import Json
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.records.transcripts import FOLDER, Transcripts, find, read, turns
 from redgreenrefactor.repository import lock, mark
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import (
     Surroundings,
@@ -311,9 +315,42 @@ def _bench(around: Surroundings, wishes: Wishes, *, resumes: bool = False) -> Ge
                 repository.close()
                 folder = repository.project if wishes.worktree else around.project
                 repository = open_repository(folder, around.environ)
-            yield Bench(repository, around, wishes)
+            with _transcribed(repository, around) as transcribed:
+                yield Bench(repository, transcribed, wishes)
     finally:
         repository.close()
+
+
+@contextmanager
+def _transcribed(repository: Repository, around: Surroundings) -> Generator[Surroundings]:
+    """Have every session's steps written down beside what else is done with events."""
+    folder, mask = repository.common_dir / FOLDER, masking(around.environ)
+    with Transcripts(folder, mask=mask, clock=lambda: datetime.now(UTC), warn=around.emit) as transcripts:
+
+        def emit(event: Event) -> None:
+            transcripts(event)
+            around.emit(event)
+
+        yield replace(around, emit=emit)
+
+
+def transcript(project: Path, environ: Mapping[str, str], turn: str) -> list[Json]:
+    """Return what a session was told and did, e.g. that of turn `1-GREEN-1` of the latest run, or behind a commit."""
+    repository = open_repository(project, environ)
+    try:
+        folder = repository.common_dir / FOLDER
+        latest = GitLedger(repository.git, repository.objects).latest()
+        run_id = latest.handoff.run_id if latest else ""
+        path = find(folder, run_id, turn) or find(folder, run_id, repository.objects.resolve(turn) or turn)
+    finally:
+        repository.close()
+    if path is None:
+        known = ", ".join(turns(folder, run_id)) or "none"
+        raise UsageError(
+            f"there is no transcript of {turn!r:.80}",
+            hint=f"Those of the latest run are: {known}. Name one of them, RUN/TURN, or a commit.",
+        )
+    return list(read(path))
 
 
 def _worktree(repository: Repository, around: Surroundings, name: str, *, resumes: bool) -> Repository:
@@ -431,4 +468,14 @@ def exit_code(result: WorkflowResult) -> int:
             return 130
 
 
-__all__ = ["Limits", "Wishes", "exit_code", "history", "history_with_attempts", "resume", "start", "status"]
+__all__ = [
+    "Limits",
+    "Wishes",
+    "exit_code",
+    "history",
+    "history_with_attempts",
+    "resume",
+    "start",
+    "status",
+    "transcript",
+]

@@ -49,7 +49,7 @@ class ReplayAgent:
             return Report(failure=self._missing(brief))
         toolbox = self._toolbox(folder)
         try:
-            failure = self._play(scene, toolbox, self._moved(folder), say)
+            failure = self._play(scene, toolbox, _moved(scene.folder, str(folder)), say)
         finally:
             toolbox.close()
         if failure is not None:
@@ -77,13 +77,6 @@ class ReplayAgent:
                 return self._failed(scene, number, call, result)
         return None
 
-    def _moved(self, folder: Path) -> Callable[[Any], Any]:
-        """Return what makes calls that were recorded elsewhere mean the same here."""
-        recorded = self.script.folder
-        if not recorded:
-            return lambda value: value
-        return lambda value: value.replace(recorded, str(folder)) if isinstance(value, str) else value
-
     def _failed(self, scene: Scene, number: int, call: Use, result: ToolResult) -> Finding:
         where = f"turn {scene.phase} of cycle {scene.cycle}, attempt {scene.attempt}, call {number}"
         kind = FindingType.TIMEOUT if result.timed_out else FindingType.AGENT_FAILURE
@@ -96,6 +89,13 @@ class ReplayAgent:
             f"{self.name} has no turn for {brief.phase} in cycle {brief.cycle}, attempt {brief.attempt}",
             hint=_MEND,
         )
+
+
+def _moved(there: str, here: str) -> Callable[[Any], Any]:
+    """Return what makes calls that were recorded elsewhere mean the same here."""
+    if not there:
+        return lambda value: value
+    return lambda value: value.replace(there, here) if isinstance(value, str) else value
 
 
 _MEND = "The scripted agent knows only its script: mend it, or choose another agent."

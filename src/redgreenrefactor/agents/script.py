@@ -45,6 +45,7 @@ class Scene:
     message: str = ""
     usage: Usage | None = None
     failure: Finding | None = None  # how it ended instead
+    folder: str = ""  # where it was recorded: calls that name it mean where it is played
 
     @property
     def key(self) -> tuple[PhaseName, int, int]:
@@ -61,7 +62,6 @@ class Script:
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     scenes: tuple[Scene, ...] = ()
     source: str = ""  # how it was asked for
-    folder: str = ""  # where it was recorded: calls that name it mean where it is played
 
     def scene(self, phase: PhaseName, cycle: int, attempt: int) -> Scene | None:
         """Return the scene of that attempt or, where there is none, of the last attempt before it."""

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
 
+from redgreenrefactor.agents.recorded import is_recorded, load_recorded
 from redgreenrefactor.agents.schemas import TOOLS
 from redgreenrefactor.agents.script import Scene, Script, Use
 from redgreenrefactor.errors import UsageError
@@ -26,9 +27,12 @@ _KINDS: dict[type, str] = {
 
 
 def load_script(name_or_file: str, folder: Path | None = None) -> Script:
-    """Return the bundled kata of that name, or the script in that file, seen from the folder."""
+    """Return the bundled kata of that name, or the script or recorded run at that path, seen from the folder."""
+    place = (folder or Path()) / name_or_file
+    if is_recorded(place) and name_or_file not in katas():
+        return load_recorded(place, name_or_file)
     if "/" in name_or_file or "\\" in name_or_file or Path(name_or_file).suffix:
-        return parse(_read((folder or Path()) / name_or_file), name_or_file)
+        return parse(_read(place), name_or_file)
     kata = files("redgreenrefactor") / "katas" / f"{name_or_file}.toml"
     if name_or_file not in katas():
         raise UsageError(f"there is no bundled kata {name_or_file!r}", hint=_hint())

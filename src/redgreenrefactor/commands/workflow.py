@@ -67,10 +67,16 @@ def status(**flags: Any) -> None:
 @click.command()
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the newest N.")
 @click.option("--attempts", is_flag=True, help="Rejected attempts, too.")
+@click.option(
+    "--transcript", metavar="TURN", help="What one session was told and did: 1-GREEN-1, or a commit."
+)
 @common
-def history(limit: int | None, attempts: bool, **flags: Any) -> None:  # noqa: FBT001
+def history(limit: int | None, attempts: bool, transcript: str | None, **flags: Any) -> None:  # noqa: FBT001
     """Show the handoffs of the latest run, newest first."""
     with reporting(flags):
+        if transcript is not None:
+            _show_transcript(transcript, flags)
+            return
         from itertools import islice  # noqa: PLC0415
 
         from redgreenrefactor import runs  # noqa: PLC0415
@@ -84,6 +90,18 @@ def history(limit: int | None, attempts: bool, **flags: Any) -> None:  # noqa: F
 
             for line in history_text(shown, width=width()):
                 click.echo(line)
+
+
+def _show_transcript(turn: str, flags: dict[str, Any]) -> None:
+    from redgreenrefactor import runs  # noqa: PLC0415
+    from redgreenrefactor.views.transcript import transcript_text  # noqa: PLC0415
+
+    told = runs.transcript(project(flags), os.environ, turn)
+    if flags["as_json"]:
+        print_json(told)
+    else:
+        for line in transcript_text(told):
+            click.echo(line)
 
 
 @click.command()

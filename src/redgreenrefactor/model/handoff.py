@@ -216,7 +216,8 @@ def _error_to_json(error: ErrorDetails | None) -> Json | None:
     return None if error is None else {"type": error.type, "message": error.message}
 
 
-def _finding_from_json(value: Any) -> Finding:
+def finding_from_json(value: Any) -> Finding:
+    """Return the finding an object names; a missing or wrong key is a KeyError, TypeError or ValueError."""
     body = _object(value)
     return Finding(
         FindingType(body["type"]),
@@ -231,7 +232,7 @@ def _finding_from_json(value: Any) -> Finding:
 def _findings(value: Any) -> tuple[Finding, ...]:
     if not isinstance(value, list):
         raise TypeError
-    return tuple(_finding_from_json(item) for item in cast("list[Any]", value))
+    return tuple(finding_from_json(item) for item in cast("list[Any]", value))
 
 
 _KEYS = (

@@ -249,9 +249,9 @@ def test_every_call_and_its_result_is_noted(tmp_path: Path) -> None:
 
 def test_calls_that_name_the_folder_they_were_recorded_in_mean_this_one(tmp_path: Path) -> None:
     calls = (write("/home/me/project/a.txt", "x"), bash("cp /home/me/project/a.txt b.txt"))
-    scene = Scene(RED, 1, calls=calls)
+    scene = Scene(RED, 1, calls=calls, folder="/home/me/project")
 
-    work(ReplayAgent(Script("tale", scenes=(scene,), folder="/home/me/project"), env=ENV), tmp_path)
+    work(ReplayAgent(Script("tale", scenes=(scene,)), env=ENV), tmp_path)
 
     assert (tmp_path / "b.txt").read_text() == "x"
 
