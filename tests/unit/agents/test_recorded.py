@@ -1,6 +1,7 @@
 """A recorded run is played again."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def sealed(*changes: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     }
 
 
-def play(path: Path, folder: Path, env: dict[str, str]) -> Report:
+def play(path: Path, folder: Path, env: Mapping[str, str]) -> Report:
     brief = Brief(Role(RoleName.IMPLEMENTING, "", ""), PhaseName.GREEN, 1, 2, "run-8", "", "{}")
     return ReplayAgent(load_script(str(path)), env=env).work(brief, folder, lambda _: None)
 

@@ -1,5 +1,5 @@
 import json
-import os
+import resource
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -157,9 +157,13 @@ def test_a_disk_that_fails_later_is_told_too(tmp_path: Path) -> None:
     warned: list[Event] = []
     record = recording(tmp_path, warn=warned.append)
     record(began())
-    os.close(record._file or 0)
-    record(SessionSaid("lost"))
-    record(SessionSaid("lost"))
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, most))
+    try:
+        record(SessionSaid("lost"))
+        record(SessionSaid("lost"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
     assert len(warned) == 1
 
