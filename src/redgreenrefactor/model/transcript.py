@@ -16,7 +16,7 @@ from redgreenrefactor.model.events import (
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.handoff import finding_from_json, finding_to_json
 from redgreenrefactor.model.result import usage_of, usage_to_json
-from redgreenrefactor.model.session import Answered, Brief, Called, Report, Step, Uttered
+from redgreenrefactor.model.session import Brief, Called, Report, Step, Uttered
 from redgreenrefactor.model.workflow import PhaseName
 
 SCHEMA = 1
@@ -76,13 +76,11 @@ def _session(event: SessionBegan) -> Json:
 
 
 def _step(step: Step) -> Json:
-    match step:
-        case Uttered():
-            return {"type": "message", "text": step.text}
-        case Called():
-            return {"type": "call", "id": step.id, "tool": step.tool, "arguments": dict(step.arguments)}
-        case Answered():
-            return {"type": "result", "id": step.id, "text": step.text, "failed": step.failed}
+    if isinstance(step, Uttered):
+        return {"type": "message", "text": step.text}
+    if isinstance(step, Called):
+        return {"type": "call", "id": step.id, "tool": step.tool, "arguments": dict(step.arguments)}
+    return {"type": "result", "id": step.id, "text": step.text, "failed": step.failed}
 
 
 def _report(report: Report, seconds: float) -> Json:
