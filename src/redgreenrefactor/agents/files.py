@@ -396,7 +396,7 @@ def _link(folder: int, name: str) -> str | None:
 def _git_folders(root: Path) -> frozenset[tuple[int, int]]:
     """Return the identities of the workspace's git folder, wherever a pointer says that it is."""
     places = [root / ".git"]
-    with suppress(OSError, ValueError):
+    if places[0].is_file():
         pointer = (root / ".git").read_text("utf-8", "surrogateescape")
         places.append(root / pointer.removeprefix("gitdir:").strip())
     found: set[tuple[int, int]] = set()

@@ -15,6 +15,7 @@ from redgreenrefactor.agents.schemas import TOOLS, Arguments, ToolSchema, checke
 from redgreenrefactor.agents.searching import Searching, Shell
 from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Finished, Interrupt
 
 __all__ = [
@@ -45,11 +46,15 @@ class ToolResult:
     timed_out: bool = False
 
 
-def shell_in(folder: Path, *, env: Mapping[str, str], interrupt: Interrupt | None = None) -> Shell:
-    """Return what runs lines of shell in a folder: standard input closed, everything started ended."""
+def shell_in(
+    folder: Path, *, env: Mapping[str, str], interrupt: Interrupt | None = None, cage: Cage | None = None
+) -> Shell:
+    """Return what runs lines of shell in a folder, held by a cage: no input, everything started is ended."""
 
     def run(command: str, *, timeout: float | None, keep: int) -> Finished:
-        return process.shell(command, cwd=folder, env=env, timeout=timeout, interrupt=interrupt, keep=keep)
+        return process.shell(
+            command, cwd=folder, env=env, timeout=timeout, interrupt=interrupt, keep=keep, cage=cage
+        )
 
     return run
 

@@ -1,0 +1,45 @@
+import json
+
+import pytest
+
+from redgreenrefactor.agents.locks import locked_in
+from redgreenrefactor.model.session import Brief, Role
+from redgreenrefactor.model.workflow import PhaseName, RoleName
+
+HANDOFF = json.dumps(
+    {
+        "schemaVersion": 1,
+        "runId": "r",
+        "feature": "f",
+        "phase": "RED",
+        "nextPhase": "GREEN",
+        "currentTest": {"description": "d", "testFile": "checks/all.py", "implFile": "spec/roman.py"},
+    }
+)
+
+
+def locked(phase: PhaseName, path: str, handoff: str = HANDOFF) -> str:
+    return locked_in(Brief(Role(RoleName.TEST, "", ""), phase, 1, 1, "r", "", handoff))(path)
+
+
+@pytest.mark.parametrize("path", ["tests/test_a.py", "checks/all.py", "src/a_test.go", "tests/data/x.json"])
+def test_in_green_the_tests_are_locked_and_elsewhere_they_are_not(path: str) -> None:
+    assert "as RED wrote them" in locked(PhaseName.GREEN, path)
+    assert not locked(PhaseName.RED, path)
+    assert not locked(PhaseName.REFACTOR, path)
+
+
+@pytest.mark.parametrize("path", ["roman.py", "spec/roman.py", "src/latest.py"])
+def test_code_is_never_locked(path: str) -> None:
+    assert not locked(PhaseName.GREEN, path)
+
+
+def test_the_list_belongs_to_plan_and_the_settings_to_nobody() -> None:
+    assert "only PLAN" in locked(PhaseName.RED, "test-list.md")
+    assert not locked(PhaseName.PLAN, "test-list.md")
+    assert "settings" in locked(PhaseName.PLAN, "tdd.properties")
+
+
+def test_a_handoff_that_cannot_be_read_locks_what_looks_like_a_test() -> None:
+    assert locked(PhaseName.GREEN, "tests/test_a.py", "{}")
+    assert not locked(PhaseName.GREEN, "checks/all.py", "no json")
