@@ -1,5 +1,6 @@
 """Glob and Grep: the same answers with ripgrep and without it."""
 
+import io
 import os
 import re
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 from redgreenrefactor.agents.clipping import clipped
 from redgreenrefactor.agents.files import Files
 from redgreenrefactor.agents.globs import Glob, alternatives
-from redgreenrefactor.agents.grep import Query, listed, search
+from redgreenrefactor.agents.grep import Query, asked, listed, main, search
 from redgreenrefactor.agents.toolbox import Toolbox, ToolResult, shell_in
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.process import Interrupt
@@ -251,6 +252,21 @@ def test_the_own_search_answers_in_lines(root: Path, query: dict[str, Any]) -> N
 
 def test_named_groups_and_look_behinds_are_told_apart(root: Path) -> None:
     assert list(search(Files(root), Query(r"^(?<name>t)wo(?<=wo)(?<!x)"))) == ["crlf.txt"]
+
+
+def test_the_own_search_is_a_program(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = Files(root)
+    monkeypatch.setattr("sys.stdin", io.StringIO(asked(files, Query("two$", mode="content")).decode()))
+    main()
+    assert capsys.readouterr().out == "crlf.txt:2:two\n"
+
+    monkeypatch.setattr("sys.stdin", io.StringIO(asked(files, Query("(")).decode()))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "regular expression" in capsys.readouterr().err
 
 
 # --- Glob
