@@ -36,6 +36,7 @@ for command in (
     proof.verify,
     doctor.doctor,
     recovery.rollback,
+    recovery.repair_notes,
 ):
     rgr.add_command(command)
 

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.chain import on_top
@@ -11,6 +12,8 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
 from redgreenrefactor.repository import hold
 from redgreenrefactor.repository.hold import Held
+from redgreenrefactor.repository.repair import Mend, Repair
+from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.wiring import Surroundings, now
 
 OFFERED = 6  # commits that a refusal names
@@ -41,6 +44,42 @@ def rollback(around: Surroundings, name: str) -> RolledBack:
             run_id = entry.handoff.run_id
             kept = here.workspace.move(run_id, commit, f"rgr rollback: to {entry.handoff.phase}")
         return RolledBack(Entry(commit, here.ledger.read(commit) or entry.handoff), kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What was done to the notes, or would be, and how many can be read afterwards."""
+
+    mends: tuple[Mend, ...]
+    notes: int
+    dry: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `rgr repair-notes --json` prints it."""
+        actions = [
+            {"action": mend.action, "commit": mend.commit, "message": mend.told, "kept": mend.kept}
+            for mend in self.mends
+        ]
+        return {"dryRun": self.dry, "notes": self.notes, "actions": actions}
+
+
+def repair_notes(around: Surroundings, *, dry: bool = False) -> Mended:
+    """Make every note readable again, look for those that were lost, and keep whatever is replaced."""
+    if dry:
+        repository = open_repository(around.project, around.environ)
+        try:
+            return _mended(Repair(repository), dry=True)
+        finally:
+            repository.close()
+    with held(around) as here:
+        return _mended(Repair(here.repository), dry=False)
+
+
+def _mended(repair: Repair, *, dry: bool) -> Mended:
+    plan = repair.plan()
+    if not dry:
+        repair.carry_out(plan)
+    return Mended(tuple(plan.mends), len(plan.notes), dry)
 
 
 @contextmanager

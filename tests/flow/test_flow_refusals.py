@@ -292,3 +292,18 @@ def test_a_repository_that_cannot_be_written_to_is_refused(make_repo: MakeRepo, 
     assert set(json.loads(done.stdout)) == {"error", "errorDetails", "hint"}
     assert stage.repo.refs() == before
     assert stage.sessions == []
+
+
+@pytest.mark.parametrize("spoil", [unreadable_notes, notes_of_another_age])
+def test_what_an_unreadable_note_tells_to_type_helps(
+    make_repo: MakeRepo, spoil: Callable[[Stage], None]
+) -> None:
+    stage = Stage(make_repo(files=GREENFIELD))
+    spoil(stage)
+    hint = stage.rgr("status", "--json").json["hint"]
+    assert "tdd-orchestrator repair-notes" in hint
+    looked, done = stage.rgr("repair-notes", "--dry-run"), stage.rgr("repair-notes", "--json")
+    assert (looked.code, done.code) == (0, 0), done
+    assert "nothing was changed" in looked.out
+    assert [action["action"] for action in done.json["actions"]] == ["dropped"]
+    assert stage.rgr("status", "--json").code == 0

@@ -26,3 +26,22 @@ def rollback(commit: str, **flags: Any) -> None:
             from redgreenrefactor.views.recovery import rollback_text  # noqa: PLC0415
 
             click.echo(rollback_text(done.entry, done.kept))
+
+
+@click.command(name="repair-notes")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+@common
+def repair_notes(dry_run: bool, **flags: Any) -> None:  # noqa: FBT001
+    """Make unreadable notes readable again, merge diverged ones and find lost ones; nothing is thrown away."""
+    with reporting(flags):
+        from redgreenrefactor import recovery  # noqa: PLC0415
+
+        with surroundings(flags) as around:
+            done = recovery.repair_notes(around, dry=dry_run)
+        if flags["as_json"]:
+            print_json(done.to_json())
+        else:
+            from redgreenrefactor.views.recovery import repair_lines  # noqa: PLC0415
+
+            for line in repair_lines(done.to_json()):
+                click.echo(line)

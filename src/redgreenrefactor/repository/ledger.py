@@ -95,6 +95,8 @@ class GitLedger:
             complaint = said(finished)
             if self._tip() == tip:
                 break
+        if "tree" in complaint:  # part of the notes is gone
+            raise LedgerError(f"a handoff could not be written to {NOTES}: {complaint}")
         raise LedgerError(
             f"a handoff could not be written to {NOTES}: {complaint}",
             hint="Nothing was lost. See that the disk is not full and the repository is writable, "
@@ -104,9 +106,15 @@ class GitLedger:
     def _tip(self) -> Commit | None:
         oid = self._objects.resolve(NOTES)
         tip = self._objects.commit(oid) if oid else None
-        if oid and tip is None:
+        if tip is None and (oid or self._is_broken()):
             raise LedgerError(f"{NOTES} does not point to a commit")
         return tip
+
+    def _is_broken(self) -> bool:
+        """Tell whether the notes are there but lead nowhere; git complains of a ref that it cannot make sense of."""
+        found = self._git.attempt("for-each-ref", "--format=%(objectname)", NOTES)
+        oid = found.stdout.decode().strip()
+        return bool(found.stderr) or bool(oid and self._objects.get(oid) is None)
 
     def _entries(self, start: str) -> Iterator[Entry]:
         tip = self._tip()

@@ -1,8 +1,12 @@
 """What going back, mending and carrying over tell a person."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.lines import count
 
 
 def rollback_text(entry: Entry, kept: str | None) -> str:
@@ -16,3 +20,16 @@ def rollback_text(entry: Entry, kept: str | None) -> str:
     else:
         lines.append(f"{handoff.next_phase} of cycle {cycle_of(handoff)} is due: type 'rgr resume' to go on")
     return "\n".join(lines)
+
+
+def repair_lines(body: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for everything that was done to the notes, and one for what came of it."""
+    for action in body["actions"]:
+        where = f" {action['commit'][:10]}" if action["commit"] else ""
+        kept = f" (kept at {action['kept']})" if action["kept"] else ""
+        yield f"{action['action']}{where}: {action['message']}{kept}"
+    found = count(body["notes"], "note")
+    if body["dryRun"]:
+        yield f"nothing was changed; {found} would be readable afterwards"
+    else:
+        yield f"{found}, all readable"
