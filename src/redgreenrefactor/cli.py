@@ -37,6 +37,9 @@ for command in (
     doctor.doctor,
     recovery.rollback,
     recovery.repair_notes,
+    recovery.push,
+    recovery.fetch,
+    recovery.init,
 ):
     rgr.add_command(command)
 

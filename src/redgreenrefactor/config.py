@@ -412,3 +412,13 @@ def _short(text: str) -> str:
 
 def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def template() -> str:
+    """Return a `tdd.properties` that sets nothing and shows all that can be set, with its defaults."""
+    lines = ["# Settings of rgr. Take away the '#' before a line to set it; what is shown is the default."]
+    for key in known_keys():
+        if key.property_name and key.role is None:
+            default = "" if key.default in (None, ()) else key.default_text
+            lines += ["", f"# {key.meaning}: {key.kind.expects}", f"#{key.property_name}={default}"]
+    return "\n".join([*lines, ""])

@@ -2,19 +2,24 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from redgreenrefactor.errors import UsageError
+from redgreenrefactor.config import template
+from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.model.chain import on_top
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
-from redgreenrefactor.repository import hold
+from redgreenrefactor.repository import hold, lock, transfer
+from redgreenrefactor.repository.git import decoded
 from redgreenrefactor.repository.hold import Held
+from redgreenrefactor.repository.notes_settings import Setting, configured
+from redgreenrefactor.repository.remote import remote_of
 from redgreenrefactor.repository.repair import Mend, Repair
-from redgreenrefactor.repository.repository import open_repository
-from redgreenrefactor.wiring import Surroundings, now
+from redgreenrefactor.repository.repository import Repository, open_repository, replace_file
+from redgreenrefactor.repository.transfer import Carried
+from redgreenrefactor.wiring import PROPERTIES, Surroundings, now
 
 OFFERED = 6  # commits that a refusal names
 
@@ -80,6 +85,79 @@ def _mended(repair: Repair, *, dry: bool) -> Mended:
     if not dry:
         repair.carry_out(plan)
     return Mended(tuple(plan.mends), len(plan.notes), dry)
+
+
+def push(
+    around: Surroundings, remote: str | None = None, *, branch: str | None = None, alone: bool = False
+) -> Carried:
+    """Bring branch, notes and refs to a remote; `alone` says that the checkout is held already.
+
+    Without a branch it is the one that is checked out; where HEAD is detached, none is pushed.
+    """
+    repository = open_repository(around.project, around.environ)
+    try:
+        branch = branch or _branch(repository)
+        place = repository.git_dir / lock.NAME
+        holding = transfer.already_alone if alone else lambda: lock.held(place)
+        there = remote_of(repository, branch, remote, around.interrupt)
+        return transfer.push(repository, there, branch, holding)
+    finally:
+        repository.close()
+
+
+def fetch(around: Surroundings, remote: str | None = None) -> Carried:
+    """Bring branch, notes and refs from a remote; the branch only forwards, and with nothing uncommitted."""
+    with held(around) as here:
+        repository, branch = here.repository, _branch(here.repository)
+        source = remote_of(repository, branch, remote, around.interrupt)
+        carried = transfer.fetch(repository, source, branch)
+        head, theirs = repository.objects.resolve("HEAD"), carried.head
+        if theirs is None or (head and transfer.leads_to(repository, head, theirs)):
+            return carried
+        if head is None or not transfer.leads_to(repository, theirs, head):
+            raise _apart(source.name, str(branch), head)
+        here.workspace.require_clean()
+        here.workspace.require_room(theirs)
+        here.workspace.move("", theirs, "rgr fetch: fast-forward")
+        return replace(carried, moved=True)
+
+
+def _apart(remote: str, branch: str, head: str | None) -> NotReadyError:
+    if head is None:
+        return NotReadyError(
+            f"notes and refs are here, but {branch} has no commit yet",
+            hint=f"Type 'git pull {remote} {branch}'.",
+            type="BranchDiverged",
+        )
+    return NotReadyError(
+        f"notes and refs are here, but {branch} and {remote}/{branch} have gone different ways",
+        hint=f"Type 'git rebase {remote}/{branch}', then 'rgr repair-notes' if 'rgr init' was never typed here.",
+        type="BranchDiverged",
+    )
+
+
+def _branch(repository: Repository) -> str | None:
+    found = repository.git.attempt("symbolic-ref", "--quiet", "--short", "HEAD")
+    return decoded(found.stdout).strip() or None
+
+
+def init(around: Surroundings) -> tuple[Setting, ...]:
+    """Make notes follow their commits through amend and rebase, and come with every fetch; safe to repeat."""
+    repository = open_repository(around.project, around.environ)
+    try:
+        with lock.held(repository.git_dir / lock.NAME):
+            return tuple(configured(repository))
+    finally:
+        repository.close()
+
+
+def write_properties(around: Surroundings) -> str:
+    """Write a `tdd.properties` that shows every setting, commented out; one that is there is left alone."""
+    file = around.project / PROPERTIES
+    if file.exists():
+        raise UsageError(f"{file} is there already", hint="Type 'rgr init' without --properties.")
+    replace_file(file, template().encode())
+    return str(file)
 
 
 @contextmanager

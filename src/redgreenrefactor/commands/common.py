@@ -47,6 +47,7 @@ def working(command: Command) -> Command:
         ),
         click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much."),
         click.option("--max-cycles", metavar="N", type=click.IntRange(1), help="Stop after N cases."),
+        click.option("--push", is_flag=True, help="Push to the remote after every case and at the end."),
         click.option("--model", metavar="MODEL", help="The model for every role."),
         click.option(
             "--agent",
@@ -59,11 +60,11 @@ def working(command: Command) -> Command:
 
 
 @contextmanager
-def reporting(flags: dict[str, Any]) -> Generator[Callable[["WorkflowResult"], None]]:
+def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
     """Turn what a command comes to into output and an exit code."""
     code = 0
 
-    def answer(result: "WorkflowResult") -> None:
+    def answer(result: "WorkflowResult", unpushed: RgrError | None = None) -> None:
         nonlocal code
         from redgreenrefactor import runs  # noqa: PLC0415
 
@@ -74,6 +75,10 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[["WorkflowResult"], N
             from redgreenrefactor.views.text import result_text  # noqa: PLC0415
 
             click.echo(result_text(result, width=width()))
+        if unpushed is not None:
+            code = code or 3
+            told = f"what came of the run is here, but not pushed: {unpushed.message}"
+            complain(told, f"{unpushed.hint} 'rgr push' does it later.".strip())
 
     try:
         yield answer
@@ -159,10 +164,15 @@ def fail(error: RgrError, *, as_json: bool) -> NoReturn:
     if as_json:
         details = {"type": error.type, "message": error.message}
         print_json({"error": error.message, "errorDetails": details, "hint": error.hint})
-    click.echo(f"rgr: {error.message}", err=True)
-    if error.hint:
-        click.echo(f"  → {error.hint}" if _speaks_unicode() else f"  {error.hint}", err=True)
+    complain(error.message, error.hint)
     sys.exit(error.exit_code)
+
+
+def complain(message: str, hint: str) -> None:
+    """Say what went wrong, and what to type."""
+    click.echo(f"rgr: {message}", err=True)
+    if hint:
+        click.echo(f"  → {hint}" if _speaks_unicode() else f"  {hint}", err=True)
 
 
 def _speaks_unicode() -> bool:

@@ -16,6 +16,7 @@ from redgreenrefactor.commands.common import (
     width,
     working,
 )
+from redgreenrefactor.commands.recovery import pushing
 
 if TYPE_CHECKING:
     from redgreenrefactor.model.result import Entry
@@ -34,7 +35,9 @@ def run(feature: str | None, file: str | None, **flags: Any) -> None:
 
         asked = read_feature(feature, Path(file) if file else None, sys.stdin.read)
         with surroundings(flags) as around:
-            answer(runs.start(asked, around, _wishes(flags)))
+            with pushing(around, flags) as (heard, unpushed):
+                result = runs.start(asked, heard, _wishes(flags))
+            answer(result, unpushed())
 
 
 @click.command()
@@ -45,7 +48,9 @@ def resume(**flags: Any) -> None:
         from redgreenrefactor import runs  # noqa: PLC0415
 
         with surroundings(flags) as around:
-            answer(runs.resume(around, _wishes(flags)))
+            with pushing(around, flags) as (heard, unpushed):
+                result = runs.resume(heard, _wishes(flags))
+            answer(result, unpushed())
 
 
 @click.command()

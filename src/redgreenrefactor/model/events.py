@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Brief, Report, Step
-from redgreenrefactor.model.verdict import Verdict
+from redgreenrefactor.model.verdict import Outcome, Ruling, Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
 
@@ -124,6 +124,12 @@ class Judged:
     subject: str
     seconds: float
     aborts: bool = False
+
+    @property
+    def ends_case(self) -> bool:
+        """Whether a case is done with it."""
+        last = self.phase is PhaseName.REFACTOR or self.verdict.outcome is Outcome.COVERED
+        return last and self.verdict.ruling is Ruling.ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)

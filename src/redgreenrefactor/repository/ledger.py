@@ -24,9 +24,9 @@ class GitLedger:
         self._git = git
         self._objects = objects
 
-    def latest(self) -> Entry | None:
-        """Return the newest handoff along HEAD's first parents."""
-        return next(self._entries("HEAD"), None)
+    def latest(self, start: str = "HEAD") -> Entry | None:
+        """Return the newest handoff along the first parents of HEAD, or of another commit."""
+        return next(self._entries(start), None)
 
     def history(self) -> Iterator[Entry]:
         """Yield the latest run's handoffs along HEAD's first parents, newest first, down to its opening."""

@@ -11,12 +11,22 @@ ATTEMPTS = "refs/tdd/attempts/"
 KEPT = "refs/tdd/kept/"
 STASH = "refs/stash"
 OF_RUNS = (ATTEMPTS, KEPT)  # every run in the repository adds to these, below its own id
-ELSEWHERE = ("refs/remotes/", "refs/prefetch/")  # moved by any fetch, also the one an editor makes by itself
+RUNS = "refs/tdd/runs/"  # where remotes know a run's last turn to be
+ELSEWHERE = (
+    "refs/remotes/",
+    "refs/prefetch/",
+    RUNS,
+)  # moved by any fetch, also the one an editor makes by itself
 
 
 def folder_of(run_id: str) -> str:
     """Return a run's id as refs can spell it: another tool may have written any, or none."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", run_id) or "unknown"
+
+
+def is_copy(name: str) -> bool:
+    """Tell whether a ref holds the notes as a remote has them, e.g. `refs/notes/origin/tdd-handoffs`."""
+    return name.startswith("refs/notes/") and name.endswith("/tdd-handoffs") and name != NOTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ def damage(before: Refs, later: Refs, own: str | None, run_id: str) -> Damage:
 
     def counts(name: str) -> bool:
         busy = name in before.in_use or name in later.in_use  # somebody works on it in another checkout
-        return name != own and not busy and not name.startswith(ELSEWHERE)
+        return name != own and not busy and not name.startswith(ELSEWHERE) and not is_copy(name)
 
     def is_new(name: str) -> bool:
         of_another_run = name.startswith(OF_RUNS) and not name.startswith(ours)

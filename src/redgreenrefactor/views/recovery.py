@@ -33,3 +33,10 @@ def repair_lines(body: dict[str, Any]) -> Iterator[str]:
         yield f"nothing was changed; {found} would be readable afterwards"
     else:
         yield f"{found}, all readable"
+
+
+def carried_text(what: str, remote: str, branch: str | None, notes: str, refs: int, *, moved: bool) -> str:
+    """Return in one line what was carried to a remote or from it."""
+    line = f"{branch or 'no branch, HEAD is detached'}{'' if moved or not branch else ' (as it was)'}"
+    kept = f", {count(refs, 'ref')} of attempts and what is kept" if refs else ""
+    return f"{what} {remote}: {line}; notes {notes}{kept}"
