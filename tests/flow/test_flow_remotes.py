@@ -52,7 +52,7 @@ def test_after_an_amend_and_a_rebase_the_run_goes_on_and_holds(make_repo: MakeRe
     assert stage.rgr("init").code == 0
     assert "already set: notes.rewriteRef" in stage.rgr("init").out
     assert stage.run("--max-cycles", "1").code == 4
-    stage.repo.git("commit", "-q", "--amend", "--no-edit", "--reset-author")
+    stage.repo.git("commit", "-q", "--amend", "--allow-empty", "--no-edit", "--reset-author")
     stage.repo.git("checkout", "-q", "-b", "upstream", stage.repo.git("rev-list", "--max-parents=0", "HEAD"))
     stage.repo.commit("docs: upstream", {"UPSTREAM.md": "x\n"})
     stage.repo.git("checkout", "-q", "main")
