@@ -11,8 +11,10 @@ from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.notes_settings import notes_follow
 from redgreenrefactor.repository.refs import NOTES, Refs, damage
 from redgreenrefactor.repository.remote import masked
+from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.transfer import Carried
 from repos import MakeRepo, Repo
 
@@ -370,3 +372,18 @@ def test_a_template_of_settings_is_written_once_and_sets_nothing(mine: Repo) -> 
         assert load(("tdd.properties", file.read_text()), {}, Flags()) == load(None, {}, Flags())
         with pytest.raises(UsageError, match="is there already"):
             recovery.write_properties(around)
+
+
+def test_a_name_that_is_in_the_way_there_is_told(mine: Repo, bare: Repo, run: Told) -> None:
+    mine.git("push", "-q", "origin", "main:refs/tdd/kept/r")
+    with pytest.raises(NotReadyError, match=r"refs/tdd/kept/r") as refusal:
+        push(mine)
+    assert "rgr push" in refusal.value.hint
+
+
+def test_whether_notes_follow_is_known(mine: Repo) -> None:
+    repository = open_repository(mine.path, mine.env)
+    assert not notes_follow(repository)
+    init(mine)
+    assert notes_follow(repository)
+    repository.close()

@@ -34,12 +34,9 @@ def configured(repository: Repository) -> Iterator[Setting]:
         yield _ensured(repository, name, spec, there=spec if spec in _values(repository, name) else None)
 
 
-def missing(repository: Repository) -> list[str]:
-    """Return the settings that are not there, as a person would type them."""
-    found: list[str] = []
-    if not any(fnmatchcase(NOTES, ref) for ref in _values(repository, REWRITE_REF)):
-        found.append(f"git config --add {REWRITE_REF} {NOTES}")
-    return found
+def notes_follow(repository: Repository) -> bool:
+    """Tell whether git copies notes to the commits that an amend or a rebase makes."""
+    return any(fnmatchcase(NOTES, ref) for ref in _values(repository, REWRITE_REF))
 
 
 def refspec(remote: str) -> str:

@@ -32,14 +32,17 @@ class Carried:
 
 def push(repository: Repository, remote: Remote, branch: str | None, alone: Alone) -> Carried:
     """Bring branch, notes and refs to a remote; its newer notes are merged first, newer commits are refused."""
+    complaint = ""
     for _ in range(RACES):
         there = remote.listing(NOTES, f"{TDD}*", *([f"refs/heads/{branch}"] if branch else []))
         try:
             return _pushed(repository, remote, branch, there, alone)
-        except OutrunError:
-            continue
+        except OutrunError as error:
+            complaint = str(error)
     raise NotReadyError(
-        f"others push to {remote.name} all the time", hint="Type 'rgr push' again.", type="RemoteBusy"
+        f"{remote.name} has moved on whenever we pushed, or does not take it: {complaint}",
+        hint="Type 'rgr push' again.",
+        type="RemoteBusy",
     )
 
 
