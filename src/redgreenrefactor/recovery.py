@@ -114,6 +114,11 @@ def fetch(around: Surroundings, remote: str | None = None) -> Carried:
         head, theirs = repository.objects.resolve("HEAD"), carried.head
         if theirs is None or (head and transfer.leads_to(repository, head, theirs)):
             return carried
+        if transfer.left_behind(repository, theirs):
+            around.emit(
+                Warned(f"{source.name}/{branch} is what was rolled back here; {branch} stays as it is")
+            )
+            return carried
         if head is None or not transfer.leads_to(repository, theirs, head):
             raise _apart(source.name, str(branch), head)
         here.workspace.require_clean()

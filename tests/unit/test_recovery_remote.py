@@ -199,6 +199,8 @@ def test_after_a_rollback_the_branch_is_the_persons_to_force(mine: Repo, bare: R
         recovery.rollback(around, run.commits["1-RED"])
     with pytest.raises(NotReadyError, match="does not lead to") as refusal:
         push(mine)
+    assert not fetch(mine).moved
+    assert mine.git("rev-parse", "HEAD") == run.commits["1-RED"]
     force = refusal.value.hint.split("'")[-4]
     assert force.startswith("git push --force-with-lease")
     mine.git(*force.split()[1:])

@@ -146,7 +146,7 @@ def _refs_to_push(
         name = f"{RUNS}{folder_of(latest.handoff.run_id)}"
         before = there.get(name)
         if before is not None and not leads_to(repository, latest.commit, before):
-            if _is_kept(repository, before):
+            if left_behind(repository, before):
                 leases[name] = before
             else:  # somebody goes on with the same run elsewhere
                 name = second_name(name, latest.commit)
@@ -155,7 +155,7 @@ def _refs_to_push(
     return apart, leases
 
 
-def _is_kept(repository: Repository, commit: str) -> bool:
+def left_behind(repository: Repository, commit: str) -> bool:
     """Tell whether a commit was left behind by a rollback here."""
     if repository.objects.commit(commit) is None:
         return False
