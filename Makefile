@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check slow gates format clean
+.PHONY: demo test check slow gates overhead format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
@@ -20,6 +20,10 @@ slow: $(STAMP)
 # Honest and cheating turns, judged: false accepts and false blocks must both be 0.
 gates: $(STAMP)
 	@$(BIN)/python bench/gates.py
+
+# What evidence costs: CPU of a suite with our probe in it by that of the plain runner, at most 1.10.
+overhead: $(STAMP)
+	@$(BIN)/python bench/overhead.py
 
 check: $(STAMP)
 	@$(BIN)/ruff format --check -q .

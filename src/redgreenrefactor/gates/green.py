@@ -21,6 +21,7 @@ from redgreenrefactor.gates.common import (
 from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.first import still_failing
 from redgreenrefactor.gates.legacy import failure, regressions
 from redgreenrefactor.gates.minimal import minimality
 from redgreenrefactor.gates.paths import inside, is_test
@@ -55,6 +56,10 @@ def _green(evidence: Evidence) -> Judgement:
         found.append(_nothing_done())
     if errors(found):
         return rule(*found)
+    facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
+    before = yield Trial(evidence.base)
+    if failing := (yield from still_failing(evidence, before, noted(evidence))):
+        return rule(*found, *failing, test_result=TestOutcome.FAIL, facts=facts)
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured
@@ -63,7 +68,6 @@ def _green(evidence: Evidence) -> Judgement:
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += _unlisted_tests_touched(evidence, measured)
     found += yield from regressions(evidence, measured)
-    facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
     more, learned = yield from _probes(evidence, measured)
@@ -171,12 +175,16 @@ def honest_code(
 
 def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
     """Return the tests RED wrote, as its note names them, or those that did not run before."""
-    noted = cast("list[Any]", evidence.handoff.extra.get("tests") or [])
-    names = [name for name in noted if isinstance(name, str)]
-    known = tuple(name for name in names if any(belongs(test, name) for test in measured.after.ids))
+    known = tuple(name for name in noted(evidence) if any(belongs(test, name) for test in measured.after.ids))
     fresh = tuple(sorted(measured.after.ids - measured.before.ids))
     planned = evidence.case.test_file if evidence.case else ""
     return known or fresh or tuple(r.id for r in measured.after.results.values() if r.file == planned)
+
+
+def noted(evidence: Evidence) -> list[TestId]:
+    """Return the tests RED wrote, as its note names them."""
+    names = cast("list[Any]", evidence.handoff.extra.get("tests") or [])
+    return [name for name in names if isinstance(name, str)]
 
 
 def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:

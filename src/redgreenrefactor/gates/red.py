@@ -3,8 +3,9 @@
 import ast
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import PurePosixPath
+from typing import Any
 
 from redgreenrefactor.gates import asserting, python, stubs
 from redgreenrefactor.gates.common import (
@@ -24,6 +25,7 @@ from redgreenrefactor.gates.common import (
     tampering,
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
+from redgreenrefactor.gates.first import new_test_alone
 from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.gates.paths import inside, is_test, reconfigures
 from redgreenrefactor.gates.proof import proof
@@ -64,6 +66,8 @@ def red(evidence: Evidence) -> Judgement:
         found.append(_nothing_done())
     if errors(found):
         return rule(*found)
+    if hopeless := (yield from _hopeless(evidence, found)):
+        return hopeless
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured
@@ -77,22 +81,50 @@ def red(evidence: Evidence) -> Judgement:
     return (yield from _judged(evidence, found, new))
 
 
+def _hopeless(evidence: Evidence, found: list[Finding]) -> Generator[Question, SuiteRun, Verdict | None]:
+    """Return a verdict where the new test, run by itself, cannot be accepted, whatever the others do."""
+    before = yield Trial(evidence.base)
+    alone = yield from new_test_alone(evidence, before)
+    if alone is None:
+        return None
+    new = _new_test(evidence, Measured(before, before, alone))
+    if isinstance(new, Finding):  # how many there are the whole suite tells
+        return rule(*found, new) if new.type is FindingType.COMPILATION_ERROR else None
+    wrong = [*found, *_wrong(evidence, new)]
+    if not errors(wrong) and _passes(new) and _asks_again(evidence):
+        wrong.append(_unexpected(new, ""))
+    outcome = TestOutcome.PASS if _passes(new) else TestOutcome.FAIL
+    return rule(*wrong, test_result=outcome, facts=_facts(new)) if errors(wrong) else None
+
+
 def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement:
     """Judge the new test itself."""
-    facts = {"evidence": "per-test", "tests": [result.id for result in new.results]}
-    found += _meaningless(new)
+    found += _wrong(evidence, new)
+    if _passes(new):
+        if errors(found):
+            return rule(*found, test_result=TestOutcome.PASS, facts=_facts(new))
+        return (yield from _passing(evidence, found, new))
+    if not errors(found):
+        found += yield from _repeatable(evidence, new)
+    return rule(*found, test_result=TestOutcome.FAIL, facts=_facts(new))
+
+
+def _facts(new: NewTest) -> dict[str, Any]:
+    return {"evidence": "per-test", "tests": [result.id for result in new.results]}
+
+
+def _passes(new: NewTest) -> bool:
+    return all(result.passed for result in new.results)
+
+
+def _wrong(evidence: Evidence, new: NewTest) -> Iterator[Finding]:
+    """Yield what is wrong with the new test as it stands there, and with why it fails."""
+    yield from _meaningless(new)
     silenced = [r for r in new.results if r.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED)]
     if silenced:
-        found.append(_silenced(silenced[0]))
-    elif all(result.passed for result in new.results):
-        if errors(found):
-            return rule(*found, test_result=TestOutcome.PASS, facts=facts)
-        return (yield from _passes(evidence, found, new))
-    else:
-        found += [wrong for r in new.results if r.failed for wrong in wrong_reason(evidence, r)][:1]
-        if not errors(found):
-            found += yield from _repeatable(evidence, new)
-    return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
+        yield _silenced(silenced[0])
+        return
+    yield from islice((wrong for r in new.results if r.failed for wrong in wrong_reason(evidence, r)), 1)
 
 
 def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
@@ -384,14 +416,18 @@ def _silenced(result: TestResult) -> Finding:
 # --- a test that passes at once
 
 
-def _passes(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement:
-    """Judge a new test that passes: asked again once, then as red.on.pass says."""
-    facts = {"evidence": "per-test", "tests": [result.id for result in new.results]}
+def _asks_again(evidence: Evidence) -> bool:
+    """Tell whether a test that passes at once is sent back, to be looked at again or for good."""
     details = evidence.handoff.error_details
     asked_again = details is not None and details.type == FindingType.UNEXPECTED_PASS
-    may_ask = evidence.rules.retries > 0 and not asked_again
     policy = evidence.rules.red_on_pass
-    if may_ask or policy == "abort":
+    return policy == "abort" or (evidence.rules.retries > 0 and not asked_again)
+
+
+def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement:
+    """Judge a new test that passes: asked again once, then as red.on.pass says."""
+    facts, policy = _facts(new), evidence.rules.red_on_pass
+    if _asks_again(evidence):
         return rule(*found, _unexpected(new, ""), test_result=TestOutcome.PASS, facts=facts)
     if policy == "warn":
         warning = Finding(

@@ -257,3 +257,35 @@ def test_names_from_outside_a_test_are_known_unless_a_star_hides_them() -> None:
     assert "own" not in names
     assert python.outside_names(ast.parse("from a import *\n"), node) is None
     assert python.outside_names(None, node) == {"self", "cls"}
+
+
+def test_values_flow_by_binding_and_by_handing_over() -> None:
+    text = src("""
+        def test_it():
+            one: int = made()
+            two = 0
+            two += one
+            (three := two)
+            for four in three:
+                five = [six for six in four]
+            with made() as seven:
+                pass
+            with made():
+                pass
+            given = [1]
+            made(given, more=5)
+            eight = 8
+            nine: int
+    """)
+    (test,) = python.tests_in(text)
+    assert python.flowing(test.node, frozenset({"made"})) == {
+        "made",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "given",
+    }
