@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check slow gates overhead format clean
+.PHONY: demo test check slow gates overhead fuzz handoffs format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
@@ -24,6 +24,14 @@ gates: $(STAMP)
 # What evidence costs: CPU of a suite with our probe in it by that of the plain runner, at most 1.10.
 overhead: $(STAMP)
 	@$(BIN)/python bench/overhead.py
+
+# Odd texts for everything that is read from outside: none may lead to a traceback.
+fuzz: $(STAMP)
+	@RGR_FUZZ=$(or $(TEXTS),100000) $(BIN)/python -m pytest -n auto -q tests/unit/test_outside_texts.py
+
+# What looking at a long run costs, by that of a short one and of git log: at most 1.5 and 2.
+handoffs: $(STAMP)
+	@$(BIN)/python bench/handoffs.py
 
 check: $(STAMP)
 	@$(BIN)/ruff format --check -q .

@@ -72,7 +72,7 @@ def read(git_dir: Path) -> Mark | None:
     """Return the mark that a session left in the git folder of its checkout."""
     try:
         return from_json((git_dir / MARK).read_text())
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -1,0 +1,235 @@
+"""Whatever is read from outside: any text at all is read, or refused with a message, and never a traceback.
+
+How many texts each reader is given is `RGR_FUZZ` (all readers together get about that many); `make fuzz` gives many.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from redgreenrefactor.agents import script_file
+from redgreenrefactor.config import Flags, known_keys, load
+from redgreenrefactor.errors import RgrError
+from redgreenrefactor.gates.plan import Answer, read_answer
+from redgreenrefactor.goals import test_list
+from redgreenrefactor.model.chain import previous_of
+from redgreenrefactor.model.decision import cycle_of, diagnosis_due
+from redgreenrefactor.model.handoff import from_json, to_json
+from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
+from redgreenrefactor.repository import mark
+from redgreenrefactor.runners import report
+from redgreenrefactor.workflows.taskfile import taskfile
+
+NOTE: Mapping[str, Any] = {
+    "schemaVersion": 1,
+    "runId": "r",
+    "feature": "f",
+    "state": "running",
+    "phase": "GREEN",
+    "nextPhase": "REFACTOR",
+    "cycleNumber": 1,
+    "currentTest": {"description": "d", "testFile": "t.py", "implFile": "i.py"},
+    "completedTests": ["a"],
+    "pendingTests": ["b"],
+    "testResult": "PASS",
+    "error": None,
+    "errorDetails": {"type": "TestFailure", "message": "m"},
+    "retryCount": 0,
+    "timestamp": "2026-01-11T10:30:00Z",
+    "attempts": 1,
+    "outcome": "covered",
+    "findings": [
+        {"type": "TestFailure", "message": "m", "file": "f", "line": 1, "hint": None, "severity": "error"}
+    ],
+    "carriedFrom": "c",
+    "awaiting": "approval",
+    "previous": {"phase": "PLAN", "nextPhase": "PLAN"},
+    "usage": {"inputTokens": 1, "outputTokens": 2, "costUsd": 0.1},
+    "seconds": 1.5,
+    "due": {"usage": None, "seconds": 1},
+    "diagnosis": {"before": 2, "message": "m", "failed": False},
+    "buildsOn": "1-GREEN-1",
+    "testList": "blob",
+}
+ANSWER = {"currentTest": NOTE["currentTest"], "dropped": [{"description": "x", "reason": "y"}]}
+RECORD = {
+    "event": "part",
+    "id": "t.py::test_a",
+    "ids": ["t.py::test_a"],
+    "status": "failed",
+    "kind": "assertion",
+    "seconds": 0.1,
+    "exit": 1,
+    "planned": 1,
+    "started": 1,
+    "file": "t.py",
+    "function": "test_a",
+    "line": 3,
+    "message": "m",
+    "exception": "AssertionError",
+    "frames": [["t.py", 3]],
+    "missing": {"module": "m", "name": "n"},
+    "lines": {"a.py": [1, 2]},
+    "flipped": True,
+}
+
+plain = st.text(max_size=200) | st.binary(max_size=200).map(
+    lambda raw: raw.decode("utf-8", "surrogateescape")
+)
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+)
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object that was right, but for a few of its values."""
+    made = dict(body)
+    for _ in range(draw(st.integers(0, 3))):
+        name = draw(st.sampled_from(sorted(body)))
+        if draw(st.booleans()):
+            made[name] = draw(values)
+        else:
+            made.pop(name, None)
+    return made
+
+
+def jsons(body: Mapping[str, Any]) -> st.SearchStrategy[str]:
+    written = spoiled(body).map(lambda made: json.dumps(made, ensure_ascii=False))
+    cut = st.tuples(written, st.integers(0, 400)).map(lambda both: both[0][: both[1]])
+    return plain | written | cut | values.map(json.dumps)
+
+
+bullets = st.sampled_from(
+    ["- [ ] ", "- [x] ", "* [X] ", "1. [ ] ", "  - [ ] ", "```", "> - [ ] ", "- [] ", "\t- [x]", ""]
+)
+lists = st.lists(st.tuples(bullets, st.text(max_size=30)).map("".join), max_size=12).map("\n".join) | plain
+keys = st.sampled_from([key.name for key in known_keys()]) | st.text(max_size=12)
+properties = (
+    st.lists(
+        st.tuples(keys, st.sampled_from(["=", ":", " ", "=\\\n"]), st.text(max_size=20)).map("".join),
+        max_size=5,
+    )
+    .map("\n".join)
+    .__or__(plain)
+)
+
+
+def read_note(text: str) -> None:
+    handoff = from_json(text)
+    assert from_json(to_json(handoff)) == handoff
+    previous_of(handoff)
+    cycle_of(handoff)
+    due_of(handoff)
+    diagnosis_due(handoff, taskfile(3).phases[1], 1)
+    result_of([Entry("c", handoff)], RunStatus.STOPPED, 1.0).to_json()
+
+
+def read_plan_answer(text: str) -> None:
+    assert isinstance(read_answer(text), Answer | str)
+
+
+def read_properties(text: str) -> None:
+    load(("tdd.properties", text), {}, Flags())
+
+
+def read_variables(text: str) -> None:
+    names = [key.variable for key in known_keys() if key.variable]
+    load(None, dict.fromkeys(names, text.replace("\0", "")), Flags())
+
+
+def read_list(text: str) -> None:
+    plan = test_list.parse(text)
+    assert all(item.text for item in plan.items)
+
+
+def read_records(text: str) -> None:
+    heard = report.Heard()
+    for line in text.split("\n"):
+        heard.hear(report._record(line.encode("utf-8", "surrogatepass")))  # pyright: ignore[reportPrivateUsage]
+    assert isinstance(heard.finished, bool)
+
+
+def read_script(text: str) -> None:
+    script_file.parse(text, "script.toml")
+
+
+def read_mark(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        (Path(folder) / mark.MARK).write_bytes(text.encode("utf-8", "surrogatepass"))
+        mark.read(Path(folder))
+
+
+scripts = plain | st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["[[scene]]", "phase =", "cycle =", "say =", "[[scene.call]]", "[files]", "tool =", '"a" =']
+        ),
+        st.sampled_from(['"RED"', "1", '"""x"""', "[]", "{}", "true", "", "1979-05-27"]),
+    ).map(" ".join),
+    max_size=8,
+).map("\n".join)
+
+READERS: dict[str, tuple[Callable[[str], None], st.SearchStrategy[str]]] = {
+    "notes": (read_note, jsons(NOTE)),
+    "plan_answers": (read_plan_answer, jsons(ANSWER)),
+    "properties": (read_properties, properties),
+    "variables": (read_variables, plain),
+    "lists": (read_list, lists),
+    "records": (read_records, jsons(RECORD)),
+    "scripts": (read_script, scripts),
+    "marks": (
+        read_mark,
+        jsons({"runId": "r", "base": "b", "branch": "x", "refs": {}, "steering": {}, "sealed": True}),
+    ),
+}
+EACH = max(50, int(os.environ.get("RGR_FUZZ", "800")) // len(READERS))
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_text_is_too_odd(reader: str) -> None:
+    read, texts = READERS[reader]
+
+    @settings(max_examples=EACH, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+    @given(texts)
+    def try_out(text: str) -> None:
+        try:
+            read(text)
+        except RgrError as error:
+            assert error.message  # noqa: PT017
+            assert error.exit_code in (2, 3)  # noqa: PT017
+
+    try_out()
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 100_000, "\ud800", "\0", "9" * 5000, '{"phase": 1e999}']
+)
+@pytest.mark.parametrize("reader", READERS)
+def test_texts_made_to_hurt_are_only_texts(reader: str, text: str) -> None:
+    read, _ = READERS[reader]
+    try:
+        read(text)
+    except RgrError as error:
+        assert error.exit_code in (2, 3)  # noqa: PT017
+
+
+def test_a_report_file_of_any_bytes_is_read(tmp_path: Path) -> None:
+    place = tmp_path / "report"
+
+    @settings(max_examples=EACH, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+    @given(st.binary(max_size=300))
+    def try_out(raw: bytes) -> None:
+        place.write_bytes(raw)
+        report.read(place, "nonce")
+
+    try_out()
