@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 FEW = 10
 PHASES = ("PLAN", "RED", "GREEN", "REFACTOR")
@@ -23,7 +24,7 @@ PHASES = ("PLAN", "RED", "GREEN", "REFACTOR")
 def note(number: int, total: int) -> str:
     phase = PHASES[(number - 1) % 4] if number else "PLAN"
     case = {"description": f"case {number // 4}", "testFile": "tests/test_x.py", "implFile": "x.py"}
-    body = {
+    body: dict[str, Any] = {
         "schemaVersion": 1,
         "runId": "bench",
         "feature": "A long run",

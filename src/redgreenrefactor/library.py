@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from redgreenrefactor import runs
+from redgreenrefactor import looking, runs
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.feature import read_feature
@@ -65,12 +65,12 @@ def resume(
 
 def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:
     """Return the latest handoff and its commit, None where no workflow was started; reads git only."""
-    return runs.status(_folder(project), _environment(environ))
+    return looking.status(_folder(project), _environment(environ))
 
 
 def history(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> list[Entry]:
     """Return the handoffs of the latest run, newest first, down to its opening; reads git only."""
-    return list(runs.history(_folder(project), _environment(environ)))
+    return list(looking.history(_folder(project), _environment(environ)))
 
 
 def roles(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Mapping[RoleName, Role]:

@@ -1,10 +1,9 @@
 """Starting, resuming and looking at runs: what the commands and the library share."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from redgreenrefactor.engine import Ended, Limits
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
@@ -25,9 +24,8 @@ from redgreenrefactor.model.result import (
     rolled_back_of,
     total_usage,
 )
-from redgreenrefactor.model.transcript import Json
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.records.transcripts import FOLDER, Transcripts, find, read, turns
+from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.repository import lock, mark
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
@@ -119,37 +117,6 @@ def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
         if entry != latest:
             bench.ledger.write({entry.commit: entry.handoff})
         return bench.go(entry, bench.opening(), wishes)
-
-
-def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
-    """Return the latest handoff; reads git only."""
-    return next(history(project, environ), None)
-
-
-def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
-    """Yield the handoffs of the latest run, newest first, down to its opening."""
-    repository = open_repository(project, environ)
-    try:
-        yield from GitLedger(repository.git, repository.objects).history()
-    finally:
-        repository.close()
-
-
-def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
-    """Yield the same, and before each handoff the rejected attempts that started from it."""
-    repository = open_repository(project, environ)
-    try:
-        ledger = GitLedger(repository.git, repository.objects)
-        latest = ledger.latest()
-        tried = ledger.attempts(latest.handoff.run_id)[::-1] if latest else []
-        commits = [repository.objects.commit(one.commit) for one in tried]
-        for entry in ledger.history():
-            for one, commit in zip(tried, commits, strict=True):
-                if commit and entry.commit in commit.parents:
-                    yield one
-            yield entry
-    finally:
-        repository.close()
 
 
 class Bench:
@@ -334,25 +301,6 @@ def _transcribed(repository: Repository, around: Surroundings) -> Generator[Surr
         yield replace(around, emit=emit)
 
 
-def transcript(project: Path, environ: Mapping[str, str], turn: str) -> list[Json]:
-    """Return what a session was told and did, e.g. that of turn `1-GREEN-1` of the latest run, or behind a commit."""
-    repository = open_repository(project, environ)
-    try:
-        folder = repository.common_dir / FOLDER
-        latest = GitLedger(repository.git, repository.objects).latest()
-        run_id = latest.handoff.run_id if latest else ""
-        path = find(folder, run_id, turn) or find(folder, run_id, repository.objects.resolve(turn) or turn)
-    finally:
-        repository.close()
-    if path is None:
-        known = ", ".join(turns(folder, run_id)) or "none"
-        raise UsageError(
-            f"there is no transcript of {turn!r:.80}",
-            hint=f"Those of the latest run are: {known}. Name one of them, RUN/TURN, or a commit.",
-        )
-    return list(read(path))
-
-
 def _worktree(repository: Repository, around: Surroundings, name: str, *, resumes: bool) -> Repository:
     """Return the checkout of branch tdd/NAME beside the main one, made if it is not there yet."""
     if (
@@ -468,14 +416,4 @@ def exit_code(result: WorkflowResult) -> int:
             return 130
 
 
-__all__ = [
-    "Limits",
-    "Wishes",
-    "exit_code",
-    "history",
-    "history_with_attempts",
-    "resume",
-    "start",
-    "status",
-    "transcript",
-]
+__all__ = ["Limits", "Wishes", "exit_code", "resume", "start"]

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ from redgreenrefactor.commands.recovery import pushing
 
 if TYPE_CHECKING:
     from redgreenrefactor.model.result import Entry
+
+
+SCREEN = 50  # lines of a history that are shown at once
 
 
 @click.command()
@@ -58,9 +62,9 @@ def resume(**flags: Any) -> None:
 def status(**flags: Any) -> None:
     """Show where the workflow stands; reads git only."""
     with reporting(flags):
-        from redgreenrefactor import runs  # noqa: PLC0415
+        from redgreenrefactor import looking  # noqa: PLC0415
 
-        entry = runs.status(project(flags), os.environ)
+        entry = looking.status(project(flags), os.environ)
         if flags["as_json"]:
             print_json(_entry_to_json(entry) if entry else None)
         else:
@@ -84,24 +88,28 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
             return
         from itertools import islice  # noqa: PLC0415
 
-        from redgreenrefactor import runs  # noqa: PLC0415
+        from redgreenrefactor import looking  # noqa: PLC0415
 
-        told = runs.history_with_attempts if attempts else runs.history
+        if flags["as_json"] and not attempts:
+            _print_notes(islice(looking.history_texts(project(flags), os.environ), limit))
+            return
+        told = looking.history_with_attempts if attempts else looking.history
         shown = islice(told(project(flags), os.environ), limit)
         if flags["as_json"]:
             print_json([_entry_to_json(entry) for entry in shown])
         else:
             from redgreenrefactor.views.text import history_text  # noqa: PLC0415
 
-            for line in history_text(shown, width=width()):
-                click.echo(line)
+            lines = (f"{line}\n" for line in history_text(shown, width=width()))
+            while screen := "".join(islice(lines, SCREEN)):
+                click.echo(screen, nl=False)
 
 
 def _show_transcript(turn: str, flags: dict[str, Any]) -> None:
-    from redgreenrefactor import runs  # noqa: PLC0415
+    from redgreenrefactor import looking  # noqa: PLC0415
     from redgreenrefactor.views.transcript import transcript_text  # noqa: PLC0415
 
-    told = runs.transcript(project(flags), os.environ, turn)
+    told = looking.transcript(project(flags), os.environ, turn)
     if flags["as_json"]:
         print_json(told)
     else:
@@ -132,6 +140,18 @@ def _wishes(flags: dict[str, Any]) -> Any:
         worktree=flags["worktree"],
         new=flags.get("new", False),
     )
+
+
+def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
+    """Write a list of notes, each with its commit beside, without taking apart what is JSON already."""
+    end = len("\n}\n")
+    items = [f',\n{t[:-end]},\n  "commit": "{commit}"\n}}'.replace("\n", "\n  ") for commit, t in notes]
+    if not items:
+        print_json(items)
+        return
+    items[0] = f"[{items[0][1:]}"
+    sys.stdout.writelines(items)  # all of them are known to be readable: nothing can break off in the middle
+    sys.stdout.write("\n]\n")
 
 
 def _entry_to_json(entry: "Entry") -> dict[str, Any]:

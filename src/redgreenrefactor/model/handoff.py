@@ -12,6 +12,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severi
 from redgreenrefactor.model.workflow import PhaseName
 
 SCHEMA_VERSION = 1
+_DECODER = json.JSONDecoder()
 LONG_LIST = 200  # more items than this are counted in a note, not listed
 
 Json = dict[str, Any]
@@ -128,13 +129,41 @@ def from_object(body: Json) -> Handoff:
     if rest.pop("schemaVersion", rest.pop("schema_version", SCHEMA_VERSION)) != SCHEMA_VERSION:
         raise LedgerError("a handoff note has a schema version this program does not know")
     values: Json = {}
-    for key in _KEYS:
-        found = [rest.pop(spelling) for spelling in key.spellings if spelling in rest]
+    for key, spellings in _SPELLINGS:
+        found = [rest.pop(spelling) for spelling in spellings if spelling in rest]
         if key.required and (not found or found[0] is None):
             raise LedgerError(f"a handoff note lacks {key.name!r}")
         if found and found[0] is not None:
             values[key.attribute] = _read(key, found[0])
     return Handoff(**values, extra=rest)
+
+
+def as_written(text: str) -> Json | None:
+    """Return the note's object if it is laid out and spelled as we do it, so that it can be passed on as it is."""
+    if not (text.startswith('{\n  "schemaVersion": 1,\n') and text.endswith("\n}\n")):
+        return None
+    try:
+        body, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return body if end == len(text) - 1 and body.keys() >= _ALWAYS and _is_usable(body) else None
+
+
+def _is_usable(body: Json) -> bool:
+    """Tell whether what steers a run can be read; findings and errors have shapes of their own and are not looked at."""
+    case, outcome = body["currentTest"], body.get("outcome")
+    return (
+        body["phase"] in _PHASES
+        and body["nextPhase"] in _PHASES
+        and body["state"] in _STATES
+        and type(body["runId"]) is str
+        and type(body["cycleNumber"]) is int
+        and body["error"] is None
+        and body["errorDetails"] is None
+        and not body["findings"]
+        and (case is None or type(case) is dict)
+        and (outcome is None or outcome in _OUTCOMES)
+    )
 
 
 def with_extra(handoff: Handoff, **extra: Any) -> Handoff:
@@ -256,3 +285,6 @@ _KEYS = (
     _Key("carriedFrom", "carried_from", _text, always=False),
     _Key("awaiting", "awaiting", _text, always=False),
 )
+_SPELLINGS = tuple((key, key.spellings) for key in _KEYS)
+_ALWAYS = frozenset(key.name for key in _KEYS if key.always)
+_PHASES, _STATES, _OUTCOMES = frozenset(PhaseName), frozenset(State), frozenset(Outcome)

@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.sandbox import process
 
 OLDEST = (2, 30)
+CHUNK = 1 << 18  # bytes of a long output that are looked at in one go
 KEPT_VARIABLES = frozenset(
     {
         "GIT_CONFIG_GLOBAL",
@@ -90,6 +92,21 @@ class Git:
     def fields(self, *args: str) -> Iterator[str]:
         """Run git with NUL-separated output and yield its fields."""
         return (decoded(field) for field in self.raw(*args).split(b"\0") if field)
+
+    def records(self, *args: str) -> Iterator[bytes]:
+        """Run git and yield what stands after each NUL of its output while it comes in."""
+        with process.start(self.argv(*args), cwd=self.folder, env=self.env) as partner:
+            output = cast("IO[bytes]", partner.stdout)
+            rest = b""
+            while chunk := output.read(CHUNK):
+                *whole, rest = (rest + chunk).split(b"\0")
+                yield from filter(None, whole)
+            if rest:
+                yield rest
+            if partner.wait() != 0:
+                raise GitError(
+                    f"git {args[0]} failed: exit code {partner.returncode}", hint="See 'git fsck'."
+                )
 
 
 def decoded(raw: bytes) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import of_run, stacked
-from redgreenrefactor.model.handoff import Handoff, from_json, to_json
+from redgreenrefactor.model.handoff import Handoff, as_written, from_json, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
 from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
@@ -14,6 +14,7 @@ from redgreenrefactor.repository.refs import ATTEMPTS, NOTES, folder_of
 Place = Callable[
     [Handoff | None, Handoff], Handoff
 ]  # what stands there, what is written: what comes to stand there
+SINGLY = 64  # notes that are read one at a time; whoever wants more wants many
 RACES = 5  # other orchestrators write to the same ref from their own worktrees
 
 
@@ -38,6 +39,24 @@ class GitLedger:
                 yield Entry(entry.commit, handoff)
                 if handoff.cycle_number == 0 and handoff.carried_from is None:
                     return
+
+    def history_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield commits and notes of the same handoffs, as we write them: for whoever only passes them on."""
+        run_id: str | None = None
+        for commit, raw in self._notes("HEAD"):
+            text = raw.decode("utf-8", "replace")
+            body = as_written(text)
+            if body is None or run_id not in (None, body["runId"]):
+                found = self._read(commit, raw)
+                run_id = found.run_id if run_id is None else run_id
+                handoff = of_run(found, run_id)
+                if handoff is None:
+                    continue
+                text, body = to_json(handoff), to_object(handoff)
+            run_id = body["runId"]
+            yield commit, text
+            if body["cycleNumber"] == 0 and not body.get("carriedFrom"):
+                return
 
     def along(self, start: str) -> Iterator[tuple[Commit, Handoff | None]]:
         """Yield a commit and its first parents, as far as they are here, each with the handoff it carries."""
@@ -117,13 +136,29 @@ class GitLedger:
         return bool(found.stderr) or bool(oid and self._objects.get(oid) is None)
 
     def _entries(self, start: str) -> Iterator[Entry]:
+        for commit, raw in self._notes(start):
+            yield Entry(commit, self._read(commit, raw))
+
+    def _notes(self, start: str) -> Iterator[tuple[str, bytes]]:
+        """Yield the notes along first parents, newest first: the first ones singly, a long history in one go."""
         tip = self._tip()
         commit = self._objects.commit(start) if tip else None
-        while commit is not None:
-            handoff = self._at(tip, commit.oid)
-            if handoff is not None:
-                yield Entry(commit.oid, handoff)
+        for _ in range(SINGLY):
+            if commit is None:
+                return
+            if (raw := self._text(tip, commit.oid)) is not None:
+                yield commit.oid, raw
             commit = self._objects.commit(commit.parents[0]) if commit.parents else None
+        if commit is not None:
+            yield from self._all_notes(commit.oid)
+
+    def _all_notes(self, start: str) -> Iterator[tuple[str, bytes]]:
+        """Yield all notes from a commit on, as one git process finds them."""
+        show = (f"--notes={NOTES}", "--no-show-signature", "--encoding=UTF-8", "--format=%x00%H%n%N")
+        for record in self._git.records("log", "--first-parent", *show, start, "--"):
+            commit, _, note = record.partition(b"\n")
+            if note.strip():
+                yield commit.decode(), note.rstrip(b"\n") + b"\n"
 
     def _text(self, tip: Commit | None, commit: str) -> bytes | None:
         """Return a commit's note, however deep the notes tree fans out."""
@@ -139,8 +174,11 @@ class GitLedger:
 
     def _at(self, tip: Commit | None, commit: str) -> Handoff | None:
         text = self._text(tip, commit)
+        return None if text is None else self._read(commit, text)
+
+    def _read(self, commit: str, raw: bytes) -> Handoff:
         try:
-            return None if text is None else from_json(text.decode())
+            return from_json(raw.decode())
         except (LedgerError, UnicodeDecodeError) as error:
             raise LedgerError(f"the handoff note on {commit[:10]} cannot be read: {error}") from error
 

@@ -1,0 +1,70 @@
+"""Looking at runs: reads git only, and imports nothing that a run needs."""
+
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.transcript import Json
+from redgreenrefactor.records.transcripts import FOLDER, find, read, turns
+from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.repository import open_repository
+
+
+def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
+    """Return the latest handoff; reads git only."""
+    return next(history(project, environ), None)
+
+
+def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
+    """Yield the handoffs of the latest run, newest first, down to its opening."""
+    repository = open_repository(project, environ)
+    try:
+        yield from GitLedger(repository.git, repository.objects).history()
+    finally:
+        repository.close()
+
+
+def history_texts(project: Path, environ: Mapping[str, str]) -> Generator[tuple[str, str]]:
+    """Yield commits and notes of the same handoffs as JSON texts: for whoever only passes them on."""
+    repository = open_repository(project, environ)
+    try:
+        yield from GitLedger(repository.git, repository.objects).history_texts()
+    finally:
+        repository.close()
+
+
+def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
+    """Yield the same, and before each handoff the rejected attempts that started from it."""
+    repository = open_repository(project, environ)
+    try:
+        ledger = GitLedger(repository.git, repository.objects)
+        latest = ledger.latest()
+        tried = ledger.attempts(latest.handoff.run_id)[::-1] if latest else []
+        commits = [repository.objects.commit(one.commit) for one in tried]
+        for entry in ledger.history():
+            for one, commit in zip(tried, commits, strict=True):
+                if commit and entry.commit in commit.parents:
+                    yield one
+            yield entry
+    finally:
+        repository.close()
+
+
+def transcript(project: Path, environ: Mapping[str, str], turn: str) -> list[Json]:
+    """Return what a session was told and did, e.g. that of turn `1-GREEN-1` of the latest run, or behind a commit."""
+    repository = open_repository(project, environ)
+    try:
+        folder = repository.common_dir / FOLDER
+        latest = GitLedger(repository.git, repository.objects).latest()
+        run_id = latest.handoff.run_id if latest else ""
+        path = find(folder, run_id, turn) or find(folder, run_id, repository.objects.resolve(turn) or turn)
+    finally:
+        repository.close()
+    if path is None:
+        known = ", ".join(turns(folder, run_id)) or "none"
+        raise UsageError(
+            f"there is no transcript of {turn!r:.80}",
+            hint=f"Those of the latest run are: {known}. Name one of them, RUN/TURN, or a commit.",
+        )
+    return list(read(path))
