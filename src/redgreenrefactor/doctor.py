@@ -318,7 +318,7 @@ def notes(patient: Patient) -> Iterator[Remark]:
         yield Remark(
             "handoffs do not follow 'git rebase' and 'git commit --amend' here",
             Level.WARNING,
-            f"Type 'git config --add notes.rewriteRef {NOTES}'.",
+            f"Type 'rgr init', which sets notes.rewriteRef to {NOTES}.",
         )
     if latest and latest.handoff.next_phase is not PhaseName.COMPLETE:
         yield Remark(

@@ -1,15 +1,32 @@
 """A history that was made honestly is proved in any clone; one that was edited afterwards is found out."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stage import CASES, CODE, GREENFIELD, PLAIN, TEST, Stage, calculator, code, once, suite, surroundings
+from stage import (
+    CASES,
+    CODE,
+    GREENFIELD,
+    PLAIN,
+    TEST,
+    Stage,
+    calculator,
+    code,
+    listed,
+    once,
+    planned,
+    suite,
+    surroundings,
+)
 
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import NotReadyError, UsageError
@@ -30,12 +47,12 @@ class Past:
 
     repo: Repo
 
-    def verify(self, span: str | None = None) -> Verification:
+    def verify(self, span: str | None = None, *, pull_request: bool = False) -> Verification:
         interrupt = Interrupt()
         self.events: list[Event] = []
         around = Surroundings(self.repo.path, surroundings(self.repo), Flags(), self.events.append, interrupt)
         try:
-            return verify(around, span)
+            return verify(around, span, pull_request=pull_request)
         finally:
             interrupt.close()
 
@@ -147,20 +164,20 @@ def test_an_honest_run_holds_whatever_lies_about_in_the_working_tree(past: Past)
     assert {type(event).__name__ for event in past.events} == {"LookedBack"}
 
 
-def test_a_branch_that_was_rebased_as_a_whole_holds(past: Past) -> None:
-    opening = past.repo.git("rev-list", "--max-parents=0", "HEAD")
-    past.repo.git("branch", "work")
-    past.repo.git("reset", "-q", "--hard", opening)
-    onto = past.repo.commit("docs: meanwhile", {"notes.txt": "x\n"})
-    past.repo.git("checkout", "-q", "work")
-    past.rewrite(lambda _subject, files: files, onto)
-    assert past.verify().ok
+def test_a_branch_that_was_rebased_as_a_whole_holds(plain: Past) -> None:
+    opening = plain.repo.git("rev-list", "--max-parents=0", "HEAD")
+    plain.repo.git("branch", "work")
+    plain.repo.git("reset", "-q", "--hard", opening)
+    onto = plain.repo.commit("docs: meanwhile", {"notes.txt": "x\n"})
+    plain.repo.git("checkout", "-q", "work")
+    plain.rewrite(lambda _subject, files: files, onto)
+    assert plain.verify().ok
 
 
-def test_a_message_that_was_mended_afterwards_holds(past: Past) -> None:
-    past.repo.git("commit", "-q", "--amend", "-m", "plan: all done, with better words")
-    past.repo.git("notes", NOTES, "copy", "-f", "HEAD@{1}", "HEAD")
-    assert past.verify().ok
+def test_a_message_that_was_mended_afterwards_holds(plain: Past) -> None:
+    plain.repo.git("commit", "-q", "--amend", "-m", "plan: all done, with better words")
+    plain.repo.git("notes", NOTES, "copy", "-f", "HEAD@{1}", "HEAD")
+    assert plain.verify().ok
 
 
 def test_commits_of_the_user_s_on_top_are_no_part_of_the_run(plain: Past) -> None:
@@ -168,6 +185,7 @@ def test_commits_of_the_user_s_on_top_are_no_part_of_the_run(plain: Past) -> Non
     assert plain.verify().ok
 
 
+@pytest.mark.slow
 def test_a_test_from_before_the_run_that_fails_now_and_then_is_nobody_s_fault(
     past: Past, tmp_path: Path
 ) -> None:
@@ -208,6 +226,54 @@ def test_a_range_names_a_branch_that_is_not_checked_out(plain: Past) -> None:
     assert len(plain.verify("main..work").cycles) == 2
 
 
+def test_a_branch_that_was_moved_to_another_root_holds(plain: Past) -> None:
+    tree = plain.repo.git("rev-parse", f"{plain.repo.git('rev-list', '--max-parents=0', 'HEAD')}^{{tree}}")
+    root = plain.repo.git("commit-tree", tree, "-m", "chore: another beginning")
+    plain.rewrite(lambda _subject, files: files, root)
+    assert plain.verify().ok
+
+
+def test_the_user_s_commits_between_and_several_runs_hold(plain: Past) -> None:
+    """The second run drops a case, stops after its first one, and goes on after a commit of the user's."""
+    before = plain.repo.git("rev-parse", "HEAD")
+    first = plain.note("HEAD")["runId"]
+    parts = calculator(3)
+    short, whole = listed(2, 3), listed(3, 3)
+    dropped = json.dumps(
+        {"currentTest": None, "dropped": [{"description": "divides", "reason": "not asked"}]}
+    )
+    parts["PLAN-1"] = {**planned(2, 3), "files": {"test-list.md": short + "- [ ] divides\n"}}
+    parts["RED-1"], parts["GREEN-1"] = parts["RED-3"], {**parts["GREEN-3"]}
+    parts["PLAN-2"] = {"files": {"test-list.md": whole}, "commit": "plan: all done", "say": dropped}
+    stage = Stage(plain.repo, parts)
+    assert stage.run("--max-cycles", "1").code == 4
+    plain.repo.commit("docs: mine", {"mine.txt": "x\n"})
+    plain.repo.commit("docs: mine, too", {"mine.txt": "y\n"})
+    done = stage.resume()
+    assert done.code == 0, done
+    assert plain.note("HEAD")["dropped"] == ["divides"]
+    latest = plain.verify()
+    assert latest.ok, latest
+    assert [(cycle.cycle_number, cycle.test) for cycle in latest.cycles] == [(1, CASES[2])]
+    both = plain.verify("HEAD")
+    assert both.ok, both
+    assert [cycle.run_id == first for cycle in both.cycles] == [False, True, True]
+    assert {cycle.run_id for cycle in plain.verify(before).cycles} == {first}
+    plain.forge("HEAD", dropped=None)
+    assert [finding.type for finding in plain.verify().findings] == ["MalformedHandoff"]
+
+
+@pytest.mark.slow
+def test_the_demonstration_holds_without_a_word_of_warning(tmp_path: Path, env: dict[str, str]) -> None:
+    """A covered case, mutants and shares of real probes."""
+    stage = Stage(Repo(tmp_path, env), {}, env={"TMPDIR": str(tmp_path)})
+    assert stage.rgr("demo").code == 0
+    (folder,) = tmp_path.glob("rgr-demo-*")
+    done = stage.rgr("verify", "--json", cwd=folder)
+    assert done.code == 0, done
+    assert [cycle["findings"] + cycle["warnings"] for cycle in done.json["cycles"]] == [[]] * 7
+
+
 # --- tampered with
 
 
@@ -230,6 +296,7 @@ def test_code_that_does_not_do_it_is_found(past: Past) -> None:
     assert (finding.file, finding.line) == (TEST, 5)
 
 
+@pytest.mark.slow
 def test_a_test_that_was_weakened_with_the_code_is_found(past: Past) -> None:
     weak = suite(1).replace("== 9", "is not None")
     past.rewrite(lambda subject, files: {**files, TEST: weak} if subject == f"feat: {CASES[0]}" else files)
@@ -253,6 +320,27 @@ def test_a_turn_that_was_taken_out_is_found(plain: Past) -> None:
     plain.rewrite(lambda subject, files: None if subject == f"test: {CASES[1]}" else files)
     broken = only(plain.verify())
     assert (broken.cycle_number, broken.findings[0].type) == (2, "HistoryRewritten")
+
+
+def test_notes_that_were_taken_from_the_beginning_are_missed(plain: Past) -> None:
+    commits = plain.commits()
+    for commit in (plain.repo.git("rev-list", "--max-parents=0", "HEAD"), commits["plan: list the cases"]):
+        plain.repo.git("notes", NOTES, "remove", commit)
+    broken = only(plain.verify())
+    assert (broken.cycle_number, broken.findings[0].type) == (1, "HistoryRewritten")
+    assert "the handoff it started from is missing" in broken.findings[0].message
+
+
+def test_a_handoff_that_was_carried_past_a_phase_is_found(plain: Past) -> None:
+    """RED's note, carried over to a commit that no gate has seen, as if GREEN were done."""
+    commits = plain.commits()
+    plain.repo.git("reset", "-q", "--hard", commits[f"test: {CASES[1]}"])
+    note = plain.note("HEAD")
+    forged = plain.repo.commit("feat: by hand", {CODE: code(2)})
+    body = {**note, "nextPhase": "REFACTOR", "carriedFrom": commits[f"test: {CASES[1]}"]}
+    plain.repo.git("notes", NOTES, "add", "-F", "-", forged, stdin=json.dumps(body))
+    broken = only(plain.verify())
+    assert "carried over" in broken.findings[0].message
 
 
 def test_a_note_on_the_wrong_commit_is_found(plain: Past) -> None:
@@ -355,3 +443,137 @@ def test_what_the_tests_need_and_is_not_installed_is_no_fault_of_the_history(pas
     with pytest.raises(NotReadyError, match="'nowhere_to_be_found', which is not installed") as refusal:
         past.verify()
     assert "pip install" in refusal.value.hint
+
+
+# --- after the merge
+
+
+def squashed(past: Past, **files: str) -> str:
+    """Squash the run onto main, as a forge does, and delete its branch: only what was pushed tells of it."""
+    run, head = past.note("HEAD")["runId"], past.repo.git("rev-parse", "HEAD")
+    past.repo.git("update-ref", f"refs/tdd/runs/{run}", head)
+    past.repo.git("reset", "-q", "--hard", past.repo.git("rev-list", "--max-parents=0", "HEAD"))
+    past.repo.git("read-tree", "-u", "--reset", f"{head}^{{tree}}")
+    return past.repo.commit("feat: a calculator (#1)", files)
+
+
+def test_the_cycles_of_a_squashed_pull_request_are_proved(plain: Past) -> None:
+    commit = squashed(plain)
+    with pytest.raises(NotReadyError, match="no cycle here") as refusal:
+        plain.verify()
+    assert "'rgr verify --pull-request'" in refusal.value.hint
+    verified = plain.verify(pull_request=True)
+    assert (verified.ok, len(verified.cycles)) == (True, 2)
+    assert [(merged.commit, merged.tree) for merged in verified.merged] == [(commit, "equal")]
+
+
+def test_a_squash_on_top_of_others_work_is_what_git_merges(plain: Past) -> None:
+    run, head = plain.note("HEAD")["runId"], plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("update-ref", f"refs/tdd/runs/{run}", head)
+    plain.repo.git("reset", "-q", "--hard", plain.repo.git("rev-list", "--max-parents=0", "HEAD"))
+    plain.repo.commit("docs: meanwhile", {"notes.txt": "x\n"})
+    plain.repo.git("merge", "-q", "--squash", head)
+    plain.repo.commit("feat: a calculator (#1)")
+    verified = plain.verify(pull_request=True)
+    assert (verified.ok, [merged.tree for merged in verified.merged]) == (True, ["merged"])
+
+
+def test_a_merge_commit_is_proved_by_its_second_parent(plain: Past) -> None:
+    head = plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("reset", "-q", "--hard", plain.repo.git("rev-list", "--max-parents=0", "HEAD"))
+    plain.repo.git("merge", "-q", "--no-ff", "-m", "Merge pull request #1", head)
+    verified = plain.verify(pull_request=True)
+    assert (verified.ok, len(verified.cycles)) == (True, 2)
+    assert verified.merged[0].tree == "equal"
+
+
+def test_a_squash_that_differs_is_told_and_one_that_breaks_the_tests_is_found(past: Past) -> None:
+    squashed(past, **{CODE: code(2, polished=1)})
+    verified = past.verify(pull_request=True)
+    assert verified.ok
+    assert (verified.merged[0].tree, verified.merged[0].differs) == ("differs", (CODE,))
+    assert CODE in verified.warnings[0].message
+    past.repo.commit("feat: a calculator (#1)", {TEST: suite(1)})
+    past.repo.git("reset", "-q", "--soft", past.repo.git("rev-list", "--max-parents=0", "HEAD"))
+    past.repo.git("commit", "-q", "-m", "feat: a calculator (#1)")
+    verified = past.verify(pull_request=True)
+    assert not verified.ok
+    assert (verified.findings[0].type, verified.findings[0].file) == ("TestTampering", TEST)
+
+
+def test_without_the_refs_it_says_what_to_fetch(plain: Past) -> None:
+    squashed(plain)
+    there = clone(plain)
+    there.repo.git("fetch", "-q", "origin", "+refs/notes/*:refs/notes/*")
+    with pytest.raises(NotReadyError, match="nothing tells which run") as refusal:
+        there.verify(pull_request=True)
+    typed = refusal.value.hint.split('"')[1]
+    subprocess.run(typed, shell=True, check=True, cwd=there.repo.path, env=dict(there.repo.env))
+    assert there.verify(pull_request=True).ok
+
+
+# --- the jobs of the documentation, as they stand
+
+
+def steps(job: int) -> list[str]:
+    """Return the commands of a job that docs/ci.md shows, without what installs packages."""
+    text = (Path(__file__).parents[2] / "docs/ci.md").read_text()
+    block = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[job]
+    found = re.findall(r"^ +(?:run:|-(?! \w+:)) (.+)$", block, re.MULTILINE)
+    assert [line for line in found if line.startswith("pip install redgreenrefactor")]
+    return [line for line in found if not line.startswith("pip install ")]
+
+
+def pushed(past: Past) -> Repo:
+    """Push a branch with its run to a remote, where main stands at its beginning."""
+    remote = past.repo.path.parent / "remote.git"
+    past.repo.git("init", "-q", "--bare", "-b", "main", str(remote))
+    opening = past.repo.git("rev-list", "--max-parents=0", "HEAD")
+    past.repo.git("push", "-q", str(remote), f"{opening}:refs/heads/main", "HEAD:refs/heads/work")
+    past.repo.git("push", "-q", str(remote), "refs/notes/*:refs/notes/*")
+    return Repo(remote, past.repo.env)
+
+
+def played(past: Past, remote: Repo, job: int) -> tuple[int, str]:
+    """Play a job in a fresh clone; return how its first failing step ended, or its last."""
+    there = past.repo.path.parent / f"ci-{job}"
+    shutil.rmtree(there, ignore_errors=True)
+    clone = Repo(past.repo.path, past.repo.env)
+    if job == 0:  # the whole history, the pull request's last commit checked out
+        clone.git("clone", "-q", f"file://{remote.path}", str(there))
+    else:  # the branch alone
+        clone.git("clone", "-q", "--single-branch", "-b", "work", f"file://{remote.path}", str(there))
+    Repo(there, past.repo.env).git("checkout", "-q", "--detach", remote.git("rev-parse", "work"))
+    env = {
+        **surroundings(past.repo),
+        "GITHUB_BASE_REF": "main",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    for step in steps(job):
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", step],
+            cwd=there,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            return done.returncode, done.stdout + done.stderr
+    return 0, ""
+
+
+@pytest.mark.parametrize("job", [0, 1], ids=["GitHub", "GitLab"])
+def test_the_job_that_is_shown_is_green_for_an_honest_history_and_red_for_another(
+    plain: Past, job: int
+) -> None:
+    remote = pushed(plain)
+    assert played(plain, remote, job) == (0, "")
+    plain.forge(plain.commits()[f"test: {CASES[1]}"], testResult="PASS")
+    plain.repo.git("push", "-q", "-f", str(remote.path), "refs/notes/*:refs/notes/*")
+    code, said = played(plain, remote, job)
+    assert (code, "testResult PASS" in said) == (1, True), said
+    remote.git("update-ref", "-d", "refs/notes/tdd-handoffs")
+    code, said = played(plain, remote, job)
+    assert code != 0, said

@@ -10,6 +10,11 @@ from redgreenrefactor.commands.common import common, print_json, project, report
 
 @click.command()
 @click.argument("range", required=False)
+@click.option(
+    "--pull-request",
+    is_flag=True,
+    help="HEAD, or the commit named, is a merged pull request: prove its cycles from the refs pushed with it.",
+)
 @common
 def verify(**flags: Any) -> None:
     """Judge a workflow again from its commits and notes, each commit in a clean checkout (RANGE as for git log)."""
@@ -18,7 +23,7 @@ def verify(**flags: Any) -> None:
         from redgreenrefactor import verification  # noqa: PLC0415
 
         with surroundings(flags, aside=True) as around:
-            verified = verification.verify(around, flags["range"])
+            verified = verification.verify(around, flags["range"], pull_request=flags["pull_request"])
         if flags["as_json"]:
             print_json(verified.to_json())
         else:

@@ -260,7 +260,7 @@ def _object(value: Any) -> dict[str, Any]:
 def _unexpected(what: str) -> ForgeError:
     return ForgeError(
         f"GitHub's answer is not understood: {what}",
-        hint="Is GITHUB_API_URL the root of GitHub's REST interface, e.g. https://HOST/api/v3?",
+        hint="Set GITHUB_API_URL to the root of GitHub's REST interface, e.g. GITHUB_API_URL=https://HOST/api/v3.",
         type="GitHubUnexpected",
     )
 

@@ -121,7 +121,8 @@ def point_notes(git: Git, commit: str, before: str | None, why: str) -> None:
     moved = git.attempt("update-ref", "-m", why, NOTES, commit, before or "0" * len(commit))
     if moved.exit_code != 0:
         raise LedgerError(
-            f"{NOTES} could not be moved: {said(moved)}", hint="Nothing was changed. Try again."
+            f"{NOTES} could not be moved: {said(moved)}",
+            hint="Nothing was changed. See that no other git is at work ('git status'), then type the same again.",
         )
 
 

@@ -69,7 +69,9 @@ class Objects:
             ask.flush()
             header = answer.readline().split()
         except (OSError, ValueError) as error:
-            raise GitError(f"git cat-file ended early: {error}") from error
+            raise GitError(
+                f"git cat-file ended early: {error}", hint="Is the repository damaged? See 'git fsck'."
+            ) from error
         if not header:
             raise GitError("git cat-file ended early", hint="Is the repository damaged? See 'git fsck'.")
         if len(header) != 3 or not header[2].isdigit():  # noqa: PLR2004 - "<name> missing", "<name> ambiguous"

@@ -284,7 +284,7 @@ class GitWorkspace(GitPast):
         if lost:
             raise NotReadyError(
                 f"files that git ignores would be overwritten: {', '.join(lost[:NAMED])}",
-                hint="Move them out of the way, then try again.",
+                hint=f"Move them out of the way, e.g. 'mv {lost[0]} {lost[0]}.mine', then try again.",
                 type="DirtyTree",
             )
 

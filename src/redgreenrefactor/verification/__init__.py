@@ -8,11 +8,14 @@ from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageErr
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.events import Event, LookedBack, Warned
 from redgreenrefactor.model.proof import WORKED, Verification, together
+from redgreenrefactor.model.verdict import Severity
 from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.objects import Commit
 from redgreenrefactor.repository.past import GitPast, looking_back
-from redgreenrefactor.repository.refs import NOTES
+from redgreenrefactor.repository.refs import NOTES, RUNS
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.verification.blunt import BluntSuite
+from redgreenrefactor.verification.merges import Merges, Source, compared
 from redgreenrefactor.verification.retrial import Retrial
 from redgreenrefactor.verification.strands import Strand, runs_along, strand, tests_noted
 from redgreenrefactor.wiring import Surroundings, lab_of, settings_of, suite_of
@@ -20,10 +23,10 @@ from redgreenrefactor.wiring import Surroundings, lab_of, settings_of, suite_of
 GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
 
 
-def verify(around: Surroundings, span: str | None = None) -> Verification:
+def verify(around: Surroundings, span: str | None = None, *, pull_request: bool = False) -> Verification:
     """Judge every turn again, each in a clean checkout; no handoff is a NotReadyError."""
     with _interruptible(), _opened(around) as court:
-        return court.judged(span)
+        return court.merged(span) if pull_request else court.judged(span)
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,42 @@ class Court:
 
     def judge(self, found: Strand, wanted: frozenset[str] | None = None) -> Verification:
         """Judge one run again."""
-        settings = settings_of(self.repository, self.around, found.last.commit)
+        return self._retrial(found.last.commit).judge(found, wanted)
+
+    def merged(self, span: str | None) -> Verification:
+        """Return what holds of the run that a pull request brought, from the refs that were pushed with it."""
+        commit = self._one(span)
+        merges = Merges(self.repository.git, self.repository.objects, self.ledger)
+        parts = [part for source in merges.sources(commit) for part in self._brought(source)]
+        if not parts:
+            raise NotReadyError(
+                f"nothing tells which run {commit.oid[:10]} was merged from: no ref in {RUNS} fits",
+                hint=f"Type \"{self.fetching()}\", then 'rgr verify --pull-request' again.",
+                type="NothingToVerify",
+            )
+        return together(parts)
+
+    def _brought(self, source: Source) -> Iterator[Verification]:
+        found = strand(self.ledger, source.tip, source.handoff.run_id, shallow=self.shallow)
+        if found is None:
+            return
+        retrial = self._retrial(source.tip)
+        own = tests_noted(self.ledger, source.handoff.run_id)
+        remarks = list(compared(self.past, retrial.lab, source, own))
+        yield retrial.judge(found, None)
+        yield Verification(
+            findings=tuple(remark for remark in remarks if remark.severity is Severity.ERROR),
+            warnings=tuple(remark for remark in remarks if remark.severity is not Severity.ERROR),
+            merged=(source.merged,),
+        )
+
+    def _retrial(self, commit: str) -> Retrial:
+        """Return what judges again with the settings that a commit has."""
+        settings = settings_of(self.repository, self.around, commit)
         settings = replace(settings, probe_budget=settings.probe_budget * GENEROUS)
         around = replace(self.around, emit=self._emit)
         suite = suite_of(self.repository, settings, around, self.past.compiled)
-        retrial = Retrial(
+        return Retrial(
             past=self.past,
             lab=lab_of(self.past, suite, settings, around),
             blunt=lab_of(self.past, BluntSuite(suite), settings, around),
@@ -72,7 +106,6 @@ class Court:
             legacy_on_break=settings.legacy_on_break,
             known_tests=lambda run_id: tests_noted(self.ledger, run_id),
         )
-        return retrial.judge(found, wanted)
 
     def _emit(self, event: Event) -> None:
         """Pass on what a person wants to know; single runs of suites are not told."""
@@ -80,6 +113,15 @@ class Court:
             self.around.emit(event)
 
     # --- what is asked for
+
+    def _one(self, span: str | None) -> Commit:
+        """Return the commit a pull request was merged as."""
+        self._commits(span)
+        tips = self._tips(span)
+        found = self.repository.objects.commit(tips[0]) if tips else None
+        if found is None:
+            raise self._nothing(span)
+        return found
 
     def _tips(self, span: str | None) -> list[str]:
         if span is None:
@@ -123,14 +165,21 @@ class Court:
         )
 
     def _require_something(self, strands: list[Strand], verified: Verification) -> None:
-        """Refuse to call a run proved whose turns are all out of reach."""
-        cut = [found for found in strands if found.lost is not None and self.shallow]
-        if cut and not any(cycle.phases for cycle in verified.cycles):
+        """Refuse to call a run proved of which no turn of a cycle could be judged."""
+        if not verified.ok or any(cycle.phases for cycle in verified.cycles):
+            return
+        run_id = strands[0].run_id
+        if self.shallow and any(found.lost is not None for found in strands):
             raise NotReadyError(
-                f"this clone is too shallow: of run {cut[0].run_id} no turn of a cycle can be judged",
+                f"this clone is too shallow: of run {run_id} no turn of a cycle can be judged",
                 hint="Type 'git fetch --unshallow', then 'rgr verify' again.",
                 type="NothingToVerify",
             )
+        raise NotReadyError(
+            f"run {run_id} has no cycle here to verify",
+            hint="Type 'rgr resume' to go on with it; after a squash merge type 'rgr verify --pull-request'.",
+            type="NothingToVerify",
+        )
 
 
 @contextmanager

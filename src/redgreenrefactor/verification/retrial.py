@@ -127,7 +127,7 @@ class Retrial:
         evidence = self._evidence(strand, link)
         judged = self._tried(link, evidence, legacy)
         for _ in range(TIMES - 1):
-            if judged.holds or not judged.asked:
+            if judged.holds or not judged.asked or judged.only_told_wrong:
                 break
             self.lab.forget()
             self.blunt.forget()
@@ -263,6 +263,15 @@ class _Judged:
     @property
     def holds(self) -> bool:
         return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def only_told_wrong(self) -> bool:
+        """Whether the turn itself is accepted, and nothing but its note or its place is wrong: that does not vary."""
+        kinds = {finding.type for finding in self.findings if finding.severity is Severity.ERROR}
+        return self.verdict.ruling is Ruling.ACCEPTED and kinds <= {
+            FindingType.HISTORY_REWRITTEN,
+            FindingType.MALFORMED_HANDOFF,
+        }
 
 
 @dataclass
