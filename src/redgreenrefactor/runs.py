@@ -30,6 +30,7 @@ from redgreenrefactor.repository import lock, mark
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import (
@@ -46,7 +47,6 @@ from redgreenrefactor.workflows.tdd import TDD
 NOT_HEEDED = (
     "setup.command",
     "budget.phase.usd",
-    "on.finish",
     "agent.url",
     "sandbox.network",
     "sandbox.suite.network",
@@ -229,7 +229,25 @@ class Bench:
         ended = replace(self.engine, opening=base, approve=approve).run(entry, self._limits(wishes.limits))
         seconds = self.engine.clock() - started
         self.emit(RunEnded(ended.status, _last_words(ended), seconds))
-        return result_of(list(self.ledger.history()), ended.status, seconds)
+        result = result_of(list(self.ledger.history()), ended.status, seconds)
+        self._tell_on(result)
+        return result
+
+    def _tell_on(self, result: WorkflowResult) -> None:
+        """Run the user's own command about a run that has ended; whatever becomes of it, the result stands."""
+        if not self.settings.on_finish:
+            return
+        told = {"TDD_RUN_ID": result.run_id, "TDD_STATUS": str(result.status), "TDD_HEAD": result.head}
+        finished = process.shell(
+            self.settings.on_finish,
+            cwd=self.repository.project,
+            env={**self.around.environ, **told},
+            timeout=self.settings.bash_timeout,
+        )
+        if finished.timed_out or finished.exit_code:
+            how = "ran past bash.timeout" if finished.timed_out else f"ended with {finished.exit_code}"
+            words = finished.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            self.emit(Warned(": ".join([f"on.finish {how}", *words])))
 
     def _limits(self, limits: Limits) -> Limits:
         """Return the limits with the budget: a flag's is for this invocation, a setting's for the whole run."""

@@ -362,3 +362,17 @@ def test_a_reader_that_goes_away_changes_nothing_about_the_exit_code(make_repo: 
             os.close(writing)
             _, complaints = process.communicate()
         assert (process.returncode, complaints) == (code, b""), words
+
+
+def test_on_finish_is_told_how_the_run_ended_and_its_failure_is_a_warning(make_repo: MakeRepo) -> None:
+    told = 'echo "$TDD_STATUS $TDD_RUN_ID $TDD_HEAD" >> ../told; echo oh dear >&2; exit 7'
+    files = {**PLAIN, "tdd.properties": f"{PLAIN_SETTINGS}on.finish={told}\n"}
+    stage = Stage(make_repo(files=files), calculator(1))
+    assert stage.run("--max-cycles", "1").code == 4
+    done = stage.resume("--json")
+    assert done.code == 0, done
+    assert "on.finish ended with 7: oh dear" in done.err
+    run_id = done.json["runId"]
+    first, second = (stage.repo.path.parent / "told").read_text().splitlines()
+    assert first.split()[:2] == ["stopped", run_id]
+    assert second.split() == ["complete", run_id, stage.head()]
