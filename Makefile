@@ -17,6 +17,11 @@ test: $(STAMP)
 slow: $(STAMP)
 	@$(BIN)/python -m pytest -n auto -m slow -q -k "$(or $(ONLY),not corpus)"
 
+# A small workflow with a real model: costs money, needs a key (docs/money.md).
+.PHONY: live
+live: $(STAMP)
+	@RGR_LIVE=1 $(BIN)/python -m pytest tests/live -q -s
+
 # Honest and cheating turns, judged: false accepts and false blocks must both be 0.
 gates: $(STAMP)
 	@$(BIN)/python bench/gates.py

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         RgrError,
         UsageError,
     )
-    from redgreenrefactor.library import history, resume, roles, run, status
+    from redgreenrefactor.library import history, resume, resume_async, roles, run, run_async, status
     from redgreenrefactor.model.events import Event
     from redgreenrefactor.model.goal import Case
     from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
@@ -51,14 +51,16 @@ __all__ = [
     "__version__",
     "history",
     "resume",
+    "resume_async",
     "roles",
     "run",
+    "run_async",
     "status",
 ]
 
 _HOMES = {
     "errors": "GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
-    "library": "history resume roles run status",
+    "library": "history resume resume_async roles run run_async status",
     "model.events": "Event",
     "model.goal": "Case",
     "model.handoff": "ErrorDetails Handoff State",

@@ -45,7 +45,7 @@ from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.session import Brief, Report
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
-from redgreenrefactor.ports import Agent, Ledger, Sealed, Workspace
+from redgreenrefactor.ports import Agent, Ledger, Probing, Sealed, Workspace
 
 DOUBLINGS = 10  # waits stop growing after so many retries
 TITLE = 72  # characters of what was asked for that become a commit's subject
@@ -58,6 +58,7 @@ class Limits:
     max_cycles: int | None = None
     budget_usd: float | None = None
     spent_usd: float = 0.0  # what counts against the budget already
+    phase_usd: float | None = None  # for one phase, its retries included
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Ended:
     status: RunStatus
     entry: Entry
     reason: str = ""
+    type: FindingType | None = None  # of the reason, where the handoff does not tell
 
 
 @dataclass(frozen=True)
@@ -94,22 +96,32 @@ class Engine:
 
     def run(self, start: Entry, limits: Limits) -> Ended:
         """Take turns until the work is done, cannot be done, or a limit is reached."""
-        here, cycles, spent = start, 0, limits.spent_usd
+        here, cycles, spent = start, 0, Spent(limits.spent_usd)
         try:
             while (ended := self._ended(here, limits, cycles, spent)) is None:
                 phase = self.workflow.phase(here.handoff.next_phase)
-                here, looked = self._diagnosed(here, phase)
-                there, cost = self._turn(here, phase)
+                here, looked = self._diagnosed(here, phase, spent.left(limits))
+                spent = spent.plus(looked)
+                there, cost = self._turn(here, phase, spent.left(limits))
                 advanced, here = there.commit != here.commit, there
                 cycles += advanced and here.handoff.next_phase is self.workflow.first.name
-                spent += looked + cost
+                spent = spent.plus(cost, over=advanced)
                 here = self._approved(here) if advanced else here
                 self._rest(here)
         except InterruptedRunError as error:
             return Ended(RunStatus.INTERRUPTED, self._stopped(here), error.message)
         return ended
 
-    def _ended(self, here: Entry, limits: Limits, cycles: int, spent: float) -> Ended | None:
+    def probe(self, handoff: Handoff) -> None:
+        """Let the agent whose turn it is find out whether it can work at all; if not, that is a NotReadyError."""
+        phase = self.workflow.phase(handoff.next_phase)
+        attempt = self._attempt(handoff, phase)
+        first = diagnosis_due(handoff, phase, attempt) or phase
+        agent = self.agents[first.name]
+        if isinstance(agent, Probing):
+            agent.probe(self.brief(first, handoff, attempt))
+
+    def _ended(self, here: Entry, limits: Limits, cycles: int, spent: "Spent") -> Ended | None:
         """Return why there is no next turn, None if there is one."""
         decision = decide(self.workflow, here.handoff)
         if isinstance(decision, Finish):
@@ -119,8 +131,11 @@ class Engine:
             why = "the list waits for approval" if here.handoff.awaiting else here.handoff.error or ""
             return Ended(RunStatus.FAILED if failed else RunStatus.STOPPED, here, why)
         opens = decision.phase is self.workflow.first
-        reason = _limit(limits, cycles if opens else 0, spent)
-        return Ended(RunStatus.STOPPED, self._stopped(here), reason) if reason else None
+        if limits.max_cycles is not None and opens and cycles >= limits.max_cycles:
+            return Ended(RunStatus.STOPPED, self._stopped(here), f"--max-cycles {limits.max_cycles} reached")
+        if reason := spent.over(limits):
+            return Ended(RunStatus.STOPPED, self._stopped(here), reason, FindingType.BUDGET_EXCEEDED)
+        return None
 
     def _rest(self, here: Entry) -> None:
         """Wait before a retry, longer each time."""
@@ -132,19 +147,19 @@ class Engine:
 
     # --- one turn
 
-    def _turn(self, here: Entry, phase: Phase) -> tuple[Entry, float]:
+    def _turn(self, here: Entry, phase: Phase, allowance: float | None) -> tuple[Entry, float]:
         """Take one turn; return what follows and what it cost. An interrupted one leaves no trace but what is kept."""
         with self._cut_off():
-            done = self._done(here, phase)
+            done = self._done(here, phase, allowance)
         return self._recorded(done), done.cost
 
-    def _done(self, here: Entry, phase: Phase) -> "_Done":
+    def _done(self, here: Entry, phase: Phase, allowance: float | None) -> "_Done":
         """Let a session work, seal what it did, and judge it."""
         handoff = here.handoff
         cycle, attempt = cycle_of(handoff), self._attempt(handoff, phase)
         started = self.clock()
         agent = self.agents[phase.name]
-        report = self._session(here, phase, phase, attempt)
+        report = self._session(here, phase, phase, attempt, allowance)
         empty = report.failure is None and (phase.may_be_empty or handoff.outcome is Outcome.WARNED)
         sealed = self.workspace.seal(here.commit, phase, _description(phase, handoff), empty=empty)
         changes = self.workspace.changes(here.commit, sealed.commit)
@@ -159,14 +174,17 @@ class Engine:
         kept = self.workspace.last_attempt(handoff.run_id, cycle, phase.name)
         return max(handoff.attempts_due, kept, attempts_left_behind(handoff, cycle, phase.name)) + 1
 
-    def _session(self, here: Entry, phase: Phase, due: Phase, attempt: int) -> Report:
+    def _session(
+        self, here: Entry, phase: Phase, due: Phase, attempt: int, allowance: float | None
+    ) -> Report:
         """Let one session work at a phase, on the ground that the due phase's next try goes on from."""
         handoff, agent, started = here.handoff, self.agents[phase.name], self.clock()
         self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, agent.name))
         self.workspace.begin(handoff.run_id, here.commit)
         if due.builds_on and (ground := built_on(handoff)):
             self.workspace.lay_out(handoff.run_id, ground)
-        brief, folder = self.brief(phase, handoff, attempt), self.workspace.project
+        brief = replace(self.brief(phase, handoff, attempt), allowance_usd=allowance)
+        folder = self.workspace.project
         self.emit(SessionBegan(brief, agent.name, str(folder), here.commit))
         report = agent.work(brief, folder, self._say)
         seconds = self.clock() - started
@@ -174,7 +192,7 @@ class Engine:
         self.emit(SessionEnded(seconds, failed=report.failure is not None))
         return report
 
-    def _diagnosed(self, here: Entry, phase: Phase) -> tuple[Entry, float]:
+    def _diagnosed(self, here: Entry, phase: Phase, allowance: float | None) -> tuple[Entry, float]:
         """Let a session say why the last try was rejected; whatever it changed is undone, what it said is noted."""
         attempt = self._attempt(here.handoff, phase)
         looking = diagnosis_due(here.handoff, phase, attempt)
@@ -182,7 +200,7 @@ class Engine:
             return here, 0.0
         started = self.clock()
         with self._cut_off():
-            report = self._session(here, looking, phase, attempt)
+            report = self._session(here, looking, phase, attempt, allowance)
         self.workspace.abandon()
         message = report.failure.message if report.failure else report.message
         found = {"before": attempt, "message": message, "failed": report.failure is not None}
@@ -266,7 +284,8 @@ class Engine:
 
     def _undecided(self, done: "_Done") -> Entry:
         here = done.here
-        self.workspace.keep(here.handoff.run_id, here.commit, "undecided attempt")
+        why = str(done.report.failure.type) if done.report.failure else "undecided attempt"
+        self.workspace.keep(here.handoff.run_id, here.commit, why)
         after = with_extra(unmeasured(here.handoff, done.turn, done.verdict), due=done.due())
         self.ledger.write({here.commit: after})
         self.workspace.rewind(here.commit)
@@ -340,6 +359,7 @@ class _Done:
         """Return what else its note says."""
         return {
             "agent": self.agent,
+            "model": self.report.model or None,
             **self.due(),
             "retries": self.turn.attempt - 1,
             "sealed": True if self.sealed.resealed else None,
@@ -355,13 +375,30 @@ def _cost(report: Report) -> float:
     return (report.usage.cost_usd or 0.0) if report.usage else 0.0
 
 
-def _limit(limits: Limits, cycles: int, spent: float) -> str | None:
-    """Return which limit forbids another turn."""
-    if limits.max_cycles is not None and cycles >= limits.max_cycles:
-        return f"--max-cycles {limits.max_cycles} reached"
-    if limits.budget_usd is not None and spent >= limits.budget_usd:
-        return f"the budget of {limits.budget_usd:.2f} USD is used up ({spent:.2f})"
-    return None
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What has been spent so far, in US dollars: in all, and on the phase that is due."""
+
+    total: float = 0.0
+    phase: float = 0.0
+
+    def plus(self, cost: float, *, over: bool = False) -> "Spent":
+        """Return it with one more session, after which the phase may be over."""
+        return Spent(self.total + cost, 0.0 if over else self.phase + cost)
+
+    def left(self, limits: Limits) -> float | None:
+        """Return what the next session may cost, None if that does not matter."""
+        total = None if limits.budget_usd is None else limits.budget_usd - self.total
+        phase = None if limits.phase_usd is None else limits.phase_usd - self.phase
+        return min((amount for amount in (total, phase) if amount is not None), default=None)
+
+    def over(self, limits: Limits) -> str | None:
+        """Return which budget is used up."""
+        if limits.budget_usd is not None and self.total >= limits.budget_usd:
+            return f"the budget of {limits.budget_usd:.2f} USD is used up ({self.total:.2f})"
+        if limits.phase_usd is not None and self.phase >= limits.phase_usd:
+            return f"the phase's budget of {limits.phase_usd:.2f} USD is used up ({self.phase:.2f})"
+        return None
 
 
 def _description(phase: Phase, handoff: Handoff) -> str:

@@ -1,8 +1,8 @@
 """The commands as functions, for programs: values in, values out, errors as exceptions."""
 
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from redgreenrefactor import looking, runs
@@ -14,6 +14,7 @@ from redgreenrefactor.model.result import Entry, WorkflowResult
 from redgreenrefactor.model.session import Role
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
+from redgreenrefactor.records import telemetry
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.wiring import Surroundings, settings_of
@@ -40,10 +41,31 @@ def run(
     caught; after a KeyboardInterrupt, or an exception of `on_event`, `resume` goes on.
     """
     flags = Flags(agent=agent, model=model, budget=budget_usd)
-    wishes = runs.Wishes(limits=_limits(max_cycles), new=new)
-    asked = read_feature(feature, None, lambda: feature)
+    start = _start(feature, runs.Wishes(limits=_limits(max_cycles), new=new))
     with _surroundings(project, environ, flags, on_event) as around:
-        return runs.start(asked, around, wishes)
+        return start(around)
+
+
+async def run_async(
+    feature: str,
+    *,
+    project: Folder = ".",
+    agent: str | None = None,
+    model: str | None = None,
+    max_cycles: int | None = None,
+    budget_usd: float | None = None,
+    new: bool = False,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
+) -> WorkflowResult:
+    """Do what `run` does in a thread of its own, where `on_event` is called too.
+
+    When it is cancelled the run is interrupted, its work kept, and it is over before this raises.
+    """
+    flags = Flags(agent=agent, model=model, budget=budget_usd)
+    start = _start(feature, runs.Wishes(limits=_limits(max_cycles), new=new))
+    with _surroundings(project, environ, flags, on_event) as around:
+        return await _elsewhere(lambda: start(around), around.interrupt)
 
 
 def resume(
@@ -61,6 +83,23 @@ def resume(
     wishes = runs.Wishes(limits=_limits(max_cycles))
     with _surroundings(project, environ, flags, on_event) as around:
         return runs.resume(around, wishes)
+
+
+async def resume_async(
+    *,
+    project: Folder = ".",
+    agent: str | None = None,
+    model: str | None = None,
+    max_cycles: int | None = None,
+    budget_usd: float | None = None,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
+) -> WorkflowResult:
+    """Do what `resume` does in a thread of its own, as `run_async` does for `run`."""
+    flags = Flags(agent=agent, model=model, budget=budget_usd)
+    wishes = runs.Wishes(limits=_limits(max_cycles))
+    with _surroundings(project, environ, flags, on_event) as around:
+        return await _elsewhere(lambda: runs.resume(around, wishes), around.interrupt)
 
 
 def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:
@@ -86,16 +125,44 @@ def roles(project: Folder = ".", *, environ: Mapping[str, str] | None = None) ->
     return render.roles(prompts_dir, models)
 
 
+def _start(feature: str, wishes: runs.Wishes) -> Callable[[Surroundings], WorkflowResult]:
+    asked = read_feature(feature, None, lambda: feature)
+    return lambda around: runs.start(asked, around, wishes)
+
+
+async def _elsewhere(work: Callable[[], WorkflowResult], interrupt: Interrupt) -> WorkflowResult:
+    """Return what the work returns, done in a thread; cancelling interrupts it and waits for its end."""
+    import asyncio  # noqa: PLC0415
+
+    running = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        interrupt.request("cancellation")
+        await asyncio.wait([running])
+        running.exception()  # looked at, so that nobody complains about it
+        raise
+
+
 @contextmanager
 def _surroundings(
     project: Folder, environ: Mapping[str, str] | None, flags: Flags, on_event: Emit | None
 ) -> Generator[Surroundings]:
     """Provide what a run needs from its caller; signals stay the caller's."""
-    interrupt = Interrupt()
-    try:
-        yield Surroundings(_folder(project), _environment(environ), flags, on_event or _unheard, interrupt)
-    finally:
-        interrupt.close()
+    heard, env = on_event or _unheard, _environment(environ)
+    with ExitStack() as stack:
+        tracing = telemetry.tracing(env, heard) if telemetry.wanted(env) else None
+        if tracing:
+            stack.enter_context(tracing)
+
+        def emit(event: Event) -> None:
+            heard(event)
+            if tracing:
+                tracing(event)
+
+        interrupt = Interrupt()
+        stack.callback(interrupt.close)
+        yield Surroundings(_folder(project), env, flags, emit, interrupt)
 
 
 def _folder(project: Folder) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from redgreenrefactor.model.evidence import Change, Measure, SuiteRun, TestId
 from redgreenrefactor.model.handoff import Handoff
@@ -26,6 +26,15 @@ class Agent(Protocol):
 
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:
         """Let one session work in the folder until it ends; failure is a value in the report."""
+        ...
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """An agent that can find out, before anything begins, whether it can work at all."""
+
+    def probe(self, brief: Brief) -> None:
+        """Begin the session this brief is for, as far as that shows whether it can work; a NotReadyError if not."""
         ...
 
 

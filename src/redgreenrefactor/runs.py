@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from redgreenrefactor.engine import Ended, Limits
+from redgreenrefactor.engine import Ended, Limits, Spent
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.gates.common import named
 from redgreenrefactor.gates.legacy import Baseline, baseline, sifted
@@ -14,7 +14,7 @@ from redgreenrefactor.model.decision import carried, opening, refreshed, reliste
 from redgreenrefactor.model.events import Event, RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import LIST, Plan
-from redgreenrefactor.model.handoff import Handoff, with_extra
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.result import (
     Entry,
     RunStatus,
@@ -46,14 +46,13 @@ from redgreenrefactor.workflows.tdd import TDD
 
 NOT_HEEDED = (
     "setup.command",
-    "budget.phase.usd",
-    "agent.url",
     "sandbox.network",
     "sandbox.suite.network",
     "sandbox.agents",
 )
 
 
+NOT_READY = ("Undecided", "ModelUnavailable")  # stopped for want of something around us
 NO_LIMITS = Limits()
 
 
@@ -80,12 +79,12 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
             )
         bench.workspace.adopt()
         bench.check()
-        base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
-        run_id = new_run_id()
-        bench.announce(run_id, feature, resumed=False)
+        handoff = bench.beginning(feature)
+        bench.announce(handoff.run_id, feature, resumed=False)
         with _nothing_begun():
+            bench.engine.probe(handoff)
+            base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
             legacy = bench.baseline(base)
-        handoff = opening(run_id, feature, now(), bench.plan(base), bench.ledger.read(base))
         entry = Entry(
             base, with_extra(handoff, legacy=legacy.facts or None, suiteRun=bench.lab.receipt(base))
         )
@@ -114,6 +113,9 @@ def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
         bench.recall()
         latest = _caught_up(bench, latest)
         entry = Entry(latest.commit, refreshed(latest.handoff))
+        limits = bench.limits(wishes.limits)
+        if Spent(limits.spent_usd).over(limits) is None:
+            bench.engine.probe(entry.handoff)
         if entry != latest:
             bench.ledger.write({entry.commit: entry.handoff})
         return bench.go(entry, bench.opening(), wishes)
@@ -210,6 +212,13 @@ class Bench:
         noted = [entry.handoff.extra.get("suiteRun") for entry in (entries[-1], entries[0])]
         self.lab.recall(receipt for receipt in noted if isinstance(receipt, str))
 
+    def beginning(self, feature: str) -> Handoff:
+        """Return the handoff a run for this feature starts from; nothing is written."""
+        if self.unborn:
+            return opening(new_run_id(), feature, now(), Plan(), None)
+        base = self.workspace.head()
+        return opening(new_run_id(), feature, now(), self.plan(base), self.ledger.read(base))
+
     def plan(self, commit: str) -> Plan:
         """Return the list of cases at a commit."""
         found = self.workspace.read(commit, LIST)
@@ -226,10 +235,13 @@ class Bench:
         """Take turns until the end, and tell what came of it."""
         started = self.engine.clock()
         approve = self._approve if wishes.approve else None
-        ended = replace(self.engine, opening=base, approve=approve).run(entry, self._limits(wishes.limits))
+        ended = replace(self.engine, opening=base, approve=approve).run(entry, self.limits(wishes.limits))
         seconds = self.engine.clock() - started
         self.emit(RunEnded(ended.status, _last_words(ended), seconds))
         result = result_of(list(self.ledger.history()), ended.status, seconds)
+        if ended.type is not None:
+            details = ErrorDetails(ended.type, ended.reason)
+            result = replace(result, error=ended.reason, error_details=details)
         self._tell_on(result)
         return result
 
@@ -249,7 +261,7 @@ class Bench:
             words = finished.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             self.emit(Warned(": ".join([f"on.finish {how}", *words])))
 
-    def _limits(self, limits: Limits) -> Limits:
+    def limits(self, limits: Limits) -> Limits:
         """Return the limits with the budget: a flag's is for this invocation, a setting's for the whole run."""
         spent = 0.0
         if not self.settings.budget_is_for_this_invocation:
@@ -258,7 +270,10 @@ class Bench:
             notes = [*(entry.handoff.extra for entry in history), due_of(latest), rolled_back_of(latest)]
             used = total_usage(notes)
             spent = used.cost_usd or 0.0 if used else 0.0
-        return replace(limits, budget_usd=self.settings.budget_usd, spent_usd=spent)
+        settings = self.settings
+        return replace(
+            limits, budget_usd=settings.budget_usd, spent_usd=spent, phase_usd=settings.budget_phase_usd
+        )
 
     def _approve(self, entry: Entry) -> Entry | None:
         if self.around.edit is None:
@@ -429,7 +444,7 @@ def exit_code(result: WorkflowResult) -> int:
         case RunStatus.FAILED:
             return 1
         case RunStatus.STOPPED:
-            return 3 if result.error_details and result.error_details.type == "Undecided" else 4
+            return 3 if result.error_details and result.error_details.type in NOT_READY else 4
         case RunStatus.INTERRUPTED:
             return 130
 

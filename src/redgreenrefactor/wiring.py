@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from redgreenrefactor.agents.command import CommandAgent
@@ -14,7 +15,7 @@ from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lab import Lab
-from redgreenrefactor.model.events import Emit, SessionNoted
+from redgreenrefactor.model.events import Emit, SessionNoted, Warned
 from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
@@ -101,9 +102,13 @@ def suite_of(repository: Repository, settings: Settings, around: Surroundings, c
     )
 
 
-def agent_of(spec: str, repository: Repository, settings: Settings, around: Surroundings) -> Agent:
-    """Return the agent of this name; one that is not part of this version is a NotReadyError."""
+def agent_of(
+    spec: str, repository: Repository, settings: Settings, around: Surroundings, *, model: str | None = None
+) -> Agent:
+    """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
     kind, _, rest = spec.partition(":")
+    if kind == "api":
+        return _api_agent(model or settings.model, repository, settings, around)
     if kind == "command":
         return CommandAgent(
             rest,
@@ -129,6 +134,32 @@ def agent_of(spec: str, repository: Repository, settings: Settings, around: Surr
         f"the agent {kind!r} is not part of this version yet",
         hint="Use --agent 'command:SHELL COMMAND' (any program) or --agent replay:NAME-OR-FILE (a script).",
         type="AgentMissing",
+    )
+
+
+def _api_agent(model: str, repository: Repository, settings: Settings, around: Surroundings) -> Agent:
+    from redgreenrefactor.agents.api import ApiAgent  # noqa: PLC0415
+    from redgreenrefactor.agents.conversation import Patience  # noqa: PLC0415
+    from redgreenrefactor.agents.environment import environment  # noqa: PLC0415
+    from redgreenrefactor.agents.providers import access  # noqa: PLC0415
+    from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in  # noqa: PLC0415
+
+    env = environment(around.environ, passed_on=settings.agent_env, identity=repository.identity)
+
+    def toolbox(_brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
+        shell = shell_in(folder, env=env, interrupt=stop)
+        return Toolbox(folder, shell=shell, env=env, bash_timeout=settings.bash_timeout, interrupt=stop)
+
+    return ApiAgent(
+        access(model, settings.agent_url, around.environ),
+        tools=TOOLS,
+        toolbox=toolbox,
+        timeout=settings.session_timeout,
+        interrupt=around.interrupt,
+        patience=Patience(first_wait=settings.retry_backoff),
+        emit=around.emit,
+        note=lambda step: around.emit(SessionNoted(step)),
+        warn=lambda line: around.emit(Warned(line)),
     )
 
 
@@ -178,8 +209,13 @@ def engine_of(
     """Return the engine for a workflow, everything it needs plugged in, and its lab."""
     prompts_dir = repository.project / settings.prompts_dir if settings.prompts_dir else None
     prompts = templates.load(prompts_dir)
+
+    @cache
+    def agent(spec: str, model: str) -> Agent:  # one for all phases that want the same
+        return agent_of(spec, repository, settings, around, model=model)
+
     agents = {
-        phase.name: agent_of(settings.agent_for(phase.key), repository, settings, around)
+        phase.name: agent(settings.agent_for(phase.key), settings.model_for(phase.key))
         for phase in workflow.sessions()
     }
 

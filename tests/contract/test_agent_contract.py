@@ -3,18 +3,24 @@
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
+from model_server import KEY, Answer, Asked, Call, Reply, Status, model_server
+from redgreenrefactor.agents.api import ApiAgent
 from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.agents.providers import access
 from redgreenrefactor.agents.replay import ReplayAgent, Script
 from redgreenrefactor.agents.script import Scene, bash, write
+from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in
 from redgreenrefactor.model.session import Brief, Report, Role
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.ports import Agent
+from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.testing import FakeAgent
 
 ENV = {"PATH": os.environ["PATH"]}
@@ -49,13 +55,43 @@ def fake_agent(message: str, fails: bool) -> Agent:
     return FakeAgent(session)
 
 
-@pytest.fixture(params=[command_agent, replay_agent, fake_agent])
-def build(request: pytest.FixtureRequest) -> Build:
-    return request.param
+@contextmanager
+def api_agents() -> Generator[Build]:
+    """Make agents whose model writes the file by a tool's call; one that fails is refused its second request."""
+    with ExitStack() as stack:
+
+        def api_agent(message: str, fails: bool) -> Agent:
+            def mind(asked: Asked) -> Answer:
+                if asked.said == 0:
+                    return Reply(
+                        "", (Call.of("Write", file_path="made.txt", content=asked.brief.split()[0]),)
+                    )
+                return Status(400, "no more", "invalid_request_error") if fails else Reply(message)
+
+            url = stack.enter_context(model_server(mind)).url
+            way = access("claude-opus-4-5-20251101", url, {"ANTHROPIC_API_KEY": KEY})
+
+            def tools(_brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
+                return Toolbox(folder, shell=shell_in(folder, env=ENV, interrupt=stop), env=ENV)
+
+            return ApiAgent(way, tools=TOOLS, toolbox=tools, timeout=60)
+
+        yield api_agent
+
+
+@pytest.fixture(
+    params=[command_agent, replay_agent, fake_agent, None], ids=["command", "replay", "fake", "api"]
+)
+def build(request: pytest.FixtureRequest) -> Generator[Build]:
+    if request.param is not None:
+        yield request.param
+        return
+    with api_agents() as build:
+        yield build
 
 
 def brief_for(phase: PhaseName) -> Brief:
-    return Brief(Role(RoleName.TEST, "", "Who you are."), phase, 1, 1, "run-7", "What to do.", "{}")
+    return Brief(Role(RoleName.TEST, "", f"{phase} is yours."), phase, 1, 1, "run-7", "What to do.", "{}")
 
 
 def unheard(line: str) -> None:
@@ -73,7 +109,7 @@ def test_it_leaves_its_work_in_the_folder_and_reports_its_final_message(
     report = build("all is well", False).work(brief_for(phase), tmp_path, unheard)
 
     assert (tmp_path / "made.txt").read_text() == phase
-    assert report == Report("all is well")
+    assert (report.message, report.failure) == ("all is well", None)
 
 
 def test_space_around_the_final_message_does_not_count(build: Build, tmp_path: Path) -> None:
@@ -106,7 +142,7 @@ def test_an_empty_message_is_a_failure_where_an_answer_is_asked(
 def test_an_empty_message_is_fine_where_nothing_is_asked(
     build: Build, phase: PhaseName, tmp_path: Path
 ) -> None:
-    assert build("", False).work(brief_for(phase), tmp_path, unheard) == Report("")
+    assert build("", False).work(brief_for(phase), tmp_path, unheard).failure is None
 
 
 def test_failure_is_a_value_and_the_work_so_far_stays(build: Build, tmp_path: Path) -> None:
@@ -127,5 +163,6 @@ def test_every_session_is_fresh(build: Build, tmp_path: Path) -> None:
     assert (tmp_path / "made.txt").exists()
 
 
+@pytest.mark.parametrize("build", [command_agent, replay_agent, fake_agent])
 def test_usage_is_none_where_the_agent_does_not_report_it(build: Build, tmp_path: Path) -> None:
     assert build("done", False).work(brief_for(PhaseName.RED), tmp_path, unheard).usage is None

@@ -270,7 +270,7 @@ def test_all_placeholders_are_listed_and_no_other() -> None:
 # --- library
 
 
-@pytest.mark.parametrize("name", ["run", "resume", "status", "history", "roles"])
+@pytest.mark.parametrize("name", ["run", "run_async", "resume", "resume_async", "status", "history", "roles"])
 def test_signatures_of_the_library_are_as_documented(name: str) -> None:
     parameters = inspect.signature(getattr(library, name)).parameters.values()
     told: list[str] = []

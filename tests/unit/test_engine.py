@@ -31,7 +31,7 @@ from redgreenrefactor.model.events import (
 )
 from redgreenrefactor.model.evidence import Judgement, Rules, SuiteRun
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import Handoff, State, from_json, to_json
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
@@ -603,6 +603,70 @@ def test_a_budget_that_is_not_used_up_stops_nothing(usage: Usage | None) -> None
     world = World()
     world.usage = usage
     assert world.run(limits=Limits(budget_usd=1.0)).status is RunStatus.COMPLETE
+
+
+def test_a_phases_budget_stops_its_retries_and_is_new_with_every_phase() -> None:
+    world = World([None, REJECTED])
+    world.usage = Usage(cost_usd=0.5)
+    ended = world.run(limits=Limits(phase_usd=0.5))
+    assert (ended.status, ended.reason) == (
+        RunStatus.STOPPED,
+        "the phase's budget of 0.50 USD is used up (0.50)",
+    )
+    assert ended.type is FindingType.BUDGET_EXCEEDED
+    assert world.path == [("PLAN", 1, 1), ("RED", 1, 1)]
+    assert world.resume(Limits(phase_usd=0.5)).status is RunStatus.COMPLETE
+
+
+def test_sessions_are_told_what_they_may_cost() -> None:
+    world = World([None, REJECTED])
+    world.usage = Usage(cost_usd=0.25)
+    world.run(limits=Limits(budget_usd=1.0, phase_usd=0.625))
+    assert [brief.allowance_usd for brief in world.agent.briefs] == [0.625, 0.625, 0.375, 0.25]
+
+
+def test_without_a_budget_sessions_may_cost_whatever_it_takes() -> None:
+    world = World()
+    world.run()
+    assert {brief.allowance_usd for brief in world.agent.briefs} == {None}
+
+
+@pytest.mark.parametrize("kind", [FindingType.BUDGET_EXCEEDED, FindingType.MODEL_UNAVAILABLE])
+def test_what_no_retry_would_mend_stops_the_run_and_is_not_counted(kind: FindingType) -> None:
+    world = World()
+    world.usage = Usage(cost_usd=0.25)
+    failure = Finding(kind, "not now")
+    world.session_does = lambda brief: (
+        Report("", world.usage, failure) if brief.phase is PhaseName.RED else None
+    )
+    ended = world.run()
+    handoff = world.latest().handoff
+    assert (ended.status, ended.reason) == (RunStatus.STOPPED, "not now")
+    assert (handoff.state, handoff.attempts, handoff.retry_count) == (State.STOPPED, 0, 0)
+    assert handoff.error_details == ErrorDetails(kind, "not now")
+    assert due(ended.entry)["usage"]["costUsd"] == 0.25
+    world.session_does = lambda _brief: None
+    assert world.resume().status is RunStatus.COMPLETE
+
+
+def test_an_agent_that_can_is_probed_with_the_brief_it_will_get() -> None:
+    world = World()
+
+    class Cautious(FakeAgent):
+        def probe(self, brief: Brief) -> None:
+            probed.append(brief)
+
+    probed: list[Brief] = []
+    world.agent = Cautious(world.session)
+    handoff = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r")
+    world.engine().probe(handoff)
+    assert [(brief.phase, brief.attempt) for brief in probed] == [(PhaseName.PLAN, 1)]
+
+
+def test_an_agent_that_cannot_be_probed_is_not() -> None:
+    world = World()
+    world.engine().probe(Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r"))
+    assert world.agent.briefs == []
 
 
 # --- what attempts use

@@ -99,6 +99,7 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Su
     from dataclasses import replace  # noqa: PLC0415
 
     from redgreenrefactor.config import Flags  # noqa: PLC0415
+    from redgreenrefactor.records import telemetry  # noqa: PLC0415
     from redgreenrefactor.sandbox.process import Interrupt  # noqa: PLC0415
     from redgreenrefactor.wiring import Surroundings  # noqa: PLC0415
 
@@ -112,6 +113,10 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Su
 
             path = Path(flags["events"])
             emits.append(stack.enter_context(EventFile(path, clock=lambda: datetime.now(UTC), warn=view)))
+
+        if "agent" in flags and telemetry.wanted(os.environ):
+            tracing = telemetry.tracing(os.environ, view)
+            emits += [stack.enter_context(tracing)] if tracing else []
 
         def emit(event: "Event") -> None:
             for each in emits:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.session import Brief, Report, Step
+from redgreenrefactor.model.session import Brief, Report, Step, Usage
 from redgreenrefactor.model.verdict import Outcome, Ruling, Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -38,6 +38,29 @@ class SessionSaid:
     """A line of a session's progress."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """A request to a model is over, well or not."""
+
+    provider: str
+    model: str  # that was asked for
+    answered_by: str
+    usage: Usage
+    seconds: float
+    finish: str  # why the reply ended: stop, tool_call, length, content_filter
+    error: str | None = None  # the type of what went wrong
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUsed:
+    """A tool has done, or not done, what a model asked for."""
+
+    tool: str
+    call: str  # the call's id
+    failed: bool
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +191,8 @@ Event = (
     RunStarted
     | TurnStarted
     | SessionSaid
+    | ModelAnswered
+    | ToolUsed
     | SessionEnded
     | SessionBegan
     | SessionNoted

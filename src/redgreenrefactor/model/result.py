@@ -66,6 +66,13 @@ class WorkflowResult:
     seconds: float
     head: str
 
+    @property
+    def cost_per_test(self) -> float | None:
+        """What an accepted test has cost, rejected attempts included; None where nobody knows, or none was."""
+        accepted = sum(cycle.outcome in ("done", "covered") for cycle in self.cycles)
+        cost = self.usage.cost_usd if self.usage else None
+        return None if cost is None or not accepted else cost / accepted
+
     def to_json(self) -> dict[str, Any]:
         """Return the value `rgr run --json` prints."""
         return {
@@ -78,6 +85,7 @@ class WorkflowResult:
             if self.error_details is None
             else {"type": self.error_details.type, "message": self.error_details.message},
             "usage": usage_to_json(self.usage),
+            "costPerTestUsd": self.cost_per_test,
             "seconds": round(self.seconds, 3),
             "head": self.head,
         }

@@ -19,6 +19,7 @@ class Role:
     system_prompt: str
     tools: tuple[str, ...] = TOOLS
     model: str = ""
+    preamble: str = ""  # what the system prompt begins with, the same for every role
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Brief:
     run_id: str
     task: str
     handoff: str  # the handoff it starts from, as JSON text
+    allowance_usd: float | None = None  # what the session may cost; None: whatever it takes
 
     @property
     def text(self) -> str:
@@ -67,6 +69,7 @@ class Report:
     message: str = ""
     usage: Usage | None = None
     failure: Finding | None = None
+    model: str = ""  # that answered, as its maker calls it; nothing where the agent does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +103,13 @@ Step = Uttered | Called | Answered
 _NOTHING_ASKED = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 
 
-def answered(brief: Brief, message: str, usage: Usage | None = None) -> Report:
+def answered(brief: Brief, message: str, usage: Usage | None = None, model: str = "") -> Report:
     """Return the report of a session that came to its end; where an answer is asked, silence is a failure."""
     if message.strip() or brief.phase in _NOTHING_ASKED:
-        return Report(message.strip(), usage)
+        return Report(message.strip(), usage, model=model)
     finding = Finding(
         FindingType.AGENT_FAILURE,
         f"the {brief.phase} session ended without a final message",
         hint="End with a message that holds the JSON answer that was asked for.",
     )
-    return Report("", usage, finding)
+    return Report("", usage, finding, model)

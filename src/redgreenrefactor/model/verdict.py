@@ -39,6 +39,10 @@ class FindingType(StrEnum):
 GRAVITY = {kind: rank for rank, kind in enumerate(FindingType)}
 
 
+STOPPING = frozenset({FindingType.UNDECIDED, FindingType.MODEL_UNAVAILABLE, FindingType.BUDGET_EXCEEDED})
+"""What ends an invocation at once: another attempt would not be any better, and this one is not counted."""
+
+
 class Severity(StrEnum):
     """An error rejects; a warning is only recorded and shown."""
 
@@ -109,9 +113,9 @@ def rule(
     case: Case | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """Return the verdict these findings lead to: errors reject, what could not be measured is undecided."""
+    """Return the verdict these findings lead to: errors reject, what is not the work's doing leaves it undecided."""
     errors = {finding.type for finding in findings if finding.severity is Severity.ERROR}
-    if errors - {FindingType.UNDECIDED}:
+    if errors - STOPPING:
         ruling = Ruling.REJECTED
     elif errors:
         ruling = Ruling.UNDECIDED

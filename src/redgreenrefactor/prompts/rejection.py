@@ -9,10 +9,19 @@ from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.advice import advice
 from redgreenrefactor.prompts.quote import quoted
 
+EVIDENCE = 3400  # characters of what was wrong, a thousand tokens at most
+_NOT_THE_WORK = (  # what no session can do better
+    FindingType.RATE_LIMITED,
+    FindingType.NETWORK_ERROR,
+    FindingType.MODEL_UNAVAILABLE,
+    FindingType.BUDGET_EXCEEDED,
+    FindingType.UNDECIDED,
+)
+
 
 def rejection(phase: PhaseName, handoff: Handoff, attempt: int, findings: Sequence[Finding]) -> str:
-    """Return the end of a retry's task; nothing where the handoff tells of no error."""
-    if handoff.error is None:
+    """Return the end of a retry's task; nothing where there was no error, or none that was the work's."""
+    if handoff.error is None or (handoff.error_details and handoff.error_details.type in _NOT_THE_WORK):
         return ""
     reasons = _gravest_first(findings)
     details = handoff.error_details or ErrorDetails("", handoff.error)
@@ -24,7 +33,7 @@ def rejection(phase: PhaseName, handoff: Handoff, attempt: int, findings: Sequen
         "## The last attempt was rejected",
         "Its changes were undone; you start where it started." + _kept(phase, handoff, attempt),
         "What was wrong with it:",
-        quoted("\n\n".join(told)),
+        quoted("\n\n".join(told), EVIDENCE),
         _instead(advice(phase, kinds)),
     ]
     return "\n\n".join(part for part in parts if part)

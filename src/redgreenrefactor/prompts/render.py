@@ -47,14 +47,17 @@ def roles(prompts_dir: Path | None, models: Mapping[RoleName, str]) -> Mapping[R
 
 def role(prompts: Prompts, name: RoleName, model: str = "") -> Role:
     """Return who a session is asked to be."""
-    return Role(name, _DESCRIPTIONS[name], prompts.texts[name], model=model)
+    return Role(name, _DESCRIPTIONS[name], prompts.texts[name], model=model, preamble=prompts.common)
 
 
 def brief(prompts: Prompts, ask: Ask, model: str = "") -> Brief:
     """Return everything one session is told."""
-    who = role(prompts, ask.phase.role, model)
+    who, values = role(prompts, ask.phase.role, model), _values(ask)
+    filled = replace(
+        who, system_prompt=fill(who.system_prompt, values) + "\n", preamble=fill(who.preamble, values)
+    )
     return Brief(
-        role=replace(who, system_prompt=fill(who.system_prompt, _values(ask)) + "\n"),
+        role=filled,
         phase=ask.phase.name,
         cycle=cycle_of(ask.handoff),
         attempt=ask.attempt,

@@ -34,6 +34,7 @@ _TASK = re.compile(r"^## Task[ \t]*$", re.MULTILINE)
 class Prompts:
     """The templates of every role, read once and known to be fillable."""
 
+    common: str  # what every role is told
     texts: Mapping[RoleName, str]  # who a session is: the same for every session of a role
     tasks: Mapping[RoleName, str]  # what it is to do this time
 
@@ -48,6 +49,7 @@ def load(prompts_dir: Path | None = None) -> Prompts:
     common = _template(prompts_dir, COMMON).strip()
     halves = {name: _halves(_template(prompts_dir, f"{name}.md")) for name in RoleName}
     return Prompts(
+        common=common,
         texts={name: f"{common}\n\n{text}\n" for name, (text, _) in halves.items()},
         tasks={name: task or _halves(_bundled(f"{name}.md"))[1] for name, (_, task) in halves.items()},
     )

@@ -74,6 +74,8 @@ def result_text(result: WorkflowResult, *, width: int, ink: Ink | None = None) -
     _why(page, result.error, result.error_details.type if result.error_details else None)
     if result.usage is not None:
         page.fact("used", _used(result.usage))
+    if result.cost_per_test is not None:
+        page.fact("a test", f"{result.cost_per_test:.2f} USD, rejected attempts included")
     page.fact("run", page.ink.line(result.run_id))
     page.fact("head", short(page.ink.line(result.head)))
     page.gap()

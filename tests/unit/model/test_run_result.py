@@ -62,6 +62,7 @@ def test_a_complete_run_tells_every_case_and_what_it_took() -> None:
     assert (two.outcome, two.commits) == ("covered", CycleCommits("PLAN-2", "RED-2"))
     assert (told.error, told.error_details, told.head) == (None, None, "PLAN-3")
     assert told.usage == Usage(7, 14, 21, 28, 3.5)
+    assert told.cost_per_test == 1.75
 
 
 def test_the_json_is_as_promised() -> None:
@@ -97,6 +98,7 @@ def test_the_json_is_as_promised() -> None:
             "cacheWriteTokens": 8,
             "costUsd": 1.0,
         },
+        "costPerTestUsd": None,
         "seconds": 12.346,
         "head": "RED-1",
     }

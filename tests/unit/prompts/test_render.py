@@ -21,6 +21,7 @@ BEFORE = {PLAN: PhaseName.REFACTOR, RED: PhaseName.PLAN, GREEN: PhaseName.RED, R
 CASE = Case("4 is IV", "tests/test_roman.py", "roman.py")
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="run-7", feature="Roman numerals.")
 PROMPTS = load()
+A_TOKEN = 3.5  # characters, rather too few
 
 
 def due(phase: Phase, feature: str = "Roman numerals.") -> Handoff:
@@ -95,7 +96,31 @@ def test_every_session_is_told_the_common_rules(phase: Phase) -> None:
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_brief_is_short(phase: Phase) -> None:
-    assert len(brief(PROMPTS, asked(phase)).text) < 4400  # about 1,100 tokens
+    assert len(brief(PROMPTS, asked(phase)).text) / A_TOKEN < 1500
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_retrys_brief_is_longer_by_its_evidence_alone(phase: Phase) -> None:
+    findings = tuple(Finding(FindingType.TEST_FAILURE, "x" * 100_000) for _ in range(50))
+    text = brief(PROMPTS, asked(phase, failed(phase), attempt=2, findings=findings)).text
+    assert len(text) / A_TOKEN < 1500 + 1000
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_briefs_do_not_grow_with_the_run(phase: Phase) -> None:
+    done = tuple(f"case {number} of many, with a few words" for number in range(200))
+    first = due(phase)
+    late = replace(first, cycle_number=50, completed_tests=done[:49], pending_tests=done[49:])
+    sizes = [len(brief(PROMPTS, asked(phase, handoff)).text) for handoff in (first, late)]
+    assert sizes[1] <= 1.1 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    "kind", [FindingType.BUDGET_EXCEEDED, FindingType.MODEL_UNAVAILABLE, FindingType.NETWORK_ERROR]
+)
+def test_what_was_not_the_works_fault_is_not_held_against_it(kind: FindingType) -> None:
+    handoff = replace(failed(RED), error="no", error_details=ErrorDetails(kind, "no"))
+    assert "rejected" not in task(PROMPTS, asked(RED, handoff, attempt=2, findings=(Finding(kind, "no"),)))
 
 
 @pytest.mark.parametrize("phase", PHASES)

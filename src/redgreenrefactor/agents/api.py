@@ -1,0 +1,272 @@
+"""A model behind a provider's API as an agent: six tools, and a bill."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from redgreenrefactor.agents.conversation import (
+    Conversation,
+    Patience,
+    SessionFailedError,
+    Tools,
+    trouble_in,
+)
+from redgreenrefactor.agents.lines import Lines
+from redgreenrefactor.agents.providers import Access, model_of
+from redgreenrefactor.model.events import Emit, Event, ModelAnswered
+from redgreenrefactor.model.session import Brief, Report, Step, Usage, answered
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.ports import Note, Say
+from redgreenrefactor.sandbox.process import Interrupt
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.models import ModelRequestParameters
+
+T = TypeVar("T")
+
+
+class Tool(Protocol):
+    """A tool as models know it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it does."""
+        ...
+
+    @property
+    def parameters(self) -> Any:
+        """The JSON schema of its arguments."""
+        ...
+
+
+MakeTools = Callable[[Brief, Path, Interrupt], Tools]
+
+
+def _unheard(_event: Event) -> None:
+    """Nobody listens."""
+
+
+def _unnoted(_step: Step) -> None:
+    """Nobody keeps a transcript."""
+
+
+@dataclass
+class Acquaintance:
+    """What one invocation has learned about models: who has answered, and what was asked before its time."""
+
+    answered: set[str] = field(default_factory=set[str])
+    unpriced: set[str] = field(default_factory=set[str])
+    held: "Held | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The answer to a request that was made before its time."""
+
+    text: str  # of the brief
+    reply: "ModelResponse"
+    talk: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class ApiAgent:
+    """Every session is a new conversation with the model; its tools work in the folder."""
+
+    way: Access
+    _: KW_ONLY
+    tools: Sequence[Tool]
+    toolbox: MakeTools
+    timeout: float | None = None  # of a session, in seconds
+    interrupt: Interrupt | None = None
+    patience: Patience = field(default_factory=Patience)
+    emit: Emit = _unheard
+    note: Note = _unnoted
+    warn: Say = lambda _line: None
+    known: Acquaintance = field(default_factory=Acquaintance)
+
+    @property
+    def name(self) -> str:
+        """How it was asked for."""
+        return "api"
+
+    def probe(self, brief: Brief) -> None:
+        """Make the session's first request, once; whatever hinders it is a NotReadyError, its answer is kept for `work`."""
+        if self.way.model not in self.known.answered:
+            _run(self._probed(brief))
+
+    def work(self, brief: Brief, folder: Path, say: Say) -> Report:
+        """Let the model work in the folder until it ends its turn; failure is a value in the report."""
+        return _run(self.work_async(brief, folder, say))
+
+    async def work_async(self, brief: Brief, folder: Path, say: Say) -> Report:
+        """Do the same for callers with an event loop; when it is cancelled nothing goes on behind its back."""
+        stop = Interrupt()
+        try:
+            with self._struck():
+                return await self._session(brief, folder, say, stop)
+        finally:
+            stop.close()
+
+    async def _session(self, brief: Brief, folder: Path, say: Say, stop: Interrupt) -> Report:
+        held, self.known.held = self.known.held, None
+        async with _client() as client:
+            talk = self._conversation(brief, client, say)
+            reply = _taken_over(talk, held, brief) if held else None
+            with closing(self.toolbox(brief, folder, stop)) as tools:
+                message, failure = await self._ended(talk.to_its_end(tools, stop, reply))
+        usage = self._bill(talk)
+        if failure is not None:
+            return Report(message, usage, failure, talk.answered_by)
+        return answered(brief, message, usage, talk.answered_by)
+
+    async def _ended(self, work: Coroutine[Any, Any, str]) -> tuple[str, Finding | None]:
+        """Return the session's last text, or why there is none."""
+        limit = asyncio.timeout(self.timeout)
+        try:
+            async with limit:
+                return await work, None
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return "", self._timeout()
+        except SessionFailedError as error:
+            return "", error.finding
+        except Exception as error:
+            if (trouble := trouble_in(error)) is None:
+                raise
+            return "", trouble.finding()
+
+    async def _probed(self, brief: Brief) -> None:
+        with self._struck():
+            async with _client() as client:
+                talk = self._conversation(brief, client, _silent)
+                talk.patience = Patience(tries=1)
+                try:
+                    reply = await talk.reply()
+                except Exception as error:
+                    if (trouble := trouble_in(error)) is None:
+                        raise
+                    raise trouble.error() from error
+        self.known.held = Held(brief.text, reply, talk)
+
+    def _conversation(self, brief: Brief, client: Any, say: Say) -> Conversation:
+        return Conversation(
+            way=self.way,
+            model=model_of(self.way, client),
+            parameters=_parameters(self.tools, brief.role.preamble),
+            history=_opening(brief),
+            say=say,
+            emit=self._emit,
+            note=self.note,
+            patience=self.patience,
+            allowance=brief.allowance_usd,
+        )
+
+    def _emit(self, event: Event) -> None:
+        if isinstance(event, ModelAnswered) and event.error is None:
+            self.known.answered.add(self.way.model)
+        self.emit(event)
+
+    def _bill(self, talk: Conversation) -> Usage | None:
+        """Return what the session used; that nobody knows its price is said once."""
+        if talk.usage == Usage():
+            return None
+        if talk.unpriced and self.way.model not in self.known.unpriced:
+            self.known.unpriced.add(self.way.model)
+            self.warn(
+                f"no price is known for {self.way.model}: what it costs is not counted, and no budget stops it"
+            )
+        return talk.usage
+
+    def _timeout(self) -> Finding:
+        return Finding(
+            FindingType.TIMEOUT,
+            f"the session ran past its limit of {self.timeout:g} s and was ended",
+            hint="Raise session.timeout in tdd.properties if it needs longer.",
+        )
+
+    @contextmanager
+    def _struck(self) -> Generator[None]:
+        """Cancel the current task as soon as a stop is requested, and raise InterruptedRunError instead."""
+        interrupt, task, loop = self.interrupt, asyncio.current_task(), asyncio.get_running_loop()
+        if interrupt is None or task is None:
+            yield
+            return
+        interrupt.check()
+        loop.add_reader(interrupt.fileno(), lambda: (loop.remove_reader(interrupt.fileno()), task.cancel()))
+        try:
+            yield
+        except asyncio.CancelledError:
+            interrupt.check()
+            raise
+        finally:
+            loop.remove_reader(interrupt.fileno())
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Return what the work returns, also where an event loop is running already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as elsewhere:
+        return elsewhere.submit(asyncio.run, work).result()
+
+
+def _client() -> Any:
+    from pydantic_ai.models import create_async_httpx2_client  # noqa: PLC0415
+
+    return create_async_httpx2_client()
+
+
+def _parameters(tools: Sequence[Tool], preamble: str) -> "ModelRequestParameters":
+    """Return what is the same for every session of every role, so that it can be cached."""
+    from pydantic_ai.messages import InstructionPart  # noqa: PLC0415
+    from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415
+    from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415
+
+    return ModelRequestParameters(
+        function_tools=[
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.parameters),
+                strict=False,
+            )
+            for tool in tools
+        ],
+        instruction_parts=[InstructionPart(content=preamble)] if preamble else [],
+    )
+
+
+def _opening(brief: Brief) -> "list[ModelMessage]":
+    from pydantic_ai.messages import ModelRequest, UserPromptPart  # noqa: PLC0415
+
+    told = brief.text.removeprefix(brief.role.preamble).lstrip("\n")
+    return [ModelRequest(parts=[UserPromptPart(told)], instructions=brief.role.preamble or None)]
+
+
+def _taken_over(talk: Conversation, held: Held, brief: Brief) -> "ModelResponse | None":
+    """Return the answer that was given before, if it was this brief's; its bill is this conversation's anyway."""
+    talk.usage, talk.unpriced, talk.answered_by = held.talk.usage, held.talk.unpriced, held.talk.answered_by
+    if held.text != brief.text:
+        return None
+    talk.history.append(held.reply)
+    lines = Lines(talk.say)
+    lines.add(held.reply.text or "")
+    lines.finish()
+    return held.reply
+
+
+def _silent(_line: str) -> None:
+    """Say it later."""

@@ -1,0 +1,346 @@
+"""One session with a model: what it asks for is done and told, until it ends its turn."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from redgreenrefactor.agents.billing import cost_of, usage_of
+from redgreenrefactor.agents.lines import Lines
+from redgreenrefactor.agents.providers import Access
+from redgreenrefactor.agents.troubles import Trouble, trouble_of
+from redgreenrefactor.model.events import Emit, ModelAnswered, ToolUsed
+from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.ports import Note, Say
+from redgreenrefactor.prompts.quote import in_line
+from redgreenrefactor.sandbox.process import Interrupt
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+
+STALE_ROUNDS = 6  # in a row that brought nothing new: the session goes nowhere
+CUT_REPLIES = 5  # in a row: the session does not get to its point
+FIRST_TIMEOUT = 120.0  # seconds without a sign of life, doubling with each retry
+LONGEST_TIMEOUT = 900.0
+LONGEST_WAIT = 60.0  # seconds between two tries, unless the server asks for more
+LONGEST_ASKED = 900.0  # more than a server may ask us to wait
+_UNSAID = logging.NullHandler()  # what is logged about retries is shown only to those who asked for logs
+CUT_OFF = (
+    "Your reply was cut off at the token limit. Go on exactly where it stopped, without repeating anything."
+)
+CUT_CALL = (
+    "Your reply was cut off at the token limit inside this call, so nothing was done."
+    " Make it in smaller pieces: several Edit calls, or a shorter file first."
+)
+
+
+class ToolResult(Protocol):
+    """What came of a tool's call."""
+
+    @property
+    def text(self) -> str:
+        """What the model is told."""
+        ...
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not do what was asked."""
+        ...
+
+
+class Tools(Protocol):
+    """The tools of one session."""
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Do what was asked for; nonsense is a failed result."""
+        ...
+
+    def close(self) -> None:
+        """Let the folder go."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to try again."""
+
+    tries: int = 8
+    first_wait: float = 1.0
+
+    def wait(self, number: int) -> float:
+        """Return the seconds before the next try: doubling, with a jitter so that many do not come at once."""
+        usual = min(self.first_wait * 2 ** (number - 1), LONGEST_WAIT)
+        return usual * random.uniform(0.75, 1.25)  # noqa: S311 - not for secrets
+
+
+class SessionFailedError(Exception):
+    """The session cannot go on; carries what its report says."""
+
+    def __init__(self, finding: Finding, trouble: Trouble | None = None) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+        self.trouble = trouble
+
+
+@dataclass
+class Conversation:
+    """What has been said so far, what it cost, and how it goes on."""
+
+    way: Access
+    model: "Model[Any]"
+    parameters: "ModelRequestParameters"
+    history: "list[ModelMessage]"
+    say: Say
+    emit: Emit
+    note: Note
+    patience: Patience
+    allowance: float | None = None  # US dollars
+    usage: Usage = field(default_factory=Usage)
+    unpriced: bool = False  # something was used whose price nobody knows
+    answered_by: str = ""
+    _last_text: str = ""
+    _cut: str = ""  # the text of a reply that goes on in the next one
+    _cuts: int = 0
+    _known: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    _stale: int = 0
+
+    async def to_its_end(self, tools: Tools, stop: Interrupt, held: "ModelResponse | None" = None) -> str:
+        """Let the model work until it ends its turn; return its last text."""
+        reply = held or await self.reply()
+        while not self._over(reply):
+            await self._go_on(reply, tools, stop)
+            reply = await self.reply()
+        return self._last_text
+
+    async def reply(self) -> "ModelResponse":
+        """Return the model's next reply, asked for as often as patience allows; it is part of the history."""
+        import stamina  # noqa: PLC0415
+
+        logging.getLogger("stamina").addHandler(_UNSAID)
+        self._check_allowance()
+        number = 0
+
+        def again(error: Exception) -> bool | float:
+            return isinstance(error, _TroubleError) and self._wait(error.trouble, number)
+
+        async for attempt in stamina.retry_context(on=again, attempts=self.patience.tries, timeout=None):
+            number = attempt.num
+            with attempt:
+                response = await self._asked(number)
+        self.history.append(response)  # pyright: ignore[reportPossiblyUnboundVariable]
+        return response  # pyright: ignore[reportPossiblyUnboundVariable]
+
+    # --- asking
+
+    def _wait(self, trouble: Trouble, number: int) -> bool | float:
+        """Return how long to wait for the next try, False if there is no point in one."""
+        if not trouble.again or number >= self.patience.tries or (trouble.after or 0) > LONGEST_ASKED:
+            return False
+        seconds = max(self.patience.wait(number), trouble.after or 0.0)
+        self.say(f"{in_line(trouble.message)}; try {number + 1} of {self.patience.tries} in {seconds:.1f} s")
+        return seconds
+
+    async def _asked(self, number: int) -> "ModelResponse":
+        """Ask once; whatever goes wrong on the way is a _TroubleError, and what it used is counted all the same."""
+        from pydantic_ai.exceptions import AgentRunError  # noqa: PLC0415
+
+        began, stream = time.monotonic(), None
+        try:
+            async with self._stream(number) as stream:
+                await self._listen(stream)
+                response = stream.get()
+        except (AgentRunError, ValueError) as error:
+            trouble = trouble_of(error, self.way)
+            self._account(stream.get() if stream else None, time.monotonic() - began, trouble)
+            raise _TroubleError(trouble) from error
+        self._account(response, time.monotonic() - began, None)
+        return response
+
+    def _stream(self, number: int) -> Any:
+        from pydantic_ai.direct import model_request_stream  # noqa: PLC0415
+        from pydantic_ai.settings import ModelSettings  # noqa: PLC0415
+
+        patience = min(FIRST_TIMEOUT * 2 ** (number - 1), LONGEST_TIMEOUT)
+        settings = ModelSettings(cache=True, max_retries=0, timeout=patience)
+        return model_request_stream(
+            self.model, self.history, model_settings=settings, model_request_parameters=self.parameters
+        )
+
+    async def _listen(self, stream: "StreamedResponse") -> None:
+        """Pass the text on as it comes."""
+        from pydantic_ai.messages import (  # noqa: PLC0415
+            PartDeltaEvent,
+            PartStartEvent,
+            TextPart,
+            TextPartDelta,
+        )
+
+        lines = Lines(self.say)
+        async for event in stream:
+            match event:
+                case PartStartEvent(part=TextPart(content=text)):
+                    lines.add(text)
+                case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                    lines.add(text)
+                case _:
+                    pass
+        lines.finish()
+
+    def _account(self, response: "ModelResponse | None", seconds: float, trouble: Trouble | None) -> None:
+        """Add what a request used to the bill, and tell of it."""
+        used = Usage()
+        if response is not None:
+            cost = cost_of(response)
+            used = usage_of(response, cost)
+            self.unpriced |= cost is None and used != Usage()
+            self.answered_by = response.model_name or self.answered_by
+        self.usage += used
+        self.emit(
+            ModelAnswered(
+                provider=self.way.provider,
+                model=self.way.model,
+                answered_by=response.model_name or "" if response else "",
+                usage=used,
+                seconds=seconds,
+                finish=response.finish_reason or "" if response else "",
+                error=str(trouble.type) if trouble else None,
+            )
+        )
+
+    def _check_allowance(self) -> None:
+        spent = self.usage.cost_usd or 0.0
+        if self.allowance is not None and spent >= self.allowance:
+            raise SessionFailedError(
+                Finding(
+                    FindingType.BUDGET_EXCEEDED,
+                    f"the session has spent {spent:.4f} USD of the {self.allowance:.4f} USD that were left",
+                    hint="Type 'rgr resume --budget USD' to go on.",
+                )
+            )
+
+    # --- going on
+
+    def _over(self, reply: "ModelResponse") -> bool:
+        """Tell whether the model has ended its turn; one that was stopped by its maker failed."""
+        text = reply.text or ""
+        if text.strip():
+            self.note(Uttered(text))
+        if self._cut or text.strip():
+            self._last_text = self._cut + text
+        self._cut = ""
+        if reply.finish_reason == "content_filter":
+            raise _failed(f"{self.way.model} declined to go on: {in_line(text) or 'it gave no reason'}")
+        if reply.finish_reason == "length":
+            self._cuts += 1
+            if self._cuts > CUT_REPLIES:
+                raise _failed(f"{CUT_REPLIES + 1} replies in a row were cut off at the token limit")
+            return False
+        self._cuts = 0
+        return not reply.tool_calls
+
+    async def _go_on(self, reply: "ModelResponse", tools: Tools, stop: Interrupt) -> None:
+        """Do what the reply asks for, and tell the model what came of it."""
+        from pydantic_ai.messages import ModelRequest, UserPromptPart  # noqa: PLC0415
+
+        if not reply.tool_calls:
+            self._cut = self._last_text
+            self.history.append(ModelRequest(parts=[UserPromptPart(CUT_OFF)]))
+            return
+        cut = reply.finish_reason == "length"
+        calls = list(reply.tool_calls)
+        results = [
+            await self._used(call, tools, stop, cut=cut and call is calls[-1] and not _whole(call))
+            for call in calls
+        ]
+        self.history.append(ModelRequest(parts=results))
+        self._look_for_progress(calls, results)
+
+    async def _used(
+        self, call: "ToolCallPart", tools: Tools, stop: Interrupt, *, cut: bool
+    ) -> "ToolReturnPart":
+        """Return what came of one call."""
+        from pydantic_ai.messages import ToolReturnPart  # noqa: PLC0415
+
+        told = f"{call.tool_name} {_told(call)}".strip()
+        self.say(told)
+        self.note(Called(call.tool_call_id, call.tool_name, call.args_as_dict()))
+        began = time.monotonic()
+        if cut:
+            text, failed = CUT_CALL, True
+        elif not _whole(call):
+            text, failed = f"The arguments are not a JSON object: {in_line(str(call.args))}", True
+        else:
+            arguments = call.args_as_dict()
+            result = await in_thread(lambda: tools.call(call.tool_name, arguments), stop)
+            text, failed = result.text, result.failed
+        self.note(Answered(call.tool_call_id, text, failed))
+        self.emit(ToolUsed(call.tool_name, call.tool_call_id, failed, time.monotonic() - began))
+        return ToolReturnPart(
+            call.tool_name, text, call.tool_call_id, outcome="failed" if failed else "success"
+        )
+
+    def _look_for_progress(
+        self, calls: "Sequence[ToolCallPart]", results: "Sequence[ToolReturnPart]"
+    ) -> None:
+        """Raise if the last rounds brought nothing but calls and results that were there before."""
+        seen = {
+            (call.tool_name, call.args_as_json_str(), str(result.content))
+            for call, result in zip(calls, results, strict=True)
+        }
+        self._stale = 0 if seen - self._known else self._stale + 1
+        self._known |= seen
+        if self._stale >= STALE_ROUNDS:
+            call = f"{calls[0].tool_name} {_told(calls[0])}".strip()
+            raise _failed(
+                f"the session goes nowhere: the same calls gave the same results again and again ({call})"
+            )
+
+
+class _TroubleError(Exception):
+    """A request failed."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble.message)
+        self.trouble = trouble
+
+
+def trouble_in(error: Exception) -> Trouble | None:
+    """Return what went wrong with a request, None if it was something else."""
+    return error.trouble if isinstance(error, _TroubleError) else None
+
+
+async def in_thread(work: Callable[[], ToolResult], stop: Interrupt) -> ToolResult:
+    """Return what the work returns; when this is cancelled the work is stopped, and has ended when it raises."""
+    running = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.request("the end of the session")
+        await asyncio.wait([running])
+        if not running.cancelled():
+            running.exception()  # looked at, so that nobody complains about it
+        raise
+
+
+def _failed(message: str) -> SessionFailedError:
+    return SessionFailedError(Finding(FindingType.AGENT_FAILURE, message))
+
+
+def _whole(call: "ToolCallPart") -> bool:
+    try:
+        call.args_as_dict(raise_if_invalid=True)
+    except (ValueError, AssertionError):
+        return False
+    return True
+
+
+def _told(call: "ToolCallPart") -> str:
+    """Return the argument that tells a person most, on one line."""
+    arguments = call.args_as_dict()
+    telling = ("file_path", "command", "pattern", "path")
+    return next((in_line(str(arguments[name]), 120) for name in telling if name in arguments), "")
