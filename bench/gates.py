@@ -1,6 +1,6 @@
 """Measures the gates: cheats that are accepted, and honest turns that are blocked.
 
-    python bench/gates.py [--filter TEXT] [--json FILE] [--corpus FOLDER] [--processes N]
+    python bench/gates.py [--filter TEXT] [--json FILE] [--docs FILE] [--corpus FOLDER] [--processes N]
 
 Every entry of `corpus/` is one turn, played for real. Wrong verdicts are printed with their findings, then a
 table; the exit code is 1 if any verdict is wrong.
@@ -64,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table(played))
     if wanted.json:
         Path(wanted.json).write_text(json.dumps([as_json(item) for item in played], indent=2) + "\n")
+    if wanted.docs:
+        page = Path(wanted.docs)
+        page.write_text(published(page.read_text(), played))
     return 1 if any(item.grade is not Grade.RIGHT for item in played) else 0
 
 
@@ -76,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         help="only entries with one of these texts in name, theme, row or phase",
     )
     parser.add_argument("--json", help="write every verdict to this file")
+    parser.add_argument("--docs", help="put the table into this page, between its marks")
     parser.add_argument("--corpus", default=str(CORPUS), help="another folder of entries")
     parser.add_argument("--processes", default=2, type=int)
     return parser
@@ -147,6 +151,17 @@ def table(played: Sequence[Played]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     return "\n".join(lines)
+
+
+def published(page: str, played: Sequence[Played]) -> str:
+    """Return a page with the table between its marks."""
+    begin, end = "<!-- score: begin -->", "<!-- score: end -->"
+    head, rest = page.split(begin)
+    rows = [line.split() for line in table(played).splitlines()[1:]]
+    shown = range(len(COLUMNS) - 3)  # costs depend on the machine
+    lines = [f"| {' | '.join(COLUMNS[i] for i in shown)} |", f"|{'---|' * len(shown)}"]
+    lines += [f"| {' | '.join(row[i] for i in shown)} |" for row in rows]
+    return f"{head}{begin}\n{chr(10).join(lines)}\n{end}{rest.split(end)[1]}"
 
 
 def _row(name: str, played: Sequence[Played]) -> tuple[str, ...]:

@@ -119,10 +119,15 @@ def test_a_cheat_that_is_called_something_else_fails_the_measurement(tmp_path: P
 def test_verdicts_that_are_all_right_pass_the_measurement(tmp_path: Path) -> None:
     folder = corpus(tmp_path, CHEAT + 'expect = "MalformedHandoff"', HONEST + 'expect = "accepted"')
 
-    measured = measure(tmp_path, "--corpus", folder)
+    page = tmp_path / "page.md"
+    page.write_text("before <!-- score: begin --> old <!-- score: end --> after")
+
+    measured = measure(tmp_path, "--corpus", folder, "--docs", str(page))
 
     assert set(measured.grades.values()) == {"right"}
     assert measured.exit_code == 0
+    assert "| PLAN | 1 | 1 | 0 | 0 | 1 | 1 | 0 | 0 |" in page.read_text().splitlines()
+    assert "old" not in page.read_text()
 
 
 def test_a_mistake_in_the_corpus_is_named(tmp_path: Path) -> None:

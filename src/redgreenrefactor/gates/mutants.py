@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redgreenrefactor.gates.bending import bent, define_bending
-from redgreenrefactor.gates.python import docstrings, parsed
+from redgreenrefactor.gates.python import Function, docstrings, parsed
 
 COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -33,6 +33,9 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
     ast.RShift: ast.LShift,
 }
+
+
+HANDED_BACK = "is handed back as it was given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
         what = _mistake(node)
         if what is not None:
             yield Site(line, what, index)
+        if isinstance(node, ast.Return) and (given := _given(tree, node)):
+            yield Site(line, f"{given} {HANDED_BACK}", index)
 
 
 def mutated(text: str, site: Site) -> str:
@@ -82,11 +87,22 @@ def mutated(text: str, site: Site) -> str:
     if site.slight and valued and target.value is not None:
         target.value = bent(target.value)
         define_bending(tree)
+    elif site.what.endswith(HANDED_BACK) and isinstance(target, ast.Return):
+        target.value = ast.Name(_given(tree, target) or "", ast.Load())
     elif site.slight and isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
         target.value.args, target.value.keywords = [], []
     else:
         _plant(target)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _given(tree: ast.Module, node: ast.Return) -> str | None:
+    """Return the first argument of the function that returns here, unless it is just that which is returned."""
+    functions = [item for item in ast.walk(tree) if isinstance(item, Function) and node in ast.walk(item)]
+    names = [argument.arg for argument in functions[-1].args.args] if functions else []
+    own = [name for name in names if name not in ("self", "cls")]
+    simple = isinstance(node.value, ast.Name | ast.Constant) or node.value is None
+    return own[0] if own and not simple else None
 
 
 def _hints(tree: ast.Module) -> set[ast.AST]:

@@ -1,9 +1,19 @@
 """A test with its expectations bent: whoever is honest fails it now."""
 
 import ast
+from enum import Enum
 
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.bending import OTHER, STOPS, bent, define_bending
+
+
+class Apart(Enum):
+    """Which equalities of a test count."""
+
+    NO = "all"
+    RESULTS = "those that hold what comes from the code against something that does not"
+    ARGUMENTS = "those that hold what the code was given against something that it was not"
+
 
 EQUALITIES = frozenset(
     f"assert{kind}Equal" for kind in ("", "List", "Dict", "Tuple", "Set", "MultiLine", "Sequence")
@@ -17,12 +27,11 @@ def perturbed(
     *,
     stops: bool = False,
     only: int | None = None,
-    apart: bool = False,
+    apart: Apart = Apart.NO,
 ) -> str | None:
     """Return the file with every equality asserted in a test bent, or only the n-th; None where there is none.
 
-    With `stops` reaching such an equality is an error in itself. With `apart` only those count that hold what
-    comes from the code against something that does not.
+    With `stops` reaching such an equality is an error in itself. `apart` tells which equalities count.
     """
     tree = python.parsed(text)
     test = next((item.node for item in python.tests_in(text) if item.name == function), None)
@@ -32,10 +41,14 @@ def perturbed(
         node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
     )
     seeds = python.imported_from(tree, impl_file)
-    if apart:
-        bend = _Bend(python.flowing(twin, seeds | python.arguments(twin)), only, apart=True)
-    else:
-        bend = _Bend(python.derived(twin, seeds), only)
+    match apart:
+        case Apart.NO:
+            bend = _Bend(python.derived(twin, seeds), only)
+        case Apart.RESULTS:
+            bend = _Bend(python.flowing(twin, seeds | python.arguments(twin)), only, apart=True)
+        case _:
+            given = python.handed_over(twin, python.flowing(twin, seeds))
+            bend = _Bend(given, only, apart=True)
     bend.visit(twin)
     if bend.count <= (only or 0):
         return None

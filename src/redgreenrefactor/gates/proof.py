@@ -7,7 +7,7 @@ from typing import Any
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.mutants import Site, mutated, sites
 from redgreenrefactor.gates.paths import is_test, module_files
-from redgreenrefactor.gates.perturb import perturbed
+from redgreenrefactor.gates.perturb import Apart, perturbed
 from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, Trial
 
 HANDFUL = 3
@@ -83,8 +83,10 @@ def proof(
     if noticed:
         return Proof(noticed=True, facts=facts)
     # Code that crashes when it is broken is run by the test; bent expectations tell whether it is looked at.
-    runs = found.by_failing or (seen and not planted)
-    if runs and (yield from bends(evidence, ids, file, function, apart=bool(planted))) is False:
+    # What was given to the code and left alone no mistake in the result can show.
+    apart = Apart.NO if not planted else Apart.RESULTS if found.by_failing else Apart.ARGUMENTS
+    runs = seen or found.by_failing
+    if runs and (yield from bends(evidence, ids, file, function, apart=apart)) is False:
         return Proof(noticed=True, facts={**facts, "perturbation": "failed as it should"})
     why = (
         f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
@@ -130,7 +132,7 @@ def noticed_by(
 
 
 def bends(
-    evidence: Evidence, ids: Sequence[TestId], file: str, function: str, *, apart: bool = False
+    evidence: Evidence, ids: Sequence[TestId], file: str, function: str, *, apart: Apart = Apart.NO
 ) -> Generator[Question, SuiteRun, bool | None]:
     """Return whether the test passes with an expectation bent although it compares it; None where it compares none."""
     path = f"{evidence.prefix}{file}"

@@ -298,7 +298,7 @@ def flowing(test: Function, seeds: frozenset[str]) -> frozenset[str]:
             for target, value in _steps(node):
                 if uses(value, frozenset(names)):
                     names |= {item.id for item in ast.walk(target) if isinstance(item, ast.Name)}
-    return frozenset(names | _handed_over(test, frozenset(names)))
+    return frozenset(names | handed_over(test, frozenset(names)))
 
 
 def _steps(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
@@ -320,7 +320,7 @@ def _steps(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
             pass
 
 
-def _handed_over(test: Function, names: frozenset[str]) -> set[str]:
+def handed_over(test: Function, names: frozenset[str]) -> frozenset[str]:
     """Return the lists, dictionaries and objects that are arguments of calls of these names."""
     made = {
         item.id
@@ -332,7 +332,7 @@ def _handed_over(test: Function, names: frozenset[str]) -> set[str]:
     }
     calls = [node for node in ast.walk(test) if isinstance(node, ast.Call) and uses(node.func, names)]
     given = [item for call in calls for item in (*call.args, *(word.value for word in call.keywords))]
-    return made & {item.id for item in given if isinstance(item, ast.Name)}
+    return frozenset(made & {item.id for item in given if isinstance(item, ast.Name)})
 
 
 BUILTINS = frozenset(dir(builtins))

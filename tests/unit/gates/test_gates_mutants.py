@@ -185,3 +185,22 @@ def test_in_any_code_mistakes_parse_differ_and_stay_on_their_lines(body: list[st
 def test_any_text_has_its_mistakes_or_none(text: str) -> None:
     for site in sites(text, ALL):
         ast.parse(mutated(text, site))
+
+
+def test_what_was_given_is_handed_back() -> None:
+    text = src("""
+        class Box:
+            def sorted(self, items):
+                return sorted(items)
+
+            def size(self):
+                return len(self.items)
+
+        def same(x):
+            return x
+
+        LINE = 1
+    """)
+    found = [site for site in sites(text, frozenset(range(1, 20))) if "handed back" in site.what]
+    assert [site.what.split()[0] for site in found] == ["items"]
+    assert "return items" in mutated(text, found[0])

@@ -181,6 +181,26 @@ def test_an_argument_that_is_left_as_it_was_is_proved_by_bent_expectations() -> 
     assert found.facts["perturbation"] == "failed as it should"
 
 
+BACKWARDS = "def backwards(words):\n    return list(reversed(words))\n"
+WORDS = "from thing import backwards\n\n\ndef test_it():\n    words = ['a', 'b']\n"
+
+
+def test_a_list_that_stays_as_it_was_and_another_one_than_it_are_proved() -> None:
+    found = proved(f"{WORDS}    backwards(words)\n    assert words == ['a', 'b']\n", BACKWARDS)
+    assert found.facts["perturbation"] == "failed as it should"
+    found = proved(f"{WORDS}    assert backwards(words) is not words\n", BACKWARDS)
+    assert found.facts["mutants"]["noticed"] > 0
+
+
+def test_a_list_that_the_code_never_saw_proves_nothing() -> None:
+    for idle in (
+        "backwards(words)\n    others = ['c']\n    assert others == ['c']",
+        "size = 2\n    backwards([size])\n    assert size == 2",
+        "assert words == ['a', 'b']",
+    ):
+        assert not proved(f"{WORDS}    {idle}\n", BACKWARDS).noticed, idle
+
+
 def test_what_does_not_come_from_the_code_proves_nothing() -> None:
     crashing = COUNTING + "\n\ndef check(value):\n    if value != 1:\n        raise ValueError(value)\n"
     crashing = crashing.replace("    return result", "    check(result)\n    return result")
