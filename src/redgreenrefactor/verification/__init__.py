@@ -152,7 +152,8 @@ class Court:
         where = f"in {span}" if span else "in the history of HEAD"
         return NotReadyError(
             f"there is no handoff {where} to verify",
-            hint=f"If notes were lost, type 'rgr repair-notes'; if they are old, \"{self.fetching()}\".",
+            hint="If they are elsewhere, type 'rgr fetch'; if notes were lost, 'rgr repair-notes'; after a squash "
+            "merge, 'rgr verify --pull-request'.",
             type="NothingToVerify",
         )
 
@@ -160,9 +161,7 @@ class Court:
         """Return the command that brings notes and refs from where this clone came from."""
         remotes = self.repository.git.text("remote").split()
         remote = "origin" if "origin" in remotes or not remotes else remotes[0]
-        return (
-            f"git fetch {remote} '+refs/notes/tdd-handoffs:refs/notes/tdd-handoffs' '+refs/tdd/*:refs/tdd/*'"
-        )
+        return f"git fetch {remote} 'refs/notes/tdd-handoffs:refs/notes/tdd-handoffs' 'refs/tdd/*:refs/tdd/*'"
 
     def _require_something(self, strands: list[Strand], verified: Verification) -> None:
         """Refuse to call a run proved of which no turn of a cycle could be judged."""
