@@ -1,5 +1,6 @@
 """Whole workflows with models behind providers' APIs: the real clients, a model server on loopback."""
 
+import asyncio
 import json
 import re
 import signal
@@ -378,3 +379,19 @@ def test_an_interruption_during_a_request_ends_at_once_and_resume_goes_on(
 
     done = on.rgr("resume", "--json")
     assert done.code == 0, done
+
+
+def test_a_run_that_is_awaited_can_be_cancelled_and_goes_on_later(repo: Repo, server: ModelServer) -> None:
+    server.troubles = {5: Silence()}
+    where: dict[str, Any] = {"project": repo.path, "environ": environ(repo, server)}
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(library.run_async(FEATURE, **where))
+        await asyncio.to_thread(stage.wait_for, lambda: len(server.asked) == 5, "the fifth request")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert state(repo)[2:] == ("", [])
+    assert asyncio.run(library.resume_async(**where)).status is RunStatus.COMPLETE
