@@ -11,7 +11,7 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
-from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.repository.repository import Repository, quoted, setting
 from redgreenrefactor.repository.untracked import Untracked, is_furniture, is_installed, links
 
 COPY_FILES, COPY_BYTES = 2_000, 50_000_000  # more than this is linked, not copied
@@ -47,6 +47,7 @@ class CleanCheckout:
         self._originals: dict[str, Original] = {}  # what the overlay replaced
         self._submodules: set[str] = set()  # whose files are there
         self._room = Room()
+        self._settings = b""
         self._ready = False
 
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
@@ -126,6 +127,7 @@ class CleanCheckout:
     def _check_out(self, commit: str) -> None:
         if not self._ready:
             self._prepare()
+        self._steer_back()
         self._git().raw("checkout", "--quiet", "--force", "--detach", commit)
 
     def _git(self) -> Git:
@@ -137,21 +139,38 @@ class CleanCheckout:
         """Make our repository anew where there is none yet, and bring the user's untracked furniture."""
         self.folder.mkdir(parents=True, exist_ok=True)
         git = self._git()
+        object_format = "sha256" if len(self._repository.objects.resolve("HEAD") or "") > 40 else "sha1"  # noqa: PLR2004
         if not (self.folder / ".git" / "HEAD").exists():
-            object_format = "sha256" if len(self._repository.objects.resolve("HEAD") or "") > 40 else "sha1"  # noqa: PLR2004
             git.raw("init", "--quiet", f"--object-format={object_format}")
+        self._settings = encoded("".join(self._mirrored(object_format)))
         for left in (self.folder / ".git").glob("*.lock"):
             left.unlink(missing_ok=True)
         objects = self._repository.common_dir / "objects"
         alternates = self.folder / ".git" / "objects" / "info" / "alternates"
-        alternates.write_bytes(f"{_quoted(objects)}\n".encode("utf-8", "surrogateescape"))
-        for key, value in self._repository.config.items():
-            if key.startswith(MIRRORED):
-                git.raw("config", key, value)
+        alternates.write_bytes(f"{quoted(objects)}\n".encode("utf-8", "surrogateescape"))
         self._room = Room()
         self._submodules = set()
         self._furniture = frozenset(self._furnish())
         self._ready = True
+
+    def _mirrored(self, object_format: str) -> Iterator[str]:
+        """Yield git's settings for our repository: those of the user's that change what files look like."""
+        yield setting("core.repositoryformatversion", "0" if object_format == "sha1" else "1")
+        yield setting("core.bare", "false")
+        if object_format != "sha1":
+            yield setting("extensions.objectformat", object_format)
+        for key, value in self._repository.config.items():
+            if key.startswith(MIRRORED):
+                yield setting(key, value)
+
+    def _steer_back(self) -> None:
+        """Make git's settings here ours again: tests may have written into them what we would run."""
+        own = self.folder / ".git"
+        for name in ("commondir", "config.worktree", "info/attributes", "config"):
+            if name != "config" or own.joinpath(name).is_symlink() or _content(own / name) != self._settings:
+                _remove(own / name)
+        if not (own / "config").exists():
+            (own / "config").write_bytes(self._settings)
 
     def _furnish(self) -> Iterator[str]:
         """Bring what tests may need and git does not hold: dependencies by link, small files by copy."""
@@ -285,6 +304,13 @@ def _cleared(folder: Path, path: str) -> Path:
     return folder / path
 
 
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
+
+
 def _is_empty(folder: Path) -> bool:
     return not folder.is_dir() or not any(folder.iterdir())
 
@@ -294,11 +320,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _quoted(path: Path) -> str:
-    """Return a path as git's list of object folders spells it: a line each, so what would break one is escaped."""
-    text = str(path)
-    if not text.startswith(('"', "#")) and "\n" not in text:
-        return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

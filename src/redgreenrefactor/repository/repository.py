@@ -201,6 +201,25 @@ def _literal(path: str) -> str:
     return re.sub(r"([\\*?\[ ])", r"\\\1", path)
 
 
+def quoted(path: Path) -> str:
+    """Return a path as git's list of object folders spells it: a line each, so what would break one is escaped."""
+    text = str(path)
+    if not text.startswith(('"', "#")) and "\n" not in text:
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def setting(key: str, value: str) -> str:
+    """Return a setting as a file of git's has it; one that cannot be spelt there is left out."""
+    section, _, rest = key.partition(".")
+    inner, _, name = rest.rpartition(".")
+    if "\n" in key or "\n" in value or "\0" in key:
+        return ""
+    inner, value = (text.replace("\\", "\\\\").replace('"', '\\"') for text in (inner, value))
+    heading = f'[{section} "{inner}"]' if inner else f"[{section}]"
+    return f'{heading}\n\t{name} = "{value}"\n'
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Put the content at the path at once: readers see the old file or the new one, never a part."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")

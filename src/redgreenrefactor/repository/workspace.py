@@ -29,6 +29,7 @@ from redgreenrefactor.repository.refs import (
     update_refs,
 )
 from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status, replace_file
+from redgreenrefactor.repository.stand_in import StandIn, Taken
 
 MOVED = "rolled back"  # what is left behind when a branch goes back
 NAMED = 10  # files a refusal names before it counts the rest
@@ -41,6 +42,7 @@ class GitWorkspace(GitPast):
         super().__init__(repository, CleanCheckout(repository))
         self._git = repository.excluding
         self._mark: Mark | None = None
+        self._stand_in = StandIn(repository)
         self._ground: str | None = None  # the tree a session goes on from, where it is not its base
         self._excluded: set[str] = set()  # environments and build outputs that were met
         self._listed: tuple[str, ...] | None = None  # what lay there untracked when git was asked last
@@ -118,6 +120,7 @@ class GitWorkspace(GitPast):
         """Remember, beyond a crash, that whatever appears from now on is a session's work on this commit."""
         # What we write ourselves between two sessions is asked for by name: listing all refs again costs a process.
         self._clean.untracked.begin(self.status().ignored if self._listed is None else self._listed)
+        self._stand_in.remove()
         branch = self._branch()
         ours = {name: self._objects.resolve(name) for name in (NOTES, branch) if name}
         steering = mark.steering(self._repository.git_dir, self._repository.common_dir)
@@ -127,6 +130,11 @@ class GitWorkspace(GitPast):
     def adopt(self) -> None:
         """Take every untracked file for the user's: nothing that sessions of an earlier run left is theirs any more."""
         self._clean.untracked.adopt()
+
+    def lend(self) -> StandIn:
+        """Return a git folder for the session that has begun to use in place of the real one; seal takes it back."""
+        self._stand_in.make(self._refs(), self.head())
+        return self._stand_in
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
@@ -139,14 +147,16 @@ class GitWorkspace(GitPast):
         """
         warnings = self._steered_back()
         self._clear_locks()
+        taken = self._stand_in.take(self._branch())
         status, later = self.status(), read_refs(self._git)
         self._clean.untracked.settle(status.ignored)
         work = self._objects.commit(status.head or base) or self._commit(base)
         harm = self._damage(later)
-        rewritten = (*self._cut_loose(base, work), *harm.rewritten)
+        rewritten = (*self._cut_loose(base, work), *harm.rewritten, *self._rewritten_inside(taken))
         signed: bool | None = None
         untouched = work.oid == base and not status.dirty and not empty
-        if untouched or (not rewritten and self._good_as_it_is(work, base, phase, status)):
+        fits_as_it_is = not rewritten and self._good_as_it_is(work, base, phase, status)
+        if untouched or (fits_as_it_is and not self._to_be_signed(taken)):
             commit = work
         else:
             commit, signed = self._resealed(base, work, phase, description, status)
@@ -161,7 +171,7 @@ class GitWorkspace(GitPast):
             resealed=commit.oid != work.oid,
             signed=signed,
             rewritten=rewritten,
-            warnings=(*warnings, *harm.warnings),
+            warnings=(*warnings, *taken.warnings, *harm.warnings),
         )
 
     def lay_out(self, run_id: str, attempt: str) -> None:
@@ -244,6 +254,8 @@ class GitWorkspace(GitPast):
             return None
         if not begun.sealed:
             self._steered_back()
+            self._clear_locks()
+            self._stand_in.take(begun.branch)
         kept = self.keep(begun.run_id, begun.base, "interrupted session")
         if not begun.sealed:
             later = read_refs(self._git)
@@ -359,6 +371,20 @@ class GitWorkspace(GitPast):
             before = before.changed({NOTES: notes})
         return damage(before, later, self._branch(), run_id)
 
+    def _rewritten_inside(self, taken: Taken) -> tuple[str, ...]:
+        """Return what a held session did to refs of its own git folder that it would not have been let do to ours."""
+        if taken.before is None or taken.refs is None:
+            return ()
+        run_id = self._mark.run_id if self._mark else "unknown"
+        return damage(taken.before, taken.refs, self._branch(), run_id).rewritten
+
+    def _to_be_signed(self, taken: Taken) -> bool:
+        """Tell whether commits are signed here, which a held session could not do."""
+        return taken.refs is not None and self._signs()
+
+    def _signs(self) -> bool:
+        return self._repository.config.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1")
+
     def _put_back(self, commit: str, later: Refs, harm: Damage) -> None:
         """Make all refs what they were, and the own branch, checked out, the sealed commit."""
         branch = self._branch()
@@ -447,7 +473,7 @@ class GitWorkspace(GitPast):
     def _written(self, tree: str, base: str, message: str, author: str | None) -> tuple[Commit, bool | None]:
         """Write one commit, signed where the user signs; no two attempts share a commit."""
         env = _author_env(author)
-        signs = self._repository.config.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1")
+        signs = self._signs()
         raw = encoded(message)
         while True:
             signed: bool | None = None
