@@ -14,12 +14,18 @@ settings.load_profile("rgr")
 
 @pytest.fixture
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment with an empty home folder, and nobody's settings."""
+    """An environment with an empty home folder, nobody's settings, and no sandbox: tests of that ask for one."""
     import os  # noqa: PLC0415
 
     home = tmp_path_factory.mktemp("home")
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "GIT_CONFIG_NOSYSTEM": "1"}
+    return {
+        **kept,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "TDD_SANDBOX": "off",
+    }
 
 
 @pytest.fixture

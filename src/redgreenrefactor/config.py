@@ -202,7 +202,11 @@ KEYS = (
     _key("budget.usd", USD, None, "what the whole run may cost", flag="--budget"),
     _key("budget.phase.usd", USD, None, "what one phase may cost"),
     _key(
-        "sandbox", _one_of("auto", "bubblewrap", "landlock", "off"), "auto", "holds the Bash tool and suites"
+        "sandbox",
+        _one_of("auto", "bubblewrap", "landlock", "off"),
+        "auto",
+        "holds the Bash tool and suites",
+        variable="TDD_SANDBOX",
     ),
     _key("sandbox.network", _one_of("off", "on"), "off", "network of the Bash tool"),
     _key("sandbox.suite.network", _one_of("auto", "off", "on"), "auto", "network of the suites"),

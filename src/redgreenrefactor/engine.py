@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redgreenrefactor.errors import InterruptedRunError
@@ -90,6 +90,7 @@ class Engine:
     pause: Callable[[float], None]
     backoff: float = 1.0
     command: str = ""  # the test command
+    noted: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what every note says beside
     receipt: Callable[[str], str | None] = lambda _commit: None  # the lab's, for what the suite does there
     opening: str = ""
     approve: Callable[[Entry], Entry | None] | None = None
@@ -258,7 +259,7 @@ class Engine:
 
     def _accepted(self, done: "_Done") -> Entry:
         kept = {"testList": done.turn.plan.blob, "suiteRun": self.receipt(done.sealed.commit)}
-        handoff = accepted(done.here.handoff, done.turn, done.verdict, **done.extra(), **kept)
+        handoff = accepted(done.here.handoff, done.turn, done.verdict, **done.extra(), **self.noted, **kept)
         handoff = exhausted(self.workflow, handoff)
         self.ledger.write({done.sealed.commit: handoff})
         self.workspace.end()
@@ -275,7 +276,9 @@ class Engine:
             self.workspace.set_aside(done.sealed.commit, after.run_id, name)
             if turn.phase.builds_on and may_be_built_on(done.verdict):
                 notes[here.commit] = with_extra(notes[here.commit], buildsOn=name)
-            notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **done.extra())
+            notes[done.sealed.commit] = attempted(
+                here.handoff, turn, done.verdict, **done.extra(), **self.noted
+            )
         self.ledger.write(notes)
         self.workspace.rewind(here.commit)
         self.workspace.end()

@@ -1,6 +1,6 @@
 """Answers the questions of gates, by running tests on clean checkouts; what is known is not run again."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -53,6 +53,11 @@ class Lab:
         except StopIteration as end:
             said: Answer = end.value
             return said
+
+    def measure_anew(self, known: Mapping[Key, SuiteRun] | None = None) -> Mapping[Key, SuiteRun]:
+        """Forget what is known, or take this instead; return what was known."""
+        before, self._known = self._known, dict(known or {})
+        return before
 
     def answer(self, trial: Trial) -> SuiteRun:
         """Return what these tests do on that tree."""

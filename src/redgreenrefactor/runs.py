@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from redgreenrefactor.cages import NETWORK, cages_of
 from redgreenrefactor.engine import Ended, Limits, Spent
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.gates.common import named
@@ -12,7 +13,7 @@ from redgreenrefactor.gates.legacy import Baseline, baseline, sifted
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import carried, opening, refreshed, relisted
 from redgreenrefactor.model.events import Event, RunEnded, RunStarted, Warned
-from redgreenrefactor.model.evidence import Measure, Trial
+from redgreenrefactor.model.evidence import Measure, SuiteRun, Trial
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.result import (
@@ -35,7 +36,6 @@ from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import (
     Surroundings,
-    check_sandbox,
     engine_of,
     new_run_id,
     now,
@@ -44,12 +44,7 @@ from redgreenrefactor.wiring import (
 )
 from redgreenrefactor.workflows.tdd import TDD
 
-NOT_HEEDED = (
-    "setup.command",
-    "sandbox.network",
-    "sandbox.suite.network",
-    "sandbox.agents",
-)
+NOT_HEEDED = ("setup.command",)
 
 
 NOT_READY = ("Undecided", "ModelUnavailable")  # stopped for want of something around us
@@ -85,9 +80,8 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
             bench.engine.probe(handoff)
             base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
             legacy = bench.baseline(base)
-        entry = Entry(
-            base, with_extra(handoff, legacy=legacy.facts or None, suiteRun=bench.lab.receipt(base))
-        )
+        noted = {"suiteRun": bench.lab.receipt(base), **bench.cages.noted()}
+        entry = Entry(base, with_extra(handoff, legacy=legacy.facts or None, **noted))
         bench.ledger.write({base: entry.handoff})
         return bench.go(entry, base, wishes)
 
@@ -106,6 +100,7 @@ def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
             )
             return result_of(list(bench.ledger.history()), RunStatus.COMPLETE, 0.0)
         bench.check()
+        bench.cages.as_noted(latest.handoff)
         if latest.handoff.awaiting:
             latest = take_list(bench, latest)
         bench.workspace.require_clean()
@@ -138,10 +133,19 @@ class Bench:
 
     def check(self) -> None:
         """Refuse to start where an agent, the test command or a sandbox is missing; nothing is touched."""
-        check_sandbox(self.settings)
-        self.suite = suite_of(self.repository, self.settings, self.around, self.workspace.compiled)
+        self.cages = cages_of(
+            self.repository,
+            self.settings,
+            self.emit,
+            self.workspace.compiled,
+            workspace=self.workspace,
+            may_lack=self.around.may_lack_sandbox,
+        )
+        self.suite = suite_of(
+            self.repository, self.settings, self.around, self.workspace.compiled, self.cages
+        )
         self.engine, self.lab = engine_of(
-            TDD, self.repository, self.workspace, self.settings, self.around, self.suite
+            TDD, self.repository, self.workspace, self.settings, self.around, self.suite, cages=self.cages
         )
         for name in NOT_HEEDED:
             if self.settings.source(name) != "default":
@@ -170,12 +174,13 @@ class Bench:
                 self.suite.command,
                 self.suite.measure,
                 resumed=resumed,
+                sandbox=str(self.cages.level),
             ),
         )
 
     def baseline(self, base: str) -> Baseline:
         """Run the tests as they are before anything is done; where that cannot be measured nothing starts."""
-        found = self.lab.judge(baseline(base))
+        found = self._with_network_if_needed(base, self.lab.judge(baseline(base)))
         run = found.run
         if not run.finished:
             words = " | ".join(line.strip() for line in run.output.strip().splitlines()[-5:] if line.strip())
@@ -219,6 +224,20 @@ class Bench:
         base = self.workspace.head()
         return opening(new_run_id(), feature, now(), self.plan(base), self.ledger.read(base))
 
+    def _with_network_if_needed(self, base: str, without: Baseline) -> Baseline:
+        """Return the baseline, measured again with the network where tests fail; suites keep it if they need it."""
+        if not self.cages.suite_may_need_network or _all_well(without.run):
+            return without
+        known = self.lab.measure_anew()
+        self.cages.suite_network = True
+        found = self.lab.judge(baseline(base))
+        if _does_better(found.run, without.run):
+            self.emit(Warned(NETWORK))
+            return found
+        self.cages.suite_network = False
+        self.lab.measure_anew(known)
+        return without
+
     def plan(self, commit: str) -> Plan:
         """Return the list of cases at a commit."""
         found = self.workspace.read(commit, LIST)
@@ -235,7 +254,8 @@ class Bench:
         """Take turns until the end, and tell what came of it."""
         started = self.engine.clock()
         approve = self._approve if wishes.approve else None
-        ended = replace(self.engine, opening=base, approve=approve).run(entry, self.limits(wishes.limits))
+        engine = replace(self.engine, opening=base, approve=approve, noted=self.cages.noted())
+        ended = engine.run(entry, self.limits(wishes.limits))
         seconds = self.engine.clock() - started
         self.emit(RunEnded(ended.status, _last_words(ended), seconds))
         result = result_of(list(self.ledger.history()), ended.status, seconds)
@@ -280,6 +300,19 @@ class Bench:
             return None
         self.around.edit(self.repository.project / LIST)
         return take_list(self, entry)
+
+
+def _all_well(run: SuiteRun) -> bool:
+    if run.measure is Measure.EXIT_CODE:
+        return run.green
+    return run.finished and not run.errors and not any(result.failed for result in run.results.values())
+
+
+def _does_better(run: SuiteRun, other: SuiteRun) -> bool:
+    """Tell whether a run passes where another one does not."""
+    if run.measure is Measure.EXIT_CODE:
+        return run.green and not other.green
+    return bool(run.passed - other.passed) or (run.finished and not other.finished)
 
 
 def _unfinished(bench: Bench, latest: Entry) -> bool:

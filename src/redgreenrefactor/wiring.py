@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.agents.environment import free
+from redgreenrefactor.cages import Cages, unheld
 from redgreenrefactor.config import Flags, Settings, load
 from redgreenrefactor.engine import Engine
 from redgreenrefactor.errors import NotReadyError, UsageError
@@ -48,6 +50,7 @@ class Surroundings:
     emit: Emit
     interrupt: Interrupt
     edit: Callable[[Path], None] | None = None  # opens a file for a person; None: nobody is there
+    may_lack_sandbox: bool = False  # everything that is run is ours
 
 
 def now() -> str:
@@ -83,7 +86,13 @@ def _properties(repository: Repository, commit: str) -> tuple[str, str] | None:
         ) from error
 
 
-def suite_of(repository: Repository, settings: Settings, around: Surroundings, compiled: Path) -> Suite:
+def suite_of(
+    repository: Repository,
+    settings: Settings,
+    around: Surroundings,
+    compiled: Path,
+    cages: Cages | None = None,
+) -> Suite:
     """Return the project's tests; no test command is a NotReadyError."""
     command = settings.test_command or detect(repository.project)
     if not command:
@@ -99,16 +108,23 @@ def suite_of(repository: Repository, settings: Settings, around: Surroundings, c
         timeout=settings.test_timeout,
         interrupt=around.interrupt,
         cache=compiled,
+        cage=cages.suite if cages else unheld,
     )
 
 
 def agent_of(
-    spec: str, repository: Repository, settings: Settings, around: Surroundings, *, model: str | None = None
+    spec: str,
+    repository: Repository,
+    settings: Settings,
+    around: Surroundings,
+    *,
+    model: str | None = None,
+    cages: Cages | None = None,
 ) -> Agent:
     """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
     kind, _, rest = spec.partition(":")
     if kind == "api":
-        return _api_agent(model or settings.model, repository, settings, around)
+        return _api_agent(model or settings.model, repository, settings, around, cages)
     if kind == "command":
         return CommandAgent(
             rest,
@@ -117,6 +133,7 @@ def agent_of(
             interrupt=around.interrupt,
             passed_on=settings.agent_env,
             identity=repository.identity,
+            confine=cages.agent if cages else free,
         )
     if kind == "replay":
         from redgreenrefactor.agents.replay import ReplayAgent  # noqa: PLC0415
@@ -128,6 +145,7 @@ def agent_of(
             bash_timeout=settings.bash_timeout,
             interrupt=around.interrupt,
             identity=repository.identity,
+            confine=cages.session if cages else free,
             note=lambda step: around.emit(SessionNoted(step)),
         )
     raise NotReadyError(
@@ -137,7 +155,9 @@ def agent_of(
     )
 
 
-def _api_agent(model: str, repository: Repository, settings: Settings, around: Surroundings) -> Agent:
+def _api_agent(
+    model: str, repository: Repository, settings: Settings, around: Surroundings, cages: Cages | None
+) -> Agent:
     from redgreenrefactor.agents.api import ApiAgent  # noqa: PLC0415
     from redgreenrefactor.agents.conversation import Patience  # noqa: PLC0415
     from redgreenrefactor.agents.environment import environment  # noqa: PLC0415
@@ -146,8 +166,9 @@ def _api_agent(model: str, repository: Repository, settings: Settings, around: S
 
     env = environment(around.environ, passed_on=settings.agent_env, identity=repository.identity)
 
-    def toolbox(_brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
-        shell = shell_in(folder, env=env, interrupt=stop)
+    def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
+        cage = cages.session(brief) if cages else None
+        shell = shell_in(folder, env=env, interrupt=stop, cage=cage)
         return Toolbox(folder, shell=shell, env=env, bash_timeout=settings.bash_timeout, interrupt=stop)
 
     return ApiAgent(
@@ -163,22 +184,18 @@ def _api_agent(model: str, repository: Repository, settings: Settings, around: S
     )
 
 
-def check_sandbox(settings: Settings) -> None:
-    """Refuse a sandbox that was asked for by name and is not there."""
-    if settings.sandbox not in ("auto", "off"):
-        raise NotReadyError(
-            f"the sandbox {settings.sandbox!r} is not part of this version yet",
-            hint="Leave sandbox at 'auto', or type sandbox=off.",
-            type="SandboxMissing",
-        )
-
-
 def lab_of(workspace: Past, suite: Suite, settings: Settings, around: Surroundings) -> Lab:
     """Return what answers the questions of gates."""
     return Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
 
 
-def meter_of(command: str, workspace: GitWorkspace, settings: Settings, around: Surroundings) -> Meter:
+def meter_of(
+    command: str,
+    workspace: GitWorkspace,
+    settings: Settings,
+    around: Surroundings,
+    cages: Cages | None = None,
+) -> Meter:
     """Return what measures how much of a checkout a test command reaches."""
     return meter_for(
         command,
@@ -187,15 +204,21 @@ def meter_of(command: str, workspace: GitWorkspace, settings: Settings, around: 
         timeout=settings.test_timeout,
         cache=workspace.compiled,
         interrupt=around.interrupt,
+        cage=cages.suite if cages else unheld,
     )
 
 
 def results_of(
-    command: str, repository: Repository, workspace: GitWorkspace, around: Surroundings
+    command: str,
+    repository: Repository,
+    workspace: GitWorkspace,
+    around: Surroundings,
+    cages: Cages | None = None,
 ) -> KeptResults:
     """Return what keeps results of the whole suite for the next process."""
     around_tests = identity(command, repository.project, without_secrets(around.environ))
-    return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}")
+    held = f" {cages.level}" if cages else ""
+    return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}{held}")
 
 
 def engine_of(
@@ -205,6 +228,8 @@ def engine_of(
     settings: Settings,
     around: Surroundings,
     suite: Suite,
+    *,
+    cages: Cages | None = None,
 ) -> tuple[Engine, Lab]:
     """Return the engine for a workflow, everything it needs plugged in, and its lab."""
     prompts_dir = repository.project / settings.prompts_dir if settings.prompts_dir else None
@@ -212,7 +237,7 @@ def engine_of(
 
     @cache
     def agent(spec: str, model: str) -> Agent:  # one for all phases that want the same
-        return agent_of(spec, repository, settings, around, model=model)
+        return agent_of(spec, repository, settings, around, model=model, cages=cages)
 
     agents = {
         phase.name: agent(settings.agent_for(phase.key), settings.model_for(phase.key))
@@ -224,11 +249,11 @@ def engine_of(
         ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix)
         return brief(prompts, ask, settings.model_for(phase.key))
 
-    meter = meter_of(suite.command, workspace, settings, around)
+    meter = meter_of(suite.command, workspace, settings, around, cages)
     lab = replace(
         lab_of(workspace, suite, settings, around),
         meter=meter,
-        results=results_of(suite.command, repository, workspace, around),
+        results=results_of(suite.command, repository, workspace, around, cages),
     )
     engine = Engine(
         workflow=workflow,

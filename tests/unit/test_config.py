@@ -178,6 +178,7 @@ VARIABLES = {
     "TDD_MODEL": ("model", "openai:gpt-5", "openai:gpt-5"),
     "TDD_AGENT": ("agent", "codex", "codex"),
     "TDD_TEST_COMMAND": ("test.command", "make test", "make test"),
+    "TDD_SANDBOX": ("sandbox", "off", "off"),
     "TDD_PROJECT_ROOT": ("project.root", "/srv/project", "/srv/project"),
     "ANTHROPIC_API_KEY": ("anthropic.api.key", "sk-ant-1", "sk-ant-1"),
 }

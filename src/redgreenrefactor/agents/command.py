@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from signal import Signals
 
-from redgreenrefactor.agents.environment import environment
+from redgreenrefactor.agents.environment import Confine, environment, free
 from redgreenrefactor.model.session import Brief, Report, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
@@ -29,6 +29,7 @@ class CommandAgent:
     timeout: float | None
     interrupt: Interrupt | None = None
     passed_on: Collection[str] = ()  # credentials the user wants it to have
+    confine: Confine = free  # what holds it
     identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
 
     @property
@@ -43,6 +44,7 @@ class CommandAgent:
             if text := plain(line).strip("\n"):
                 say(text)
 
+        cage = self.confine(brief)
         with _handoff_file(brief, folder) as handoff:
             finished = shell(
                 self.command,
@@ -52,6 +54,7 @@ class CommandAgent:
                 timeout=self.timeout,
                 interrupt=self.interrupt,
                 on_stderr=tell,
+                cage=cage and cage.showing(handoff.parent),
             )
         return self._report(brief, finished)
 

@@ -1,9 +1,13 @@
 """The environment a session starts in."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fnmatch import fnmatchcase
 
+from redgreenrefactor.model.session import Brief
+from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.secrets import without_secrets
+
+Confine = Callable[[Brief], Cage | None]  # what holds the programs of one session; asked once, as it begins
 
 _OF_THE_USER = (
     "GIT_AUTHOR_*",
@@ -21,6 +25,11 @@ _OF_THE_USER = (
     "GIT_PAGER",
     "GIT_TERMINAL_PROMPT",
 )
+
+
+def free(_brief: Brief) -> Cage | None:
+    """Hold nothing."""
+    return None
 
 
 def environment(

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from redgreenrefactor.agents.environment import environment
+from redgreenrefactor.agents.environment import Confine, environment, free
 from redgreenrefactor.agents.script import Scene, Script, Use
 from redgreenrefactor.agents.script_file import load_script
 from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
@@ -13,6 +13,7 @@ from redgreenrefactor.model.session import Answered, Brief, Called, Report, Step
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import bounded, in_line
+from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 
 __all__ = ["ReplayAgent", "Script", "load_script"]
@@ -34,6 +35,7 @@ class ReplayAgent:
     bash_timeout: float | None = BASH_TIMEOUT
     interrupt: Interrupt | None = None
     passed_on: Collection[str] = ()  # credentials the user wants its commands to have
+    confine: Confine = free  # what holds its commands
     identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
     note: Note = unnoted
 
@@ -47,7 +49,7 @@ class ReplayAgent:
         scene = self.script.scene(brief.phase, brief.cycle, brief.attempt)
         if scene is None:
             return Report(failure=self._missing(brief))
-        toolbox = self._toolbox(folder)
+        toolbox = self._toolbox(folder, self.confine(brief))
         try:
             failure = self._play(scene, toolbox, _moved(scene.folder, str(folder)), say)
         finally:
@@ -58,9 +60,9 @@ class ReplayAgent:
             return Report(scene.message, scene.usage, scene.failure)
         return answered(brief, scene.message, scene.usage)
 
-    def _toolbox(self, folder: Path) -> Toolbox:
+    def _toolbox(self, folder: Path, cage: Cage | None) -> Toolbox:
         env = environment(self.env, passed_on=self.passed_on, identity=self.identity)
-        shell = shell_in(folder, env=env, interrupt=self.interrupt)
+        shell = shell_in(folder, env=env, interrupt=self.interrupt, cage=cage)
         return Toolbox(folder, shell=shell, env=env, bash_timeout=self.bash_timeout, interrupt=self.interrupt)
 
     def _play(self, scene: Scene, toolbox: Toolbox, moved: Callable[[Any], Any], say: Say) -> Finding | None:

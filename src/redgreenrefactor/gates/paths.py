@@ -3,12 +3,13 @@
 import configparser
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, cast
 
 from redgreenrefactor.model.evidence import Change, Evidence
-from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.goal import LIST, Case
+from redgreenrefactor.model.workflow import PhaseName
 
 TEST_FOLDERS = frozenset(
     {"test", "tests", "testing", "spec", "specs", "__tests__", "__snapshots__", "testdata"}
@@ -72,6 +73,33 @@ def looks_like_a_test(path: str, case: Case | None = None) -> bool:
 def is_test_file(path: str) -> bool:
     """Tell whether a file's own name is that of a test."""
     return any(pattern.match(PurePosixPath(path).name) for pattern in TEST_NAMES)
+
+
+def kept_from(phase: PhaseName, paths: Iterable[str], prefix: str, case: Case | None) -> Iterator[str]:
+    """Yield what a session of this phase may not touch: files, and whole folders of tests; the gates judge the rest."""
+    shut = ("tdd.properties",) if phase is PhaseName.PLAN else ("tdd.properties", LIST)
+    for path in paths:
+        local = path.removeprefix(prefix) if path.startswith(prefix) else None
+        if local in shut or any(pattern.match(PurePosixPath(path).name) for pattern in CONFIGURATION):
+            yield path
+        elif phase is PhaseName.GREEN and _is_shut(path, local, case):
+            yield _topmost(path, local, case)
+
+
+def _is_shut(path: str, local: str | None, case: Case | None) -> bool:
+    if case and local == case.impl_file:
+        return False
+    return (case is not None and local == case.test_file) or looks_like_a_test(local or path, case)
+
+
+def _topmost(path: str, local: str | None, case: Case | None) -> str:
+    """Return the folder of tests that a test lies in, unless the planned code lies there, too."""
+    parts = PurePosixPath(local or path).parts
+    for depth, name in enumerate(parts[:-1], 1):
+        folder = "/".join(parts[:depth]) + "/"
+        if name in TEST_FOLDERS and not (case and case.impl_file.startswith(folder)):
+            return path.removesuffix(local or path) + folder.rstrip("/")
+    return path
 
 
 def reconfigures(change: Change) -> str | None:

@@ -20,6 +20,7 @@ class RunStarted:
     test_command: str
     measure: str
     resumed: bool = False
+    sandbox: str = "off"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from redgreenrefactor.runners.detect import is_python_only
 from redgreenrefactor.runners.environment import Surroundings, with_managers
 from redgreenrefactor.runners.probed import PROBES
 from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 
 Meter = Callable[[Path], Coverage]  # a checkout of the project → what its tests reach
@@ -68,6 +69,7 @@ class _Asked:
             env={**self.where.prepared(self.folder), **added},
             timeout=self.where.timeout,
             interrupt=self.where.interrupt,
+            cage=self.where.cage(self.folder),
         )
 
 
@@ -79,9 +81,10 @@ def meter_for(
     timeout: float,
     cache: Path,
     interrupt: Interrupt | None = None,
+    cage: Callable[[Path], Cage | None] = lambda _: None,
 ) -> Meter:
     """Return what measures how much of a checkout this test command reaches."""
-    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt)
+    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage)
 
     def measure(folder: Path) -> Coverage:
         cache.mkdir(parents=True, exist_ok=True)

@@ -6,10 +6,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 
 _USUAL = ".venv"
@@ -33,6 +34,7 @@ class Surroundings:
     timeout: float
     cache: Path  # ours, outside every checkout: bytecode, and reports while they are written
     interrupt: Interrupt | None = None
+    cage: Callable[[Path], Cage | None] = lambda _: None  # what holds a run in a checkout
 
     def prepared(self, folder: Path) -> dict[str, str]:
         """Return the environment for a run in a checkout: imports from there, bytecode kept by us and fresh."""

@@ -45,6 +45,7 @@ class ExitCodeSuite:
             env=self._where.prepared(folder),
             timeout=min(self._where.timeout, limit or self._where.timeout),
             interrupt=self._where.interrupt,
+            cage=self._where.cage(folder),
         )
         return by_exit_code(ended)
 

@@ -108,6 +108,7 @@ def listen(where: Surroundings, probing: Probing, folder: Path, asked: Asked) ->
             env={**env, **added, "RGR_PROBE": str(drop / "order")},
             timeout=min(where.timeout, asked.limit or where.timeout),
             interrupt=where.interrupt,
+            cage=where.cage(folder),
         )
         return Hearing(ended, read(drop / "report", nonce), folder, canary)
 

@@ -1,11 +1,12 @@
 """Which runner a command means."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners import opaque, pytest_suite, unittest_suite
 from redgreenrefactor.runners.environment import Surroundings, with_managers
+from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 
 _RUNNERS = (pytest_suite.recognise, unittest_suite.recognise)
@@ -19,8 +20,9 @@ def suite_for(
     timeout: float,
     cache: Path,
     interrupt: Interrupt | None = None,
+    cage: Callable[[Path], Cage | None] = lambda _: None,
 ) -> Suite:
     """Return the tests that a command runs, with as much to tell as its runner allows."""
-    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt)
+    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage)
     known = (recognise(command, where) for recognise in _RUNNERS)
     return next((suite for suite in known if suite is not None), None) or opaque.suite(command, where)

@@ -1,7 +1,8 @@
 """A policy as bubblewrap's arguments: an own view of the file system, own processes, own network."""
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,22 @@ _ROOTS_CAPABILITIES = (
     "CAP_NET_BIND_SERVICE",
 )
 _GRAPHICS = ("/dev/dri", "/dev/kfd", "/dev/nvidia*")
+# As containers have it.
+_STEERING = ("/proc/sys", "/proc/sysrq-trigger", "/proc/fs", "/proc/bus", "/proc/irq", "/proc/mtrr")
+_TELLTALE = (
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/driver",
+    "/proc/interrupts",
+    "/proc/kallsyms",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/kmsg",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+)
 _NOTHING = Path("/dev/null")
 
 
@@ -44,11 +61,17 @@ class Bubblewrap:
         yield from self._isolation(policy)
         yield from _system(network=policy.network)
         yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")  # noqa: S108
+        yield from _covered()
         yield from ("--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp")  # noqa: S108
         if policy.devices:
             yield from _devices()
+        free = [place.shown for place in policy.ordered() if place.access is Access.WRITE]
         for place in policy.ordered():
-            yield from self._mounted(place, policy)
+            if _unmoved(place, free):
+                yield from self._mounted(place, policy)
+        for path in policy.of(Access.HIDE):  # not before: other places may lie inside
+            if path.is_dir():
+                yield from ("--remount-ro", str(path))
         if seccomp is not None:
             yield from ("--seccomp", str(seccomp))
         # Or what is written there would succeed, fill the memory, and be lost.
@@ -79,11 +102,17 @@ class Bubblewrap:
             case Access.READ if shown.exists():
                 yield from ("--ro-bind", str(shown), path)
             case Access.HIDE if shown.is_dir():
-                yield from ("--tmpfs", path, "--remount-ro", path)
+                yield from ("--tmpfs", path)
             case Access.HIDE if shown.exists():
                 yield from ("--ro-bind", str(_NOTHING), path)
             case _:
                 pass
+
+
+def _unmoved(place: Place, free: Sequence[Path]) -> bool:
+    """Tell whether a place is where it seems to be: in what is writable, a link may have been put in its way."""
+    inside = any(place.shown != path and place.shown.is_relative_to(path) for path in free)
+    return not inside or os.path.realpath(place.shown) == str(place.shown)
 
 
 def _system(*, network: bool) -> Iterator[str]:
@@ -110,6 +139,18 @@ def _closed_settings() -> Iterator[str]:
             yield from ("--tmpfs", str(path), "--remount-ro", str(path))
         else:
             yield from ("--ro-bind", str(_NOTHING), str(path))
+
+
+def _covered() -> Iterator[str]:
+    """Yield what keeps root from steering the kernel: its files are root's to write, whatever root lacks else."""
+    for path in _STEERING:
+        if Path(path).exists():
+            yield from ("--ro-bind", path, path)
+    for path in _TELLTALE:
+        if Path(path).is_dir():
+            yield from ("--tmpfs", path, "--remount-ro", path)
+        elif Path(path).exists():
+            yield from ("--ro-bind", str(_NOTHING), path)
 
 
 def _devices() -> Iterator[str]:

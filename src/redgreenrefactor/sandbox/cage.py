@@ -3,14 +3,15 @@
 import contextlib
 import fcntl
 import os
+import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redgreenrefactor.sandbox import landlock, seatbelt
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
-from redgreenrefactor.sandbox.policy import Level, Policy, held_environment
+from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, held_environment, readable
 from redgreenrefactor.sandbox.seccomp import filter_for
 
 _NPROC, _FSIZE, _CORE = 6, 1, 4  # what Linux calls these limits
@@ -66,18 +67,26 @@ class Cage:
                 held = held_environment(env, self.policy)
                 yield Held(("sandbox-exec", "-p", profile, *argv), held)
             case Level.LANDLOCK:
-                with (
-                    grouped(self.means.group, self.policy.limits) as joining,
-                    contextlib.ExitStack() as stack,
-                ):
+                with contextlib.ExitStack() as stack:
+                    joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
                     rules = _in_memory(_joined([*joining, *self._restrictions()]), stack)
                     yield Held(tuple(argv), held_environment(env, self.policy), rules)
             case Level.BUBBLEWRAP:
-                with (
-                    grouped(self.means.group, self.policy.limits) as joining,
-                    contextlib.ExitStack() as stack,
-                ):
-                    yield self._wrapped(argv, cwd, env, joining, stack)
+                with contextlib.ExitStack() as stack:
+                    policy = self._with_temporary_folder(stack)
+                    yield self._wrapped(argv, cwd, env, policy, stack)
+
+    def _with_temporary_folder(self, stack: contextlib.ExitStack) -> Policy:
+        """Return the policy with a temporary folder that is gone with the stack, whatever is in it."""
+        if self.policy.temporary is None:
+            return self.policy
+        made = tempfile.TemporaryDirectory(
+            prefix="tmp-", dir=self.policy.temporary, ignore_cleanup_errors=True
+        )
+        folder = Path(stack.enter_context(made))
+        folder.chmod(0o1777)
+        place = Place(Path("/tmp"), Access.WRITE, folder)  # noqa: S108
+        return replace(self.policy, places=(place, *self.policy.places))
 
     def _restrictions(self) -> Iterator[str]:
         yield from self._limits()
@@ -91,15 +100,16 @@ class Cage:
         argv: Sequence[str],
         cwd: Path,
         env: Mapping[str, str],
-        joining: Sequence[str],
+        policy: Policy,
         stack: contextlib.ExitStack,
     ) -> Held:
         tool = self.means.bubblewrap
         if tool is None:
             raise ValueError("there is no bubblewrap to hold with")
+        joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
         filtered = filter_for(os.uname().machine)
         seccomp = None if filtered is None else _in_memory(filtered, stack)
-        arguments = _in_memory(_joined([*tool.arguments(self.policy, cwd, seccomp), ""]), stack)
+        arguments = _in_memory(_joined([*tool.arguments(policy, cwd, seccomp), ""]), stack)
         passed = (arguments,) if seccomp is None else (arguments, seccomp)
         line = (tool.program, "--args", str(arguments), "--", *argv)
         rules = _in_memory(_joined([*self._limits(), *joining]), stack)
@@ -113,6 +123,10 @@ class Cage:
             f"rlimit {_CORE} 0",
             "victim",
         ]
+
+    def showing(self, *paths: Path) -> "Cage":
+        """Return a cage in which these can be read, too."""
+        return replace(self, policy=replace(self.policy, places=(*self.policy.places, *readable(*paths))))
 
     def exit_code(self, code: int) -> int:
         """Return how the program itself ended: negative, if by a signal."""

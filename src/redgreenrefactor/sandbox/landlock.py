@@ -1,7 +1,7 @@
 """A policy as Landlock's rules, which the keeper puts on itself: the reduced form.
 
 Rules only ever add: what lies inside a writable folder is writable. Other processes stay visible, sockets that
-are files can be reached, and there is one temporary folder for all.
+are files can be reached, and the temporary folder is everybody's.
 """
 
 import os
@@ -29,7 +29,8 @@ _DEVICE_FILES = (
     "/dev/tty",
     "/dev/ptmx",
 )
-_SHARED = ("/dev/pts", "/dev/shm", "/tmp", "/var/tmp")  # noqa: S108 - where programs expect to be able to write
+_SHARED = ("/dev/pts", "/dev/shm")  # noqa: S108 - where programs expect to be able to write
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - the same, unless something lies there that is not temporary
 
 
 def rules(policy: Policy, version: int) -> Iterator[str]:
@@ -46,13 +47,21 @@ def rules(policy: Policy, version: int) -> Iterator[str]:
     names = Path("/etc/resolv.conf")
     if policy.network and names.is_symlink():
         yield from _allowed(names.resolve(), _READING, rights)
-    for path in (*_DEVICE_FILES, *_SHARED):
+    for path in (*_DEVICE_FILES, *_SHARED, *_temporary(policy)):
         yield from _allowed(Path(path), rights, rights)
+    closed = policy.of(Access.HIDE)
     for place in policy.ordered():
-        if place.access in (Access.WRITE, Access.SCRATCH):
+        if place.access is Access.WRITE:
             yield from _allowed(place.shown, rights, rights)
         elif place.access is Access.READ:
-            yield from _allowed(place.shown, _READING, rights)
+            for path in system.without(place.shown, closed):
+                yield from _allowed(path, _READING, rights)
+
+
+def _temporary(policy: Policy) -> Iterator[str]:
+    """Yield the temporary folders in which nothing lies that the policy is about."""
+    paths = [path for place in policy.places for path in (place.path, place.shown)]
+    return (folder for folder in _TEMPORARY if not any(path.is_relative_to(folder) for path in paths))
 
 
 def _allowed(path: Path, wanted: int, rights: int) -> Iterator[str]:

@@ -58,6 +58,7 @@ class Policy:
     places: tuple[Place, ...] = ()
     network: bool = False  # to the outside; loopback always works
     devices: bool = False  # graphics cards
+    temporary: Path | None = None  # where, on disk, a temporary folder is made for every run
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])  # put into what the program finds
 

@@ -23,7 +23,7 @@ def closed_settings() -> tuple[Path, ...]:
 def open_settings() -> Iterator[Path]:
     """Yield the topmost settings with nothing closed in them."""
     closed = closed_settings()
-    yield from _without(SETTINGS, closed)
+    yield from without(SETTINGS, closed)
 
 
 def _closed(folder: Path, depth: int) -> Iterator[Path]:
@@ -36,7 +36,8 @@ def _closed(folder: Path, depth: int) -> Iterator[Path]:
             yield from _closed(Path(entry.path), depth - 1)
 
 
-def _without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
+def without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield what there is in a folder but for what is closed: the folder itself where nothing is."""
     if not any(path.is_relative_to(folder) for path in closed):
         yield folder
         return
@@ -45,7 +46,7 @@ def _without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
         if path in closed:
             continue
         if entry.is_dir() and not entry.is_symlink():
-            yield from _without(path, closed)
+            yield from without(path, closed)
         else:
             yield path
 

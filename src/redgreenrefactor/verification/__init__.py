@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from redgreenrefactor.cages import cages_of
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.events import Event, LookedBack, Warned
@@ -95,7 +96,10 @@ class Court:
         settings = settings_of(self.repository, self.around, commit)
         settings = replace(settings, probe_budget=settings.probe_budget * GENEROUS)
         around = replace(self.around, emit=self._emit)
-        suite = suite_of(self.repository, settings, around, self.past.compiled)
+        cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
+        if noted := self.ledger.read(commit):
+            cages.as_noted(noted)
+        suite = suite_of(self.repository, settings, around, self.past.compiled, cages)
         return Retrial(
             past=self.past,
             lab=lab_of(self.past, suite, settings, around),

@@ -352,7 +352,7 @@ def test_every_plain_line_is_flushed() -> None:
 
     stream = Counting()
     PlainView(stream)(RUN)
-    assert stream.flushed == stream.getvalue().count("\n") == 3
+    assert stream.flushed == stream.getvalue().count("\n") == 4
 
 
 def test_lines_of_several_threads_stay_whole() -> None:

@@ -1,0 +1,168 @@
+"""Who is held how: the cages of one invocation's suites and sessions."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from redgreenrefactor.config import Settings
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.gates.paths import kept_from
+from redgreenrefactor.model.events import Emit, Warned
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.session import Brief
+from redgreenrefactor.repository.objects import SUBMODULE
+from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.repository.stand_in import object_stores
+from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
+from redgreenrefactor.sandbox.policies import (
+    Ground,
+    Lent,
+    agent_policy,
+    session_policy,
+    suite_policy,
+    tools_of,
+)
+from redgreenrefactor.sandbox.policy import Level
+from redgreenrefactor.sandbox.probe import means_for
+
+REDUCED = (
+    "the sandbox is the reduced one (Landlock): git's folder inside the project and tests can be written by commands, "
+    "other processes and /tmp are shared, sockets that are files can be reached"
+)
+NETWORK = "tests fail without the network that pass with it: suites are run with the network"
+
+
+class Cages:
+    """The cages of one checkout; whether suites get the network is found out on the way."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        compiled: Path,
+        settings: Settings,
+        means: Means,
+        workspace: GitWorkspace | None,
+    ) -> None:
+        self._repository = repository
+        self._compiled = compiled
+        self._settings = settings
+        self._workspace = workspace
+        self.means = means
+        self.suite_network = settings.sandbox_suite_network == "on"
+
+    @property
+    def level(self) -> Level:
+        """How strongly programs are held."""
+        return self.means.level
+
+    @property
+    def suite_may_need_network(self) -> bool:
+        """Whether a suite without the network may get it, if it turns out to need it."""
+        auto = self._settings.sandbox_suite_network == "auto"
+        return auto and not self.suite_network and self.level is not Level.OFF
+
+    def noted(self) -> dict[str, Any]:
+        """Return what notes say about all this."""
+        return {"sandbox": str(self.level), **({"suiteNetwork": True} if self.suite_network else {})}
+
+    def as_noted(self, handoff: Handoff) -> None:
+        """Give suites the network if a note says that they need it."""
+        if self.suite_may_need_network and handoff.extra.get("suiteNetwork") is True:
+            self.suite_network = True
+
+    def suite(self, folder: Path) -> Cage | None:
+        """Return what holds a suite that is run in a clean checkout."""
+        if self.level is Level.OFF:
+            return None
+        policy = suite_policy(self._ground, folder, self.level, network=self.suite_network)
+        return Cage(self.means, policy)
+
+    def session(self, brief: Brief) -> Cage | None:
+        """Return what holds the commands of one session, which gets a git folder of its own where that can be."""
+        if self.level is Level.OFF:
+            return None
+        network = self._settings.sandbox_network == "on"
+        protected = tuple(self._kept_from(brief))
+        policy = session_policy(
+            self._ground, self.level, lent=self._lent(), protected=protected, network=network
+        )
+        return Cage(self.means, policy)
+
+    def agent(self, brief: Brief) -> Cage | None:
+        """Return what holds a program that is an agent, if agents are to be held; it may reach its model."""
+        if self._settings.sandbox_agents == "off":
+            return None
+        cage = self.session(brief)
+        return cage and replace(cage, policy=agent_policy(cage.policy, self._ground.home))
+
+    def _lent(self) -> Lent | None:
+        if self._workspace is None or self.level is not Level.BUBBLEWRAP:
+            return None
+        lent = self._workspace.lend()
+        return Lent(lent.folder, lent.temporary, tuple(lent.shown()))
+
+    def _kept_from(self, brief: Brief) -> Iterator[str]:
+        """Yield what a session of this phase may not touch, as far as it is there."""
+        head = self._repository.objects.commit("HEAD")
+        files = self._repository.objects.files(head.tree) if head else ()
+        paths = [path for path, node in files if node.mode != SUBMODULE]
+        return kept_from(brief.phase, paths, self._repository.prefix, _case(brief))
+
+    @cached_property
+    def _ground(self) -> Ground:
+        found = self._repository
+        return Ground(
+            root=found.root,
+            git_dir=found.git_dir,
+            common_dir=found.common_dir,
+            object_stores=tuple(object_stores(found.common_dir / "objects")),
+            project=found.project,
+            cache=found.cache,
+            compiled=self._compiled,
+            environ=found.environ,
+            tools=tools_of(found.root, found.project, found.environ),
+        )
+
+
+def unheld(_folder: Path) -> Cage | None:
+    """Hold no suite."""
+    return None
+
+
+def cages_of(
+    repository: Repository,
+    settings: Settings,
+    emit: Emit,
+    compiled: Path,
+    *,
+    workspace: GitWorkspace | None = None,
+    may_lack: bool = False,
+) -> Cages:
+    """Return the cages the settings ask for; means that are missing are a NotReadyError, unless they may lack."""
+    try:
+        means = means_for(settings.sandbox, repository.environ)
+    except NotReadyError as error:
+        if not may_lack:
+            raise
+        emit(Warned(f"{error.message}: everything here is ours, and goes without"))
+        means = NO_MEANS
+    if means.level is Level.LANDLOCK:
+        emit(Warned(f"{REDUCED}{f' ({means.why})' if means.why else ''}"))
+    return Cages(repository, compiled, settings, means, workspace)
+
+
+def _case(brief: Brief) -> Case | None:
+    """Return the case a session works on."""
+    try:
+        found = cast("Mapping[str, Any]", json.loads(brief.handoff)).get("currentTest")
+    except (ValueError, AttributeError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    case = cast("Mapping[str, Any]", found)
+    return Case(*(str(case.get(name) or "") for name in ("description", "testFile", "implFile")))

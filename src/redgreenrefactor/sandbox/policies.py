@@ -1,0 +1,239 @@
+"""What suites and sessions may do in a repository: the policies of the program."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from redgreenrefactor.sandbox import toolchains
+from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
+
+_TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
+_MOST_FILES = 200  # that are made read-only one by one; the gates see to the rest
+# Where the home folder itself is the workspace.
+_SECRETS = toolchains.words(
+    ".ssh .aws .gnupg .azure .kube .docker .netrc .git-credentials .npmrc .pypirc .password-store .mozilla .config "
+    ".local/share/keyrings .bash_history .zsh_history .m2/settings.xml .m2/settings-security.xml "
+    ".gradle/gradle.properties .cargo/credentials .cargo/credentials.toml"
+)
+_OF_AGENTS = toolchains.words(
+    ".claude .claude.json .codex .gemini .config/opencode .local/share/opencode .local/state/opencode"
+)
+_SECRET_LINE = re.compile(
+    r"(?i)(password|passwd|passphrase|secret|token|api[_-]?key|privatekey|credential|_auth)"
+)
+_SERVERS = re.compile(r"(?s)<servers>.*?</servers>")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a repository's checkout lies, and what of ours belongs to it."""
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    object_stores: tuple[Path, ...]  # the repository's own, then those it borrows from
+    project: Path
+    cache: Path  # ours, for this checkout
+    compiled: Path  # ours, byte code
+    environ: Mapping[str, str]
+    tools: tuple[Path, ...] = ()  # the user's, found before any session could have a say
+
+    @property
+    def home(self) -> Path:
+        """The user's home folder."""
+        return _home(self.environ)
+
+
+def tools_of(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return where the user's tools lie; in the checkout none, which has rules of its own, and links of sessions."""
+    home = _home(environ)
+    found = (
+        *toolchains.tools(environ, home),
+        *toolchains.interpreters(project, home),
+        *toolchains.editable(project, home),
+    )
+    there = [path for path in dict.fromkeys(found) if path.exists() and not path.is_relative_to(root)]
+    return tuple(dict.fromkeys(place for path in there for place in (path, Path(os.path.realpath(path)))))
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(os.path.normpath(environ.get("HOME") or Path.home()))
+
+
+def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool) -> Policy:
+    """Return what a suite may do: write into its clean checkout, read the project, use tools; nothing else."""
+    checkout = _checkout(ground, folder)
+    tools = ground.cache / "tools-suite"
+    places = [
+        *_surroundings(ground, tools, level),
+        *readable(ground.root, *ground.object_stores[1:]),
+        *(hidden(ground.git_dir, ground.common_dir) if level is not Level.SEATBELT else ()),
+        *readable(ground.object_stores[0]),
+        *writable(checkout, ground.compiled),
+        *readable(checkout / ".git"),
+    ]
+    return Policy(
+        _real(places),
+        network=network,
+        devices=True,
+        temporary=ground.cache if level is Level.BUBBLEWRAP else None,
+        environment=_caches(ground, tools, level),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A git folder and a temporary folder for one session."""
+
+    git: Path
+    temporary: Path
+    shown: tuple[tuple[Path, Path], ...]  # what is shown inside that git folder, and where it lies
+
+
+def session_policy(
+    ground: Ground, level: Level, *, lent: Lent | None, protected: Sequence[str], network: bool
+) -> Policy:
+    """Return what a session's commands may do: write into the checkout, but not to what is protected there."""
+    tools = ground.cache / "tools-session"
+    places = [
+        *_surroundings(ground, tools, level),
+        *writable(ground.root),
+        *(
+            hidden(*(ground.home / name for name in _SECRETS))
+            if ground.home.is_relative_to(ground.root)
+            else ()
+        ),
+    ]
+    if lent is not None and level is Level.BUBBLEWRAP:
+        places += [
+            Place(_TEMPORARY, Access.WRITE, lent.temporary),
+            Place(ground.git_dir, Access.WRITE, lent.git),
+            *(Place(path, Access.READ, source) for path, source in lent.shown),
+        ]
+        if (ground.root / ".git").is_file():
+            places += readable(ground.root / ".git")
+        places += readable(*(ground.root / path for path in collapsed(protected)))
+        if not network:
+            places += readable(*_installed(ground))
+    else:
+        places += writable(
+            ground.git_dir, *(ground.common_dir / name for name in ("objects", "refs/heads", "logs"))
+        )
+        places += readable(ground.common_dir)
+    return Policy(_real(places), network=network, environment=_caches(ground, tools, level))
+
+
+def agent_policy(policy: Policy, home: Path) -> Policy:
+    """Return a session's policy for a program that is the agent itself: it keeps its own folder, and finds its model."""
+    own = [path for name in _OF_AGENTS if (path := home / name).exists()]
+    return replace(policy, places=(*policy.places, *writable(*own)), network=True)
+
+
+def collapsed(paths: Iterable[str]) -> list[str]:
+    """Return the paths, those below another one left out; of too many, folders only."""
+    kept: list[str] = []
+    for path in sorted({path.rstrip("/") + "/" for path in paths}):
+        if not kept or not path.startswith(kept[-1]):
+            kept.append(path)
+    return [path.rstrip("/") for path in kept][:_MOST_FILES]
+
+
+def _surroundings(ground: Ground, tools: Path, level: Level) -> Iterator[Place]:
+    """Yield what both have: an empty home with the user's tools in it, read-only, and caches of their own."""
+    home = ground.home
+    yield Place(home, Access.SCRATCH)
+    cache = tools / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    if level is Level.BUBBLEWRAP:
+        yield Place(home / ".cache", Access.WRITE, cache)
+    else:
+        yield from writable(tools)
+    yield from readable(*ground.tools)
+    if level is Level.BUBBLEWRAP:
+        yield from writable(tools)
+        yield from _cleaned_settings(home, tools)
+
+
+def _cleaned_settings(home: Path, tools: Path) -> Iterator[Place]:
+    """Yield copies of tools' settings that say where things come from, without what is secret in them."""
+    for name in (
+        ".m2/settings.xml",
+        ".gradle/gradle.properties",
+        ".cargo/config.toml",
+        ".cargo/config",
+        ".npmrc",
+    ):
+        if copy := _cleaned(home / name, tools):
+            yield Place(home / name, Access.READ, copy)
+
+
+def _cleaned(file: Path, tools: Path) -> Path | None:
+    """Return a copy of a file of settings without lines that look like secrets; None if there is no such file."""
+    try:
+        text = _SERVERS.sub("", file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    kept = "".join(line for line in text.splitlines(keepends=True) if not _SECRET_LINE.search(line))
+    copy = tools / "settings" / f"{file.parent.name}-{file.name}"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(kept, "utf-8")
+    return copy
+
+
+def _caches(ground: Ground, tools: Path, level: Level) -> dict[str, str]:
+    """Return the variables that lead tools to caches of their own, and let them read the user's."""
+    home = ground.home
+    found = {
+        "GOCACHE": str(tools / "go-build"),
+        "npm_config_cache": str(tools / "npm"),
+        "PIP_CACHE_DIR": str(tools / "pip"),
+        "GRADLE_USER_HOME": str(tools / "gradle"),
+    }
+    if (home / ".gradle" / "caches").is_dir():
+        found["GRADLE_RO_DEP_CACHE"] = str(home / ".gradle" / "caches")
+        _shadow(home / ".gradle" / "wrapper" / "dists", tools / "gradle" / "wrapper" / "dists")
+    if level is Level.BUBBLEWRAP:
+        return {**found, "TMPDIR": str(_TEMPORARY)}
+    (tools / "tmp").mkdir(exist_ok=True)
+    found |= {"XDG_CACHE_HOME": str(tools / "cache"), "TMPDIR": str(tools / "tmp")}
+    if "GIT_CONFIG_GLOBAL" not in ground.environ:  # git does nothing at all where it may not read the user's
+        found["GIT_CONFIG_GLOBAL"] = str(_cleaned(home / ".gitconfig", tools) or "/dev/null")
+    return found
+
+
+def _shadow(source: Path, target: Path) -> None:
+    """Make folders like those of the source, two deep, with links to what is in them: what is new goes beside."""
+    with suppress(OSError):
+        for inner in source.glob("*/*"):
+            place = target / inner.relative_to(source)
+            place.mkdir(parents=True, exist_ok=True)
+            for entry in inner.iterdir():
+                if not (place / entry.name).exists() and entry.suffix != ".lck":
+                    (place / entry.name).symlink_to(entry)
+
+
+def _installed(ground: Ground) -> Iterator[Path]:
+    """Yield the dependencies in the checkout: what tests are run with is not for sessions to change."""
+    for base in dict.fromkeys((ground.root, ground.project)):
+        yield from (file.parent for file in base.glob("*/pyvenv.cfg"))
+        yield base / "node_modules"
+
+
+def _checkout(ground: Ground, folder: Path) -> Path:
+    """Return the clean checkout that a project's folder lies in."""
+    below = folder.relative_to(ground.cache).parts if folder.is_relative_to(ground.cache) else ()
+    return ground.cache / below[0] if below else folder
+
+
+def _real(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Return the places, each also where links lead to: programs find things under both names."""
+    found: list[Place] = []
+    for place in places:
+        real = Path(os.path.realpath(place.path))
+        if real != place.path and place.source is None and place.access is not Access.HIDE:
+            found.append(Place(real, place.access))
+        found.append(place)
+    return tuple(found)

@@ -1,0 +1,126 @@
+"""Where a user's tools lie: shown read-only inside, without what is secret among them."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text."""
+    return tuple(text.split())
+
+
+# Below the home folder. What lies beside these and is not named here is not shown: credentials mostly do.
+IN_HOME = words(
+    ".pyenv .rbenv .nvm .nodenv .goenv .jenv .asdf .sdkman .volta .fnm .n .rustup .ghcup .opam .stack .elan .swiftly "
+    ".pixi .nix-profile .nix-defexpr .dotnet .deno/bin .bun/bin .bun/install .juliaup .julia .mix .gem "
+    ".cargo/bin .cargo/registry .cargo/git .cargo/env go/bin go/pkg .local/bin .local/lib .local/pipx "
+    ".local/share/uv .local/share/mise .local/share/rtx .local/share/fnm .local/share/pnpm .local/share/pypoetry "
+    ".local/share/virtualenvs .local/share/pipx .local/share/hatch .local/share/gem .local/share/pdm "
+    ".local/share/coursier .virtualenvs miniconda3 anaconda3 miniforge3 mambaforge .conda/envs .conda/pkgs "
+    ".m2/repository .m2/wrapper .gradle/caches .gradle/wrapper .gradle/jdks .ivy2/cache .sbt .nuget/packages "
+    ".npm .npm-global .yarn .pnpm-store .hex .pub-cache nltk_data scikit_learn_data .keras"
+)
+# In the cache folder, these are more data than cache: tests that were set up outside look for them.
+IN_CACHE = words(
+    "huggingface torch ms-playwright ms-playwright-go Cypress puppeteer electron electron-builder selenium "
+    "pre-commit pypoetry deno coursier bazelisk node-gyp nltk_data tiktoken fontconfig"
+)
+VARIABLES = words(
+    "JAVA_HOME JDK_HOME GOROOT GOPATH CARGO_HOME RUSTUP_HOME PYENV_ROOT NVM_DIR SDKMAN_DIR VIRTUAL_ENV CONDA_PREFIX "
+    "CONDA_ROOT ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT M2_HOME MAVEN_HOME GRADLE_HOME RBENV_ROOT VOLTA_HOME "
+    "NODE_PATH PYTHONPATH PYTHONHOME PERL5LIB GEM_HOME GEM_PATH LD_LIBRARY_PATH PNPM_HOME BUN_INSTALL "
+    "UV_PROJECT_ENVIRONMENT UV_PYTHON_INSTALL_DIR"
+)
+# What is never shown because a list of paths names it: these hold keys, or all the rest.
+_SECRET_NAMES = frozenset(
+    words(".ssh .aws .gnupg .azure .kube .docker .config .password-store .mozilla .netrc .git-credentials")
+)
+_PROGRAMS = ("bin", "sbin", "shims")
+
+
+def tools(env: Mapping[str, str], home: Path) -> Iterator[Path]:
+    """Yield the folders with a user's tools and what they have fetched, by their names, PATH and variables."""
+    yield from (home / name for name in IN_HOME)
+    yield from (home / ".cache" / name for name in IN_CACHE)
+    for entry in _paths(env.get("PATH", "")):
+        whole = entry.parent if entry.name in _PROGRAMS else entry
+        yield whole if _is_harmless(whole, home) else entry
+        yield from _behind_links(entry, home)
+    for name in VARIABLES:
+        yield from (path for path in _paths(env.get(name, "")) if _is_harmless(path, home))
+
+
+def _behind_links(folder: Path, home: Path) -> Iterator[Path]:
+    """Yield where the programs of a small folder really lie, e.g. one interpreter linked into `~/bin`."""
+    with suppress(OSError):
+        links = (
+            [entry for entry in os.scandir(folder) if entry.is_symlink()]
+            if folder.is_relative_to(home)
+            else []
+        )
+        for target in {Path(os.path.realpath(entry.path)).parent for entry in links[:200]}:
+            whole = target.parent if target.name in _PROGRAMS else target
+            yield from (place for place in (whole, target) if _is_harmless(place, home))
+
+
+def interpreters(project: Path, home: Path) -> Iterator[Path]:
+    """Yield what Python's own programs need: ours, and those the project's virtual environments are made from."""
+    yield from (Path(place) for place in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix)))
+    yield Path(__file__).parents[1]
+    for settings in project.glob("*/pyvenv.cfg"):
+        with suppress(OSError):
+            for line in settings.read_text("utf-8", "replace").splitlines():
+                key, _, value = line.partition("=")
+                made_from = Path(value.strip()).parent
+                if key.strip() == "home" and value.strip() and _is_harmless(made_from, home):
+                    yield made_from
+
+
+def editable(project: Path, home: Path) -> Iterator[Path]:
+    """Yield the folders that the project's virtual environments import from in place."""
+    environments = [file.parent for file in project.glob("*/pyvenv.cfg")] + [Path(sys.prefix)]
+    for environment in environments:
+        for packages in environment.glob("lib/python*/site-packages"):
+            found = (*_path_files(packages), *_direct(packages))
+            yield from (path for path in found if _is_harmless(path, home))
+
+
+def _path_files(packages: Path) -> Iterator[Path]:
+    for file in packages.glob("*.pth"):
+        with suppress(OSError):
+            for line in file.read_text("utf-8", "replace").splitlines():
+                if line.startswith("/"):
+                    yield Path(line.strip())
+
+
+def _direct(packages: Path) -> Iterator[Path]:
+    """Yield the folders of packages that were installed in place, as the standard has it written down."""
+    for file in packages.glob("*.dist-info/direct_url.json"):
+        with suppress(OSError, ValueError, AttributeError):
+            url = urlsplit(str(json.loads(file.read_text("utf-8")).get("url", "")))
+            if url.scheme == "file":
+                yield Path(unquote(url.path))
+
+
+def _paths(value: str) -> Iterator[Path]:
+    for entry in value.split(os.pathsep):
+        if entry.startswith("/"):
+            yield Path(os.path.normpath(entry))
+
+
+def _is_harmless(path: Path, home: Path) -> bool:
+    """Tell whether showing a folder shows one tool, or one project, and not everything the user has."""
+    real = Path(os.path.realpath(path))
+    for place in (path, real):
+        if home.is_relative_to(place) or len(place.parts) <= 2:  # noqa: PLR2004 - the root, or right below it
+            return False
+        if _SECRET_NAMES.intersection(place.parts):
+            return False
+        if place in (home / ".local", home / ".cache", home / ".local" / "share"):
+            return False
+    return not any(real.is_relative_to(place) for place in ("/proc", "/dev", "/run", "/var/run", "/etc"))

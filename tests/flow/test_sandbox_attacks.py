@@ -1,0 +1,71 @@
+"""Everything that held commands try is held, as root and as an ordinary user, in both kinds of checkouts."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attacks import ATTACKS
+
+import redgreenrefactor
+from cages import means
+
+ATTACK = Path(__file__).with_name("attacks.py")
+SOURCE = Path(redgreenrefactor.__file__).parents[1]
+NOBODY = 65534
+pytestmark = pytest.mark.slow
+
+
+def tried(command: list[str], level: str, folder: Path, path: list[str]) -> dict[str, str]:
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": os.pathsep.join(path)}
+    done = subprocess.run(
+        [*command, "-B", str(ATTACK), level, str(folder / "lab")],
+        cwd="/",
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_all_attacks_are_held(level: str, tmp_path: Path) -> None:
+    means(level)
+    assert tried([sys.executable], level, tmp_path, [str(SOURCE)]) == {}
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_all_attacks_of_an_ordinary_user_are_held(level: str, tmp_path: Path) -> None:
+    means(level)
+    program = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    if os.getuid() != 0 or program is None or shutil.which("setpriv") is None:
+        pytest.skip("only root can become somebody else, with an interpreter that is everybody's")
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", program]
+    known = f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+    if subprocess.run([program, "-c", known], check=False).returncode:
+        pytest.skip("the interpreter that is everybody's is of another version")
+    for place in (tmp_path, *tmp_path.parents):
+        if place.stat().st_uid == os.getuid() and "pytest" in place.name:
+            place.chmod(0o755)
+    home = tmp_path / "user"
+    home.mkdir()
+    os.chown(home, NOBODY, NOBODY)
+    reach = subprocess.run(
+        [*become, "-c", "import redgreenrefactor.cages"],
+        env={"PYTHONPATH": os.pathsep.join([str(SOURCE), *packages])},
+        check=False,
+    )
+    if reach.returncode:
+        pytest.skip("an ordinary user cannot read this checkout")
+    assert tried(become, level, home, [str(SOURCE), *packages]) == {}
+
+
+def test_there_are_as_many_attacks_as_promised() -> None:
+    names = [attack.name for attack in ATTACKS]
+    assert len(set(names)) == len(names) >= 70

@@ -1,0 +1,341 @@
+"""Sessions that are held do honest work in every kind of checkout, and git's own folder stays out of their reach."""
+
+import json
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cages import means
+from redgreenrefactor.cages import Cages, cages_of
+from redgreenrefactor.config import Flags, load
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.events import Event, Warned
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.session import Brief, Role
+from redgreenrefactor.model.workflow import PhaseName, RoleName
+from redgreenrefactor.ports import Sealed
+from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.policies import collapsed
+from redgreenrefactor.sandbox.policy import Level
+from redgreenrefactor.sandbox.process import Finished
+from redgreenrefactor.workflows.tdd import TDD
+from repos import MakeRepo, Repo
+
+PHASES = {phase.name: phase for phase in TDD.phases}
+CASE = {"currentTest": {"description": "a", "testFile": "tests/test_a.py", "implFile": "code.py"}}
+
+
+OPENED: list[Repository] = []
+
+
+@pytest.fixture(autouse=True)
+def closing() -> Generator[None]:
+    """Close what a test has opened."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+def opened(folder: Path, env: Mapping[str, str]) -> Repository:
+    OPENED.append(open_repository(folder, env))
+    return OPENED[-1]
+
+
+@dataclass
+class Session:
+    """A held session in a checkout."""
+
+    workspace: GitWorkspace
+    cages: Cages
+    env: Mapping[str, str]
+    phase: PhaseName = PhaseName.RED
+
+    def __post_init__(self) -> None:
+        self.base = self.workspace.head()
+        self.workspace.begin("run", self.base)
+        role = Role(RoleName.TEST, "", "")
+        self.cage = self.cages.session(Brief(role, self.phase, 1, 1, "run", "", json.dumps(CASE)))
+
+    def sh(self, command: str) -> Finished:
+        return process.shell(command, cwd=self.workspace.project, env=self.env, cage=self.cage, timeout=60)
+
+    def seal(self) -> Sealed:
+        return self.workspace.seal(self.base, PHASES[self.phase], "a case", empty=False)
+
+
+def session(
+    repo: Repo,
+    folder: Path | None = None,
+    phase: PhaseName = PhaseName.RED,
+    level: str = "bubblewrap",
+    **more: str,
+) -> Session:
+    means(level)
+    env = {**repo.env, "PATH": "/usr/local/bin:/usr/bin:/bin", "TDD_SANDBOX": level}
+    repository = opened(folder or repo.path, env)
+    workspace = GitWorkspace(repository)
+    text = "\n".join(f"{name.replace('_', '.')}={value}" for name, value in more.items())
+    settings = load(("tdd.properties", text), env, Flags())
+    made = cages_of(repository, settings, lambda _: None, workspace.compiled, workspace=workspace)
+    return Session(workspace, made, env, phase)
+
+
+COMMIT = "echo 'x = 1' > tests.py && git add tests.py && git commit -qm 'test: one more'"
+
+
+def kinds(repo: Repo, kind: str, tmp_path: Path) -> Path:
+    """Return a checkout of this kind."""
+    match kind:
+        case "ordinary":
+            return repo.path
+        case "linked":
+            repo.git("worktree", "add", "-q", "-b", "tdd/x", str(tmp_path / "linked"))
+            return tmp_path / "linked"
+        case "detached":
+            repo.git("checkout", "-q", "--detach")
+            return repo.path
+        case "packed":
+            repo.git("pack-refs", "--all")
+            repo.git("gc", "-q")
+            return repo.path
+        case "clone":
+            repo.git("clone", "-q", "--shared", str(repo.path), str(tmp_path / "clone"))
+            repo.git("-C", str(tmp_path / "clone"), "config", "user.name", "Ada")
+            repo.git("-C", str(tmp_path / "clone"), "config", "user.email", "ada@localhost")
+            return tmp_path / "clone"
+        case _:
+            repo.commit("feat: a package", {"pkg/code.py": "x = 1\n"})
+            return repo.path / "pkg"
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "linked", "detached", "packed", "clone", "subfolder"])
+def test_a_session_commits_and_its_commit_is_sealed_as_it_is(kind: str, repo: Repo, tmp_path: Path) -> None:
+    held = session(repo, kinds(repo, kind, tmp_path))
+    done = held.sh(COMMIT)
+    assert done.exit_code == 0, done
+    sealed = held.seal()
+    assert (sealed.subject, sealed.resealed, sealed.rewritten, sealed.warnings) == (
+        "test: one more",
+        False,
+        (),
+        (),
+    )
+    assert held.workspace.head() == sealed.commit
+    assert held.workspace.status().dirty == ()
+    assert not list(tmp_path.rglob("stand-in"))
+
+
+def test_uncommitted_work_is_sealed(repo: Repo) -> None:
+    held = session(repo)
+    assert held.sh("echo 'x = 1' > tests.py").exit_code == 0
+    assert held.seal().subject == "test: a case"
+
+
+def test_new_branches_and_stashes_are_put_away_and_other_refs_are_safe(repo: Repo) -> None:
+    repo.git("branch", "other")
+    held = session(repo)
+    script = f"{COMMIT} && git branch mine && echo y > README.md && git stash -q && git branch -f other HEAD"
+    assert held.sh(script).exit_code == 0
+    sealed = held.seal()
+    assert sealed.rewritten == ("refs/heads/other was moved",)
+    assert repo.git("rev-parse", "other") == held.base
+    assert repo.git("branch", "--list", "mine") == ""
+    kept = repo.git("for-each-ref", "--format=%(refname)", "refs/tdd/kept")
+    assert "heads/mine" in kept
+    assert "stash" in kept
+
+
+def test_forged_notes_are_told_and_not_written(repo: Repo) -> None:
+    repo.git("notes", "--ref=tdd-handoffs", "add", "-m", "{}", "HEAD")
+    before = repo.git("rev-parse", "refs/notes/tdd-handoffs")
+    held = session(repo)
+    assert held.sh("git notes --ref=tdd-handoffs add -f -m forged HEAD").exit_code == 0
+    assert held.seal().rewritten == ("refs/notes/tdd-handoffs was moved",)
+    assert repo.git("rev-parse", "refs/notes/tdd-handoffs") == before
+
+
+def test_history_rewritten_inside_is_noticed(repo: Repo) -> None:
+    repo.commit("feat: second", {"a.py": "1\n"})
+    held = session(repo)
+    assert held.sh("git reset -q --hard HEAD~1 && git commit -q --allow-empty -m 'test: x'").exit_code == 0
+    assert any("no longer part of the history" in told for told in held.seal().rewritten)
+    assert repo.git("merge-base", "--is-ancestor", held.base, "HEAD") == ""
+
+
+def test_another_branch_checked_out_inside_leaves_ours_checked_out(repo: Repo) -> None:
+    held = session(repo)
+    assert held.sh(f"git checkout -qb aside && {COMMIT}").exit_code == 0
+    assert held.seal().subject == "test: one more"
+    assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
+
+
+def test_settings_and_hooks_made_inside_do_not_reach_ours(repo: Repo, tmp_path: Path) -> None:
+    marker = tmp_path / "pwned"
+    config = (repo.path / ".git/config").read_text()
+    held = session(repo)
+    held.sh(
+        f"git config core.fsmonitor 'touch {marker}'; git config filter.x.smudge 'touch {marker}'; "
+        f"printf '#!/bin/sh\\ntouch {marker}\\n' > .git/hooks/post-checkout; echo '* filter=x' > .gitattributes; {COMMIT}"
+    )
+    held.seal()
+    repo.git("status")
+    repo.git("checkout", "-q", "-f", "HEAD")
+    assert not marker.exists()
+    assert (repo.path / ".git/config").read_text() == config
+
+
+def test_the_users_hooks_run_inside(repo: Repo) -> None:
+    hook = repo.path / ".git/hooks/commit-msg"
+    hook.write_text("#!/bin/sh\necho hooked >> $1\n")
+    hook.chmod(0o755)
+    held = session(repo)
+    assert held.sh(COMMIT).exit_code == 0
+    held.seal()
+    assert "hooked" in repo.git("log", "-1", "--format=%B")
+
+
+def test_credentials_in_gits_settings_are_not_shown(repo: Repo) -> None:
+    repo.git("config", "remote.origin.url", "https://me:hunter2@example.invalid/x.git")
+    repo.git("config", "http.extraheader", "Authorization: hunter2")
+    done = session(repo).sh("git remote -v; cat .git/config; git config --list")
+    assert b"https://example.invalid/x.git" in done.stdout
+    assert b"hunter2" not in done.stdout
+
+
+def test_a_session_that_is_cut_off_leaves_its_commits_at_a_ref(repo: Repo) -> None:
+    held = session(repo)
+    assert held.sh(COMMIT).exit_code == 0
+    kept = GitWorkspace(opened(repo.path, held.env)).recover(lambda _: False)
+    assert kept is not None
+    assert repo.git("show", f"{kept}:tests.py") == "x = 1"
+    assert repo.git("rev-parse", "HEAD") == held.base
+
+
+def test_a_stand_in_of_an_earlier_session_is_not_taken_for_this_ones(repo: Repo) -> None:
+    held = session(repo)
+    assert held.sh(COMMIT).exit_code == 0
+    held.workspace.begin("run", held.base)
+    assert held.seal().subject == "test: a case"  # of the files, not of the commit
+
+
+def test_submodules_can_be_read_and_not_moved(make_repo: MakeRepo) -> None:
+    library, repo = make_repo("library"), make_repo("project")
+    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), "sub")
+    repo.git("commit", "-qm", "chore: a submodule")
+    held = session(repo)
+    done = held.sh(
+        f"git -C sub log --oneline && git submodule status && {COMMIT} && echo x > .git/modules/sub/config"
+    )
+    assert done.exit_code != 0
+    assert b"Read-only" in done.stderr
+    assert held.seal().subject == "test: one more"
+
+
+def test_tests_are_read_only_in_green_and_code_is_not(repo: Repo) -> None:
+    repo.commit(
+        "test: a",
+        {"tests/test_a.py": "1\n", "code.py": "1\n", "pkg/tests/util.py": "1\n", "pytest.ini": "[pytest]\n"},
+    )
+    held = session(repo, phase=PhaseName.GREEN)
+    for path in ("tests/test_a.py", "tests/new.py", "pkg/tests/util.py", "pytest.ini"):
+        assert held.sh(f"echo 2 > {path}").exit_code != 0, path
+    assert held.sh("echo 2 > code.py && echo 3 > pkg/more.py").exit_code == 0
+    assert session(repo, phase=PhaseName.REFACTOR).sh("echo 2 > tests/test_a.py").exit_code == 0
+
+
+def test_a_link_that_a_session_put_in_the_way_of_its_tests_leads_nowhere(repo: Repo, tmp_path: Path) -> None:
+    secret = tmp_path / "secret" / "tests"
+    secret.mkdir(parents=True)
+    (secret / "key").write_text("hunter2")
+    repo.commit("test: a", {"src/tests/test_a.py": "1\n"})
+    held = session(repo, phase=PhaseName.GREEN)
+    assert held.sh(f"mv src away && ln -s {secret.parent} src").exit_code == 0
+    assert b"hunter2" not in held.sh("cat src/tests/key").stdout
+
+
+def test_a_suite_writes_into_its_checkout_and_nowhere_else(repo: Repo) -> None:
+    repo.commit("feat: more", {"code.py": "1\n", ".gitignore": "data\n"})
+    (repo.path / "data").mkdir()
+    held = session(repo)
+    folder = held.workspace.checkout(held.base, {})
+    cage = held.cages.suite(folder)
+    script = f"echo x > out; echo x > {repo.path}/code.py; echo x > .git/config; ls -A {repo.path}/.git; git log --oneline"
+    done = process.shell(script, cwd=folder, env=held.env, cage=cage)
+    assert (folder / "out").exists()
+    assert (repo.path / "code.py").read_text() == "1\n"
+    assert b"feat: more" in done.stdout
+    assert b"HEAD" not in done.stdout
+
+
+def test_settings_that_tests_write_are_ours_again_before_git_looks(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("feat: attributes", {".gitattributes": "* filter=x\n", "a.txt": "1\n"})
+    later = repo.commit("feat: more", {"a.txt": "2\n"})
+    held = session(repo)
+    folder = held.workspace.checkout(held.base, {})
+    evil = f'[filter "x"]\n\tsmudge = touch {tmp_path}/pwned; cat\n'
+    (folder / ".git/config").write_text((folder / ".git/config").read_text() + evil)
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/attributes").write_text("* filter=x\n")
+    (folder / "a.txt").unlink()
+    held.workspace.checkout(later, {})
+    assert (folder / "a.txt").exists()
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_programs_that_are_agents_are_free_unless_they_are_to_be_held(repo: Repo) -> None:
+    held = session(repo)
+    brief = Brief(Role(RoleName.TEST, "", ""), PhaseName.RED, 1, 1, "run", "", "{}")
+    assert held.cages.agent(brief) is None
+    cage = session(repo, sandbox_agents="on").cages.agent(brief)
+    assert cage is not None
+    assert cage.policy.network
+
+
+def test_a_note_that_says_so_gives_suites_the_network(repo: Repo) -> None:
+    made = session(repo).cages
+    assert made.noted() == {"sandbox": "bubblewrap"}
+    made.as_noted(Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN, extra={"suiteNetwork": True}))
+    assert made.noted() == {"sandbox": "bubblewrap", "suiteNetwork": True}
+    strict = session(repo, sandbox_suite_network="off").cages
+    strict.as_noted(Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN, extra={"suiteNetwork": True}))
+    assert not strict.suite_network
+
+
+def test_where_nothing_works_a_run_is_refused_unless_everything_is_ours(repo: Repo) -> None:
+    env = {**repo.env, "PATH": "/nowhere", "TDD_SANDBOX": "bubblewrap"}
+    lacking = opened(repo.path, {**repo.env})
+    object.__setattr__(lacking, "environ", env)
+    told: list[Event] = []
+    settings = load(None, env, Flags())
+    with pytest.raises(NotReadyError, match="it is not installed") as refused:
+        cages_of(lacking, settings, told.append, repo.path)
+    assert "apt install bubblewrap" in refused.value.hint
+    assert "sandbox=off" in refused.value.hint
+    assert cages_of(lacking, settings, told.append, repo.path, may_lack=True).level is Level.OFF
+    assert [type(event) for event in told] == [Warned]
+
+
+def test_landlock_is_announced_as_the_reduced_form(repo: Repo) -> None:
+    means("landlock")
+    env = {**repo.env, "TDD_SANDBOX": "landlock"}
+    told: list[Event] = []
+    repository = opened(repo.path, env)
+    made = cages_of(repository, load(None, env, Flags()), told.append, repo.path)
+    assert made.level is Level.LANDLOCK
+    assert isinstance(told[0], Warned)
+    assert "reduced" in told[0].message
+
+
+def test_a_session_under_landlock_commits_too(repo: Repo) -> None:
+    held = session(repo, level="landlock")
+    done = held.sh(COMMIT)
+    assert done.exit_code == 0, done
+    assert held.seal().subject == "test: one more"
+
+
+def test_paths_below_others_need_no_rule_of_their_own() -> None:
+    assert collapsed(["tests/a.py", "tests", "tests/b/c.py", "tests2/x", "a"]) == ["a", "tests", "tests2/x"]
