@@ -69,8 +69,9 @@ class Cage:
             case Level.LANDLOCK:
                 with contextlib.ExitStack() as stack:
                     joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
-                    rules = _in_memory(_joined([*joining, *self._restrictions()]), stack)
-                    yield Held(tuple(argv), held_environment(env, self.policy), rules)
+                    policy = self._with_private_folder(stack)
+                    rules = _in_memory(_joined([*joining, *self._restrictions(policy)]), stack)
+                    yield Held(tuple(argv), held_environment(env, policy), rules)
             case Level.BUBBLEWRAP:
                 with contextlib.ExitStack() as stack:
                     policy = self._with_temporary_folder(stack)
@@ -88,10 +89,21 @@ class Cage:
         place = Place(Path("/tmp"), Access.WRITE, folder)  # noqa: S108
         return replace(self.policy, places=(place, *self.policy.places))
 
-    def _restrictions(self) -> Iterator[str]:
+    def _with_private_folder(self, stack: contextlib.ExitStack) -> Policy:
+        """Return the policy with a temporary folder under another name, for all who ask where it is."""
+        if self.policy.temporary is None:
+            return self.policy
+        made = tempfile.TemporaryDirectory(prefix="rgr-", ignore_cleanup_errors=True)
+        folder = stack.enter_context(made)
+        java = f"{self.policy.environment.get('JAVA_TOOL_OPTIONS', '')} -Djava.io.tmpdir={folder}".strip()
+        told = {**self.policy.environment, "TMPDIR": folder, "JAVA_TOOL_OPTIONS": java}
+        places = (*self.policy.places, Place(Path(folder), Access.WRITE))
+        return replace(self.policy, places=places, environment=told)
+
+    def _restrictions(self, policy: Policy) -> Iterator[str]:
         yield from self._limits()
         yield "capabilities " + " ".join(map(str, _CAPABILITIES))
-        yield from landlock.rules(self.policy, self.means.landlock)
+        yield from landlock.rules(policy, self.means.landlock, about=self.policy)
         if filtered := filter_for(os.uname().machine):
             yield f"seccomp {filtered.hex()}"
 

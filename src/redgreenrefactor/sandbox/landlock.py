@@ -33,8 +33,11 @@ _SHARED = ("/dev/pts", "/dev/shm")  # noqa: S108 - where programs expect to be a
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - the same, unless something lies there that is not temporary
 
 
-def rules(policy: Policy, version: int) -> Iterator[str]:
-    """Yield the lines that make the keeper hold a program to a policy, for a version of Landlock."""
+def rules(policy: Policy, version: int, about: Policy | None = None) -> Iterator[str]:
+    """Yield the lines that make the keeper hold a program to a policy, for a version of Landlock.
+
+    Temporary folders are writable unless something lies there that the policy, or the one named, is about.
+    """
     rights = (1 << _RIGHTS_BY_VERSION.get(version, _MOST_RIGHTS)) - 1
     scopes = 0b11 if version >= _SCOPES else 0
     yield f"landlock {rights} {0b11 if version >= _NETWORK else 0} {scopes}"
@@ -47,7 +50,7 @@ def rules(policy: Policy, version: int) -> Iterator[str]:
     names = Path("/etc/resolv.conf")
     if policy.network and names.is_symlink():
         yield from _allowed(names.resolve(), _READING, rights)
-    for path in (*_DEVICE_FILES, *_SHARED, *_temporary(policy)):
+    for path in (*_DEVICE_FILES, *_SHARED, *_temporary(about or policy)):
         yield from _allowed(Path(path), rights, rights)
     closed = policy.of(Access.HIDE)
     for place in policy.ordered():

@@ -79,7 +79,7 @@ def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool) -
         _real(places),
         network=network,
         devices=True,
-        temporary=ground.cache if level is Level.BUBBLEWRAP else None,
+        temporary=ground.cache,
         environment=_caches(ground, tools, level),
     )
 
@@ -123,7 +123,12 @@ def session_policy(
             ground.git_dir, *(ground.common_dir / name for name in ("objects", "refs/heads", "logs"))
         )
         places += readable(ground.common_dir)
-    return Policy(_real(places), network=network, environment=_caches(ground, tools, level))
+    return Policy(
+        _real(places),
+        network=network,
+        temporary=ground.cache if level is Level.LANDLOCK else None,
+        environment=_caches(ground, tools, level),
+    )
 
 
 def agent_policy(policy: Policy, home: Path) -> Policy:
@@ -197,8 +202,12 @@ def _caches(ground: Ground, tools: Path, level: Level) -> dict[str, str]:
         _shadow(home / ".gradle" / "wrapper" / "dists", tools / "gradle" / "wrapper" / "dists")
     if level is Level.BUBBLEWRAP:
         return {**found, "TMPDIR": str(_TEMPORARY)}
-    (tools / "tmp").mkdir(exist_ok=True)
-    found |= {"XDG_CACHE_HOME": str(tools / "cache"), "TMPDIR": str(tools / "tmp")}
+    found["XDG_CACHE_HOME"] = str(tools / "cache")
+    if java := ground.environ.get("JAVA_TOOL_OPTIONS"):
+        found["JAVA_TOOL_OPTIONS"] = java
+    if not (home / ".m2" / "repository").exists():
+        given = ground.environ.get("MAVEN_OPTS", "")
+        found["MAVEN_OPTS"] = f"{given} -Dmaven.repo.local={tools / 'm2'}".strip()
     if "GIT_CONFIG_GLOBAL" not in ground.environ:  # git does nothing at all where it may not read the user's
         found["GIT_CONFIG_GLOBAL"] = str(_cleaned(home / ".gitconfig", tools) or "/dev/null")
     return found
