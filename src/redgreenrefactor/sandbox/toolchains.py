@@ -49,7 +49,7 @@ def tools(env: Mapping[str, str], home: Path) -> Iterator[Path]:
     yield from (home / ".cache" / name for name in IN_CACHE)
     for entry in _paths(env.get("PATH", "")):
         whole = entry.parent if entry.name in _PROGRAMS else entry
-        yield whole if _is_harmless(whole, home) else entry
+        yield from [place for place in (whole, entry) if _is_harmless(place, home)][:1]
         yield from _behind_links(entry, home)
     for name in VARIABLES:
         yield from (path for path in _paths(env.get(name, "")) if _is_harmless(path, home))

@@ -1,0 +1,137 @@
+"""What of a user's home folder is shown, and what never is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redgreenrefactor.sandbox import toolchains
+from redgreenrefactor.sandbox.policies import Ground, agent_policy, session_policy, suite_policy, tools_of
+from redgreenrefactor.sandbox.policy import Access, Level, Policy
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home folder with tools, secrets and a project."""
+    home = tmp_path / "home" / "ada"
+    for name in (
+        ".pyenv/shims",
+        ".cargo/bin",
+        ".ssh",
+        ".config/gh",
+        "bin",
+        "work/project/.venv/bin",
+        "work/library",
+        ".gradle/caches",
+        ".gradle/wrapper/dists/gradle-8/abc/gradle-8",
+        ".claude",
+    ):
+        (home / name).mkdir(parents=True)
+    (home / ".gradle/wrapper/dists/gradle-8/abc/x.zip.lck").touch()
+    (home / ".cargo/credentials.toml").write_text("token = 'secret'")
+    (home / ".m2").mkdir()
+    (home / ".m2/settings.xml").write_text(
+        "<settings>\n<mirrors/>\n<servers>\n<server><password>secret</password></server>\n</servers>\n</settings>\n"
+    )
+    return home
+
+
+def ground(home: Path, path: str = "", root: str = "work/project") -> Ground:
+    project = home / root
+    environ = {"HOME": str(home), "PATH": path}
+    return Ground(
+        root=project,
+        git_dir=project / ".git",
+        common_dir=project / ".git",
+        object_stores=(project / ".git/objects",),
+        project=project,
+        cache=home / ".cache/rgr/x",
+        compiled=home / ".cache/rgr/compiled",
+        environ=environ,
+        tools=tools_of(project, project, environ),
+    )
+
+
+def test_tools_are_found_by_name_by_path_and_by_variable(home: Path, tmp_path: Path) -> None:
+    java = tmp_path / "jdk"
+    (java / "bin").mkdir(parents=True)
+    env = {"HOME": str(home), "PATH": f"{home}/bin:{java}/bin:relative", "GOPATH": str(home / "work/library")}
+    found = set(toolchains.tools(env, home))
+    assert {home / ".pyenv", home / ".cargo/bin", home / "bin", java, home / "work/library"} <= found
+
+
+def test_neither_keys_nor_everything_at_once_is_ever_shown(home: Path) -> None:
+    env = {
+        "HOME": str(home),
+        "PATH": f"{home}/.ssh:{home}:/",
+        "PYTHONPATH": f"{home}:{home.parent}:/:/etc:/proc/self:{home}/.config/gh:{home}/.ssh",
+        "NODE_PATH": f"{home}/.local/share",
+    }
+    found = tools_of(home / "work/project", home / "work/project", env)
+    for place in (home, home.parent, Path("/"), Path("/etc"), home / ".config/gh", home / ".local/share"):
+        assert place not in found
+    assert home / ".cargo" not in found
+
+
+def test_packages_installed_in_place_are_found_as_long_as_they_are_harmless(home: Path) -> None:
+    project = home / "work/project"
+    packages = project / ".venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (project / ".venv/pyvenv.cfg").write_text("home = /opt/python/bin\nversion = 3\n")
+    (packages / "a.pth").write_text(f"{home}/work/library\nimport os\n{home}/.ssh\n")
+    info = packages / "b-1.dist-info"
+    info.mkdir()
+    (info / "direct_url.json").write_text(json.dumps({"url": f"file://{home}/work/library%20two"}))
+    (packages / "c-1.dist-info").mkdir()
+    (packages / "c-1.dist-info/direct_url.json").write_text("rubbish")
+    found = set(toolchains.editable(project, home))
+    assert {home / "work/library", home / "work/library two"} <= found
+    assert home / ".ssh" not in found
+    assert Path("/opt/python") in set(toolchains.interpreters(project, home))
+
+
+def test_links_in_a_small_folder_are_followed_to_their_tools(home: Path, tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    (tool / "bin").mkdir(parents=True)
+    (tool / "bin/x").touch()
+    (home / "bin/x").symlink_to(tool / "bin/x")
+    assert tool in set(toolchains.tools({"PATH": str(home / "bin")}, home))
+
+
+def test_settings_are_shown_without_what_is_secret(home: Path) -> None:
+    policy = suite_policy(ground(home), home / ".cache/rgr/x/checkout", Level.BUBBLEWRAP, network=False)
+    place = next(place for place in policy.places if place.path == home / ".m2/settings.xml")
+    assert "secret" not in place.shown.read_text()
+    assert "<mirrors/>" in place.shown.read_text()
+
+
+def test_a_suite_may_write_where_it_runs_and_reads_the_project_without_its_git_folder(home: Path) -> None:
+    here = ground(home)
+    policy = suite_policy(here, here.cache / "checkout" / "pkg", Level.BUBBLEWRAP, network=True)
+    assert {here.cache / "checkout", here.compiled} <= set(policy.of(Access.WRITE))
+    assert here.root in policy.of(Access.READ)
+    assert here.git_dir in policy.of(Access.HIDE)
+    assert policy.network
+    assert policy.environment["GRADLE_RO_DEP_CACHE"] == str(home / ".gradle/caches")
+    shadow = Path(policy.environment["GRADLE_USER_HOME"]) / "wrapper/dists/gradle-8/abc"
+    assert [entry.name for entry in shadow.iterdir()] == ["gradle-8"]
+
+
+def test_where_the_home_folder_is_the_workspace_its_secrets_are_hidden(home: Path) -> None:
+    here = ground(home, root="")
+    policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    assert {home / ".ssh", home / ".config"} <= set(policy.of(Access.HIDE))
+    assert home in policy.of(Access.WRITE)
+
+
+def test_under_landlock_caches_are_led_away_by_variables(home: Path) -> None:
+    policy = suite_policy(ground(home), home / ".cache/rgr/x/checkout", Level.LANDLOCK, network=False)
+    assert policy.environment["XDG_CACHE_HOME"].endswith("tools-suite/cache")
+    assert policy.environment["MAVEN_OPTS"].startswith("-Dmaven.repo.local=")
+    assert policy.environment["GIT_CONFIG_GLOBAL"] == "/dev/null"
+
+
+def test_a_program_that_is_an_agent_keeps_its_own_folder_and_finds_its_model(home: Path) -> None:
+    policy = agent_policy(Policy(), home)
+    assert policy.of(Access.WRITE) == (home / ".claude",)
+    assert policy.network
