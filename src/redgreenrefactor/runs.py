@@ -44,9 +44,6 @@ from redgreenrefactor.wiring import (
 )
 from redgreenrefactor.workflows.tdd import TDD
 
-NOT_HEEDED = ("setup.command",)
-
-
 NOT_READY = ("Undecided", "ModelUnavailable")  # stopped for want of something around us
 NO_LIMITS = Limits()
 
@@ -147,9 +144,6 @@ class Bench:
         self.engine, self.lab = engine_of(
             TDD, self.repository, self.workspace, self.settings, self.around, self.suite, cages=self.cages
         )
-        for name in NOT_HEEDED:
-            if self.settings.source(name) != "default":
-                self.emit(Warned(f"{name} has no effect in this version yet"))
         if self.repository.identity:
             self.emit(
                 Warned("git knows no user.name and user.email here: commits are made as RedGreenRefactor")

@@ -109,6 +109,7 @@ def suite_of(
         interrupt=around.interrupt,
         cache=compiled,
         cage=cages.suite if cages else unheld,
+        setup=settings.setup_command,
     )
 
 
@@ -161,6 +162,7 @@ def _api_agent(
     from redgreenrefactor.agents.api import ApiAgent  # noqa: PLC0415
     from redgreenrefactor.agents.conversation import Patience  # noqa: PLC0415
     from redgreenrefactor.agents.environment import environment  # noqa: PLC0415
+    from redgreenrefactor.agents.locks import locked_in  # noqa: PLC0415
     from redgreenrefactor.agents.providers import access  # noqa: PLC0415
     from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in  # noqa: PLC0415
 
@@ -169,7 +171,14 @@ def _api_agent(
     def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
         cage = cages.session(brief) if cages else None
         shell = shell_in(folder, env=env, interrupt=stop, cage=cage)
-        return Toolbox(folder, shell=shell, env=env, bash_timeout=settings.bash_timeout, interrupt=stop)
+        return Toolbox(
+            folder,
+            shell=shell,
+            env=env,
+            bash_timeout=settings.bash_timeout,
+            locked=locked_in(brief),
+            interrupt=stop,
+        )
 
     return ApiAgent(
         access(model, settings.agent_url, around.environ),

@@ -1,7 +1,7 @@
 """Suites of which only an exit code can be had: fewer rules, and the notes say so."""
 
 import pytest
-from stage import SWIFT, Json, Stage
+from stage import PLAIN, PLAIN_SETTINGS, SWIFT, Json, Stage, calculator
 
 from repos import MakeRepo
 
@@ -111,3 +111,21 @@ def test_a_script_that_runs_pytest_tells_everything(make_repo: MakeRepo) -> None
     assert stage.run(env={"TDD_MAX_RETRIES": "0"}).code == 1
     assert stage.note()["phase"] == "RED"
     assert stage.note()["evidence"] == "per-test"
+
+
+def test_a_checkout_is_prepared_before_every_run_of_tests(make_repo: MakeRepo) -> None:
+    runner = PLAIN["run_all.py"] + "\nassert open('made.txt').read() == 'made'\n"
+    settings = f"{PLAIN_SETTINGS}setup.command=printf made > made.txt\n"
+    stage = Stage(make_repo(files={**PLAIN, "run_all.py": runner, "tdd.properties": settings}), calculator(1))
+    done = stage.run("--json")
+    assert done.code == 0, done
+    assert not (stage.repo.path / "made.txt").exists()
+
+
+def test_a_checkout_that_cannot_be_prepared_is_refused_in_its_own_words(make_repo: MakeRepo) -> None:
+    settings = f"{PLAIN_SETTINGS}setup.command=echo no such luck >&2; exit 3\n"
+    stage = Stage(make_repo(files={**PLAIN, "tdd.properties": settings}), calculator(1))
+    done = stage.run("--json")
+    assert done.code == 3, done
+    assert "setup.command" in done.json["error"]
+    assert "no such luck" in done.json["error"]

@@ -162,7 +162,9 @@ def _another(spec: str, provider: str, name: str, url: str | None) -> Access:
         ) from None
     except ImportError as error:
         raise NotReadyError(
-            f"the provider {provider!r} cannot be used: {error}", type="AgentMissing"
+            f"the provider {provider!r} cannot be used: {error}",
+            hint=f"Type 'pip install \"pydantic-ai-slim[{provider}]\"', then try again.",
+            type="AgentMissing",
         ) from error
     if url:
         raise UsageError(
@@ -173,7 +175,9 @@ def _another(spec: str, provider: str, name: str, url: str | None) -> Access:
         infer_provider(provider)
     except (UserError, ImportError) as error:
         raise NotReadyError(
-            f"the model {spec!r} cannot be reached: {error}", type="CredentialsMissing"
+            f"the model {spec!r} cannot be reached: {error}",
+            hint="Set the variable it names, then try again.",
+            type="CredentialsMissing",
         ) from error
     return Access(provider, name, provider)
 

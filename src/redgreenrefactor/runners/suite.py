@@ -6,6 +6,7 @@ from pathlib import Path
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners import opaque, pytest_suite, unittest_suite
 from redgreenrefactor.runners.environment import Surroundings, with_managers
+from redgreenrefactor.runners.prepared import PreparedSuite
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 
@@ -21,8 +22,10 @@ def suite_for(
     cache: Path,
     interrupt: Interrupt | None = None,
     cage: Callable[[Path], Cage | None] = lambda _: None,
+    setup: str | None = None,
 ) -> Suite:
-    """Return the tests that a command runs, with as much to tell as its runner allows."""
+    """Return the tests that a command runs, with as much to tell as its runner allows, and what prepares them."""
     where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage)
     known = (recognise(command, where) for recognise in _RUNNERS)
-    return next((suite for suite in known if suite is not None), None) or opaque.suite(command, where)
+    suite = next((suite for suite in known if suite is not None), None) or opaque.suite(command, where)
+    return PreparedSuite(suite, setup, where) if setup else suite

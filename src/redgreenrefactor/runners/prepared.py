@@ -1,0 +1,59 @@
+"""Tests of a checkout that has to be made runnable first."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from redgreenrefactor.model.evidence import Measure, SuiteRun, TestId
+from redgreenrefactor.ports import Suite
+from redgreenrefactor.runners.environment import Surroundings
+from redgreenrefactor.runners.probed import printed
+from redgreenrefactor.sandbox import process
+
+
+class PreparedSuite:
+    """Another suite, with a command before every run: a clean checkout keeps nothing that an earlier one made."""
+
+    def __init__(self, suite: Suite, setup: str, where: Surroundings) -> None:
+        self._suite = suite
+        self._setup = setup
+        self._where = where
+
+    @property
+    def command(self) -> str:
+        """What a person would type, once everything is prepared."""
+        return self._suite.command
+
+    @property
+    def measure(self) -> Measure:
+        """How much the tests tell."""
+        return self._suite.measure
+
+    def run(
+        self,
+        folder: Path,
+        tests: Sequence[TestId] = (),
+        *,
+        trace: bool = False,
+        disguise: bool = False,
+        seed: int | None = None,
+        limit: float | None = None,
+    ) -> SuiteRun:
+        """Prepare the checkout, then run the tests; what cannot be prepared was not measured."""
+        ended = process.shell(
+            self._where.anchored(self._setup),
+            cwd=folder,
+            env=self._where.prepared(folder),
+            timeout=self._where.timeout,
+            interrupt=self._where.interrupt,
+            cage=self._where.cage(folder),
+        )
+        if ended.exit_code or ended.timed_out:
+            return SuiteRun(
+                exit_code=ended.exit_code,
+                finished=False,
+                timed_out=ended.timed_out,
+                measure=self._suite.measure,
+                seconds=ended.seconds,
+                output=f"setup.command {self._setup!r} failed\n{printed(ended)}",
+            )
+        return self._suite.run(folder, tests, trace=trace, disguise=disguise, seed=seed, limit=limit)
