@@ -39,7 +39,7 @@ from redgreenrefactor.model.verdict import (
 )
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository.repository import open_repository
-from redgreenrefactor.runs import Bench, Wishes
+from redgreenrefactor.runs import Bench
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.testing import FakeAgent
 from redgreenrefactor.wiring import Surroundings
@@ -253,7 +253,7 @@ class Stage:
         repository = open_repository(self.project, self.environ)
         around = Surroundings(self.project, self.environ, Flags(), self.events.append, Interrupt())
         try:
-            bench = Bench(repository, around, Wishes())
+            bench = Bench(repository, around)
             bench.check()
             lab = Lab(
                 bench.workspace,

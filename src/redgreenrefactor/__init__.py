@@ -14,11 +14,22 @@ if TYPE_CHECKING:
         RgrError,
         UsageError,
     )
-    from redgreenrefactor.library import history, resume, resume_async, roles, run, run_async, status
+    from redgreenrefactor.library import (
+        history,
+        resume,
+        resume_async,
+        resume_task,
+        roles,
+        run,
+        run_async,
+        status,
+        tdd,
+    )
     from redgreenrefactor.model.events import Event
     from redgreenrefactor.model.goal import Case
     from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
     from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
+    from redgreenrefactor.model.review_task import TaskResult
     from redgreenrefactor.model.session import Role, Usage
     from redgreenrefactor.model.verdict import Finding, FindingType
     from redgreenrefactor.model.workflow import PhaseName, RoleName
@@ -45,6 +56,7 @@ __all__ = [
     "RoleName",
     "RunStatus",
     "State",
+    "TaskResult",
     "Usage",
     "UsageError",
     "WorkflowResult",
@@ -52,19 +64,22 @@ __all__ = [
     "history",
     "resume",
     "resume_async",
+    "resume_task",
     "roles",
     "run",
     "run_async",
     "status",
+    "tdd",
 ]
 
 _HOMES = {
     "errors": "GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
-    "library": "history resume resume_async roles run run_async status",
+    "library": "history resume resume_async resume_task roles run run_async status tdd",
     "model.events": "Event",
     "model.goal": "Case",
     "model.handoff": "ErrorDetails Handoff State",
     "model.result": "CycleCommits CycleResult Entry RunStatus WorkflowResult",
+    "model.review_task": "TaskResult",
     "model.session": "Role Usage",
     "model.verdict": "Finding FindingType",
     "model.workflow": "PhaseName RoleName",

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import click
 
-from redgreenrefactor.commands import doctor, proof, recovery, workflow
+from redgreenrefactor.commands import doctor, proof, recovery, review, workflow
 from redgreenrefactor.commands.common import fail, unheard
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 
@@ -40,6 +40,7 @@ for command in (
     recovery.push,
     recovery.fetch,
     recovery.init,
+    review.tdd,
 ):
     rgr.add_command(command)
 

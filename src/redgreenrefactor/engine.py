@@ -1,7 +1,7 @@
 """The loop that does, again and again, what the latest handoff says comes next."""
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from redgreenrefactor.model.decision import (
     decide,
     diagnosis_due,
     exhausted,
+    finished,
     may_be_built_on,
     rejected,
     stopped,
@@ -94,6 +95,9 @@ class Engine:
     receipt: Callable[[str], str | None] = lambda _commit: None  # the lab's, for what the suite does there
     opening: str = ""
     approve: Callable[[Entry], Entry | None] | None = None
+    reached: Callable[[Entry], bool] | None = (
+        None  # whether what was asked for is there, whatever a phase said
+    )
 
     def run(self, start: Entry, limits: Limits) -> Ended:
         """Take turns until the work is done, cannot be done, or a limit is reached."""
@@ -107,7 +111,7 @@ class Engine:
                 advanced, here = there.commit != here.commit, there
                 cycles += advanced and here.handoff.next_phase is self.workflow.first.name
                 spent = spent.plus(cost, over=advanced)
-                here = self._approved(here) if advanced else here
+                here = self._settled(self._approved(here) if advanced else here)
                 self._rest(here)
         except InterruptedRunError as error:
             return Ended(RunStatus.INTERRUPTED, self._stopped(here), error.message)
@@ -150,7 +154,9 @@ class Engine:
 
     def _turn(self, here: Entry, phase: Phase, allowance: float | None) -> tuple[Entry, float]:
         """Take one turn; return what follows and what it cost. An interrupted one leaves no trace but what is kept."""
-        with self._cut_off():
+        with (
+            nullcontext() if phase.inner else self._cut_off()
+        ):  # an inner run goes on where it was interrupted
             done = self._done(here, phase, allowance)
         return self._recorded(done), done.cost
 
@@ -161,13 +167,24 @@ class Engine:
         started = self.clock()
         agent = self.agents[phase.name]
         report = self._session(here, phase, phase, attempt, allowance)
-        empty = report.failure is None and (phase.may_be_empty or handoff.outcome is Outcome.WARNED)
-        sealed = self.workspace.seal(here.commit, phase, _description(phase, handoff), empty=empty)
+        base = self._worked_on(here, phase)
+        empty = phase.inner or phase.may_be_empty or handoff.outcome is Outcome.WARNED
+        sealed = self.workspace.seal(
+            base, phase, _description(phase, handoff), empty=empty and report.failure is None
+        )
         changes = self.workspace.changes(here.commit, sealed.commit)
         self.emit(WorkSealed(sealed.commit, sealed.subject, self.workspace.prefix, changes))
         verdict = self._verdict(here, phase, report, sealed, changes)
         turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
         return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started)
+
+    def _worked_on(self, here: Entry, phase: Phase) -> str:
+        """Return the commit that the turn's own goes on top of: the last one of an inner run, whose commits stay."""
+        if not phase.inner:
+            return here.commit
+        head = self.workspace.head()
+        self.workspace.begin(here.handoff.run_id, head)
+        return head
 
     def _attempt(self, handoff: Handoff, phase: Phase) -> int:
         """Return the number of the attempt that is due; no number is used twice."""
@@ -181,7 +198,8 @@ class Engine:
         """Let one session work at a phase, on the ground that the due phase's next try goes on from."""
         handoff, agent, started = here.handoff, self.agents[phase.name], self.clock()
         self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, agent.name))
-        self.workspace.begin(handoff.run_id, here.commit)
+        if not phase.inner:
+            self.workspace.begin(handoff.run_id, here.commit)
         if due.builds_on and (ground := built_on(handoff)):
             self.workspace.lay_out(handoff.run_id, ground)
         brief = replace(self.brief(phase, handoff, attempt), allowance_usd=allowance)
@@ -271,7 +289,7 @@ class Engine:
         here, turn = done.here, done.turn
         after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries)
         notes = {here.commit: with_extra(after, due=done.due())}
-        if done.sealed.commit != here.commit:
+        if done.sealed.commit != here.commit and not turn.phase.inner:
             name = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}"
             self.workspace.set_aside(done.sealed.commit, after.run_id, name)
             if turn.phase.builds_on and may_be_built_on(done.verdict):
@@ -280,7 +298,8 @@ class Engine:
                 here.handoff, turn, done.verdict, **done.extra(), **self.noted
             )
         self.ledger.write(notes)
-        self.workspace.rewind(here.commit)
+        if not turn.phase.inner:
+            self.workspace.rewind(here.commit)
         self.workspace.end()
         self._judged(done, aborts=after.state is State.ABORTED)
         return Entry(here.commit, notes[here.commit])
@@ -326,6 +345,18 @@ class Engine:
         after = stopped(here.handoff, self.now(), awaiting=awaiting)
         self.ledger.write({here.commit: after})
         return Entry(here.commit, after)
+
+    def _settled(self, entry: Entry) -> Entry:
+        """Be done where the last phase of a round was worked at, and what was asked for is there already."""
+        handoff = entry.handoff
+        looked = PhaseName.REVIEW in (handoff.phase, handoff.next_phase if handoff.error else None)
+        if self.reached is None or not looked or handoff.next_phase is PhaseName.COMPLETE:
+            return entry
+        if not self.reached(entry):
+            return entry
+        after = finished(handoff, self.now())
+        self.ledger.write({entry.commit: after})
+        return Entry(entry.commit, after)
 
     def _approved(self, entry: Entry) -> Entry:
         """Let a person see the first list before anything is built on it."""

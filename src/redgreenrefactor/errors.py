@@ -51,6 +51,14 @@ class ForgeError(NotReadyError):
     type = "ForgeError"
 
 
+class StoppedRunError(RgrError):
+    """A limit was reached; what was done is kept, and it can go on."""
+
+    exit_code = 4
+    type = "Stopped"
+    hint = "Type 'rgr resume' to go on."
+
+
 class InterruptedRunError(RgrError):
     """A person or the system asked the program to stop."""
 

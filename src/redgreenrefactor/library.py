@@ -4,13 +4,16 @@ import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Literal
 
-from redgreenrefactor import looking, runs
+from redgreenrefactor import looking, reviews, runs
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.feature import read_feature
+from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.model.events import Emit, Event
 from redgreenrefactor.model.result import Entry, WorkflowResult
+from redgreenrefactor.model.review_task import TaskResult
 from redgreenrefactor.model.session import Role
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
@@ -100,6 +103,52 @@ async def resume_async(
     wishes = runs.Wishes(limits=_limits(max_cycles))
     with _surroundings(project, environ, flags, on_event) as around:
         return await _elsewhere(lambda: runs.resume(around, wishes), around.interrupt)
+
+
+def tdd(
+    spec: Folder,
+    *,
+    project: Folder = ".",
+    agent: str | None = None,
+    model: str | None = None,
+    budget_usd: float | None = None,
+    max_reviews: int = reviews.REVIEWS,
+    branch: str | None = None,
+    base: str | None = None,
+    cleanup: bool = True,
+    forge: Literal["github", "none"] = "github",
+    tdd: bool = False,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
+) -> TaskResult:
+    """Take a specification file to a reviewed pull request; what cannot start, or cannot go on, is an RgrError.
+
+    A task that failed, stopped at a limit or was interrupted is a result like any other: see `success`.
+    """
+    if max_reviews < 1:
+        raise UsageError(f"max_reviews is {max_reviews}", hint="Give at least 1.")
+    read = read_spec(Path(spec))
+    wishes = reviews.TaskWishes(max_reviews, branch, base, cleanup, forge, tdd)
+    with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
+        return reviews.start(read, around, wishes)
+
+
+def resume_task(
+    task_id: str,
+    *,
+    project: Folder = ".",
+    agent: str | None = None,
+    model: str | None = None,
+    budget_usd: float | None = None,
+    max_reviews: int | None = None,
+    cleanup: bool = True,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
+) -> TaskResult:
+    """Go on with a task wherever it was left; one that does not exist is a NotReadyError."""
+    wishes = reviews.TaskWishes(max_reviews, cleanup=cleanup)
+    with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
+        return reviews.resume(task_id, around, wishes)
 
 
 def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:

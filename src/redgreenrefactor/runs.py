@@ -1,9 +1,10 @@
 """Starting, resuming and looking at runs: what the commands and the library share."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from redgreenrefactor.cages import NETWORK, cages_of
 from redgreenrefactor.engine import Ended, Limits, Spent
@@ -11,11 +12,12 @@ from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageErr
 from redgreenrefactor.gates.common import named
 from redgreenrefactor.gates.legacy import Baseline, baseline, sifted
 from redgreenrefactor.goals.test_list import parse
-from redgreenrefactor.model.decision import carried, opening, refreshed, relisted
+from redgreenrefactor.model.chain import runs_of
+from redgreenrefactor.model.decision import carried, exhausted, opening, refreshed, relisted
 from redgreenrefactor.model.events import Event, RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, SuiteRun, Trial
 from redgreenrefactor.model.goal import LIST, Plan
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, with_extra
 from redgreenrefactor.model.result import (
     Entry,
     RunStatus,
@@ -25,6 +27,7 @@ from redgreenrefactor.model.result import (
     rolled_back_of,
     total_usage,
 )
+from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.repository import lock, mark
@@ -36,16 +39,17 @@ from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import (
     Surroundings,
+    Table,
     engine_of,
     new_run_id,
     now,
     settings_of,
     suite_of,
 )
-from redgreenrefactor.workflows.tdd import TDD
 
 NOT_READY = ("Undecided", "ModelUnavailable")  # stopped for want of something around us
 NO_LIMITS = Limits()
+TDD_TABLE = Table()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,16 @@ class Wishes:
     approve: bool = False
     worktree: str | None = None
     new: bool = False
+    reached: Callable[[Entry], bool] | None = (
+        None  # whether the goal is reached, whatever the last phase said
+    )
 
 
 def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
     """Run the whole workflow for a feature, from the commit that is checked out."""
-    with _bench(around, wishes) as bench:
+    with opened(around, wishes) as bench:
         bench.workspace.require_clean()
-        latest = None if bench.unborn else bench.ledger.latest()
+        latest = None if bench.unborn else _latest(bench)
         if latest and not wishes.new and _unfinished(bench, latest):
             raise NotReadyError(
                 f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
@@ -71,25 +78,32 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
             )
         bench.workspace.adopt()
         bench.check()
-        handoff = bench.beginning(feature)
-        bench.announce(handoff.run_id, feature, resumed=False)
-        with _nothing_begun():
-            bench.engine.probe(handoff)
-            base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
-            legacy = bench.baseline(base)
-        noted = {"suiteRun": bench.lab.receipt(base), **bench.cages.noted()}
-        entry = Entry(base, with_extra(handoff, legacy=legacy.facts or None, **noted))
-        bench.ledger.write({base: entry.handoff})
-        return bench.go(entry, base, wishes)
+        return begin(bench, feature, wishes, new_run_id())
+
+
+def begin(bench: "Bench", feature: str, wishes: Wishes, run_id: str, **noted: Any) -> WorkflowResult:
+    """Open a run in a checkout that has been looked at, and take it to its end; `noted` goes into its opening."""
+    handoff = bench.beginning(feature, run_id)
+    bench.announce(run_id, feature, resumed=False)
+    with _nothing_begun():
+        bench.engine.probe(handoff)
+        base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
+        legacy = bench.baseline(base)
+    noted |= {"suiteRun": bench.lab.receipt(base), **bench.cages.noted()}
+    entry = Entry(base, with_extra(handoff, legacy=legacy.facts or None, **noted))
+    bench.ledger.write({base: entry.handoff})
+    return bench.go(entry, base, wishes)
 
 
 def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
     """Go on from the last handoff: the phase that was due, with the error context it had."""
-    with _bench(around, wishes, resumes=True) as bench:
-        latest = None if bench.unborn else bench.ledger.latest()
+    with opened(around, wishes, resumes=True) as bench:
+        latest = None if bench.unborn else _latest(bench)
         if latest is None:
             raise NotReadyError(
-                "nothing to resume here", hint="Type 'rgr run \"FEATURE\"'.", type="NothingToResume"
+                "nothing to resume here",
+                hint="Type 'rgr run \"FEATURE\"'; tasks go on with 'rgr tdd --resume TASKID'.",
+                type="NothingToResume",
             )
         if latest.handoff.next_phase is PhaseName.COMPLETE:
             bench.emit(
@@ -97,32 +111,46 @@ def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
             )
             return result_of(list(bench.ledger.history()), RunStatus.COMPLETE, 0.0)
         bench.check()
-        bench.cages.as_noted(latest.handoff)
         if latest.handoff.awaiting:
             latest = take_list(bench, latest)
-        bench.workspace.require_clean()
-        bench.announce(latest.handoff.run_id, latest.handoff.feature, resumed=True)
-        bench.recall()
-        latest = _caught_up(bench, latest)
-        entry = Entry(latest.commit, refreshed(latest.handoff))
-        limits = bench.limits(wishes.limits)
-        if Spent(limits.spent_usd).over(limits) is None:
-            bench.engine.probe(entry.handoff)
-        if entry != latest:
-            bench.ledger.write({entry.commit: entry.handoff})
-        return bench.go(entry, bench.opening(), wishes)
+        return go_on(bench, latest, wishes)
+
+
+def _latest(bench: "Bench") -> Entry | None:
+    """Return the newest handoff of a run that is not a task's; those go on in worktrees of their own."""
+    for commit, handoff in bench.ledger.along("HEAD"):
+        own = [each for each in runs_of(handoff) if not belongs_to_a_task(each.run_id)]
+        if own:
+            return Entry(commit.oid, own[0])
+    return None
+
+
+def go_on(bench: "Bench", latest: Entry, wishes: Wishes) -> WorkflowResult:
+    """Take a run that is not complete to its end, from its latest handoff, with a fresh set of retries."""
+    bench.cages.as_noted(latest.handoff)
+    bench.workspace.require_clean()
+    bench.announce(latest.handoff.run_id, latest.handoff.feature, resumed=True)
+    bench.recall(latest.handoff.run_id)
+    latest = _caught_up(bench, latest)
+    entry = Entry(latest.commit, exhausted(bench.table.workflow, refreshed(latest.handoff)))
+    limits = bench.limits(wishes.limits, entry.handoff.run_id)
+    if entry.handoff.state is State.RUNNING and Spent(limits.spent_usd).over(limits) is None:
+        bench.engine.probe(entry.handoff)
+    if entry != latest:
+        bench.ledger.write({entry.commit: entry.handoff})
+    return bench.go(entry, bench.opening(entry.handoff.run_id), wishes)
 
 
 class Bench:
     """One checkout, locked and recovered, with everything a run in it needs."""
 
-    def __init__(self, repository: Repository, around: Surroundings, wishes: Wishes) -> None:
+    def __init__(self, repository: Repository, around: Surroundings, table: Table = TDD_TABLE) -> None:
         self.around = around
         self.emit = around.emit
         self.repository = repository
+        self.table = table
         self.workspace = GitWorkspace(repository)
         self.ledger = GitLedger(repository.git, repository.objects)
-        self.wishes = wishes
         self._recover()
         # Not before: an interrupted session may have committed settings of its own.
         self.settings = settings_of(repository, around)
@@ -141,13 +169,18 @@ class Bench:
         self.suite = suite_of(
             self.repository, self.settings, self.around, self.workspace.compiled, self.cages
         )
-        self.engine, self.lab = engine_of(
-            TDD, self.repository, self.workspace, self.settings, self.around, self.suite, cages=self.cages
-        )
+        self.equip(self.table)
         if self.repository.identity:
             self.emit(
                 Warned("git knows no user.name and user.email here: commits are made as RedGreenRefactor")
             )
+
+    def equip(self, table: Table) -> None:
+        """Make ready for this workflow, in a checkout that has been looked at."""
+        self.table = table
+        self.engine, self.lab = engine_of(
+            table, self.repository, self.workspace, self.settings, self.around, self.suite, cages=self.cages
+        )
 
     def _recover(self) -> None:
         """Clean up after a session that was cut off."""
@@ -205,18 +238,19 @@ class Bench:
                 self.emit(Warned(line))
         return found
 
-    def recall(self) -> None:
+    def recall(self, run_id: str) -> None:
         """Know again what the suite did where the run began and where it stands."""
-        entries = list(self.ledger.history())
+        entries = list(self.ledger.history(run_id))
         noted = [entry.handoff.extra.get("suiteRun") for entry in (entries[-1], entries[0])]
         self.lab.recall(receipt for receipt in noted if isinstance(receipt, str))
 
-    def beginning(self, feature: str) -> Handoff:
+    def beginning(self, feature: str, run_id: str) -> Handoff:
         """Return the handoff a run for this feature starts from; nothing is written."""
+        first = self.table.workflow.first.name
         if self.unborn:
-            return opening(new_run_id(), feature, now(), Plan(), None)
+            return opening(run_id, feature, now(), Plan(), None, first)
         base = self.workspace.head()
-        return opening(new_run_id(), feature, now(), self.plan(base), self.ledger.read(base))
+        return opening(run_id, feature, now(), self.plan(base), self.ledger.read(base), first)
 
     def _with_network_if_needed(self, base: str, without: Baseline) -> Baseline:
         """Return the baseline, measured again with the network where tests fail; suites keep it if they need it."""
@@ -237,10 +271,10 @@ class Bench:
         found = self.workspace.read(commit, LIST)
         return Plan() if found is None else parse(found[1], found[0])
 
-    def opening(self) -> str:
+    def opening(self, run_id: str) -> str:
         """Return the commit the run began from."""
         commit = ""
-        for entry in self.ledger.history():
+        for entry in self.ledger.history(run_id):
             commit = entry.commit
         return commit
 
@@ -248,11 +282,14 @@ class Bench:
         """Take turns until the end, and tell what came of it."""
         started = self.engine.clock()
         approve = self._approve if wishes.approve else None
-        engine = replace(self.engine, opening=base, approve=approve, noted=self.cages.noted())
-        ended = engine.run(entry, self.limits(wishes.limits))
+        run_id = entry.handoff.run_id
+        engine = replace(
+            self.engine, opening=base, approve=approve, reached=wishes.reached, noted=self.cages.noted()
+        )
+        ended = engine.run(entry, self.limits(wishes.limits, run_id))
         seconds = self.engine.clock() - started
         self.emit(RunEnded(ended.status, _last_words(ended), seconds))
-        result = result_of(list(self.ledger.history()), ended.status, seconds)
+        result = result_of(list(self.ledger.history(run_id)), ended.status, seconds)
         if ended.type is not None:
             details = ErrorDetails(ended.type, ended.reason)
             result = replace(result, error=ended.reason, error_details=details)
@@ -275,11 +312,13 @@ class Bench:
             words = finished.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             self.emit(Warned(": ".join([f"on.finish {how}", *words])))
 
-    def limits(self, limits: Limits) -> Limits:
+    def limits(self, limits: Limits, run_id: str) -> Limits:
         """Return the limits with the budget: a flag's is for this invocation, a setting's for the whole run."""
+        if limits.budget_usd is not None:
+            return limits  # what is left of a budget that counts for more than this run
         spent = 0.0
         if not self.settings.budget_is_for_this_invocation:
-            history = list(self.ledger.history())
+            history = list(self.ledger.history(run_id))
             latest = history[0].handoff
             notes = [*(entry.handoff.extra for entry in history), due_of(latest), rolled_back_of(latest)]
             used = total_usage(notes)
@@ -329,7 +368,9 @@ def _nothing_begun() -> Generator[None]:
 
 
 @contextmanager
-def _bench(around: Surroundings, wishes: Wishes, *, resumes: bool = False) -> Generator[Bench]:
+def opened(
+    around: Surroundings, wishes: Wishes, *, resumes: bool = False, table: Table = TDD_TABLE
+) -> Generator[Bench]:
     """Open the checkout an invocation works in, alone, with nothing left over from a crash."""
     repository = open_repository(around.project, around.environ)
     try:
@@ -343,7 +384,7 @@ def _bench(around: Surroundings, wishes: Wishes, *, resumes: bool = False) -> Ge
                 folder = repository.project if wishes.worktree else around.project
                 repository = open_repository(folder, around.environ)
             with _transcribed(repository, around) as transcribed:
-                yield Bench(repository, transcribed, wishes)
+                yield Bench(repository, transcribed, table)
     finally:
         repository.close()
 
@@ -409,7 +450,7 @@ def take_list(bench: Bench, entry: Entry) -> Entry:
 def _caught_up(bench: Bench, latest: Entry) -> Entry:
     """Carry the handoff over the user's own commits, if there are any and the tests still hold."""
     head = bench.workspace.head()
-    if head == latest.commit:
+    if head == latest.commit or bench.table.workflow.phase(latest.handoff.next_phase).inner:
         return latest
     if broken := _broken(bench, latest, head):
         raise NotReadyError(

@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -14,17 +14,18 @@ from redgreenrefactor.cages import Cages, unheld
 from redgreenrefactor.config import Flags, Settings, load
 from redgreenrefactor.engine import Engine
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.gates import TDD_GATES
+from redgreenrefactor.gates import TDD_GATES, Gate
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lab import Lab
 from redgreenrefactor.model.events import Emit, SessionNoted, Warned
 from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
-from redgreenrefactor.model.workflow import Phase, Workflow
+from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Past, Suite
 from redgreenrefactor.prompts import templates
-from redgreenrefactor.prompts.render import Ask, brief
+from redgreenrefactor.prompts.render import NO_ROUND, Ask, brief
+from redgreenrefactor.prompts.rounds import Round
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.repository.results import FOLDER as RESULTS
@@ -36,6 +37,7 @@ from redgreenrefactor.runners.environment import identity
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
+from redgreenrefactor.workflows.tdd import TDD
 
 PROPERTIES = "tdd.properties"
 
@@ -230,8 +232,22 @@ def results_of(
     return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}{held}")
 
 
+def _no_round(_phase: Phase, _handoff: Handoff) -> Round:
+    return NO_ROUND
+
+
+@dataclass(frozen=True)
+class Table:
+    """A workflow, and what goes with it."""
+
+    workflow: Workflow = TDD
+    gates: Mapping[PhaseName, Gate] = field(default_factory=lambda: TDD_GATES)
+    rounds: Callable[[Phase, Handoff], Round] = _no_round  # where coder and reviewer stand
+    agents: Mapping[PhaseName, Agent] = field(default_factory=dict[PhaseName, Agent])  # that no setting names
+
+
 def engine_of(
-    workflow: Workflow,
+    table: Table,
     repository: Repository,
     workspace: GitWorkspace,
     settings: Settings,
@@ -250,12 +266,14 @@ def engine_of(
 
     agents = {
         phase.name: agent(settings.agent_for(phase.key), settings.model_for(phase.key))
-        for phase in workflow.sessions()
+        for phase in table.workflow.sessions()
+        if phase.name not in table.agents
     }
 
     def told(phase: Phase, handoff: Handoff, attempt: int) -> Brief:
         findings = handoff.findings if handoff.error is not None else ()
-        ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix)
+        where = table.rounds(phase, handoff)
+        ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix, where)
         return brief(prompts, ask, settings.model_for(phase.key))
 
     meter = meter_of(suite.command, workspace, settings, around, cages)
@@ -265,13 +283,13 @@ def engine_of(
         results=results_of(suite.command, repository, workspace, around, cages),
     )
     engine = Engine(
-        workflow=workflow,
+        workflow=table.workflow,
         workspace=workspace,
         ledger=GitLedger(repository.git, repository.objects),
         judge=lab.judge,
         receipt=lab.receipt,
-        gates=TDD_GATES,
-        agents=agents,
+        gates=table.gates,
+        agents={**agents, **table.agents},
         brief=told,
         read_plan=parse,
         rules=Rules(

@@ -1039,3 +1039,96 @@ def test_a_plain_table_is_one_turn() -> None:
     world = Table(PLAIN)
     assert world.run().status is RunStatus.COMPLETE
     assert world.path == [("CODE", 1, 1)]
+
+
+# --- a phase that is a run of its own
+
+
+def working_inside(world: Table) -> Callable[[Brief], Report | None]:
+    """Return a session of CODE that makes two commits of its own."""
+
+    def session(brief: Brief) -> Report | None:
+        if brief.phase is not PhaseName.CODE:
+            return None
+        for number in (1, 2):
+            world.workspace.files[f"inner-{number}.py"] = f"round {brief.cycle}\n"
+            world.workspace.commit(f"test: inner {number}")
+        return Report("done")
+
+    return session
+
+
+def test_the_commits_of_an_inner_run_stay_and_the_turns_own_is_empty() -> None:
+    world = Table(review(3, tdd=True), [None, None])
+    world.session_does = working_inside(world)
+    ended = world.run()
+    assert ended.status is RunStatus.COMPLETE
+    line = [world.workspace.commits[commit] for commit in world.workspace.line()][::-1]
+    assert [commit.subject for commit in line[1:3]] == ["test: inner 1", "test: inner 2"]
+    assert line[3].tree == line[2].tree
+    code = world.ledger.read(list(world.workspace.line())[1])
+    assert code is not None
+    assert (code.phase, code.next_phase) == (PhaseName.CODE, PhaseName.REVIEW)
+
+
+def test_an_inner_run_that_fails_keeps_its_commits_and_is_not_tried_again() -> None:
+    world = Table(review(3, tdd=True))
+    inside = working_inside(world)
+
+    def session(brief: Brief) -> Report:
+        inside(brief)
+        return Report(failure=Finding(FindingType.AGENT_FAILURE, "the inner run failed"))
+
+    world.session_does = session
+    ended = world.run()
+    assert ended.status is RunStatus.FAILED
+    assert ended.reason == "the inner run failed"
+    assert world.workspace.commits[world.workspace.head()].subject == "test: inner 2"
+    assert world.workspace.refs == {}
+    assert len(world.agent.briefs) == 1
+
+
+def test_an_interrupted_inner_run_keeps_its_commits() -> None:
+    world = Table(review(3, tdd=True))
+    inside = working_inside(world)
+
+    def session(brief: Brief) -> Report:
+        inside(brief)
+        raise InterruptedRunError("SIGTERM")
+
+    world.session_does = session
+    ended = world.run()
+    assert ended.status is RunStatus.INTERRUPTED
+    assert world.workspace.commits[world.workspace.head()].subject == "test: inner 2"
+
+
+# --- a goal that is reached by other means
+
+
+@pytest.mark.parametrize("script", [[None, FEEDBACK], [None, REJECTED]])
+def test_a_goal_that_is_reached_ends_the_run_whatever_the_reviewer_said(script: list[Verdict | None]) -> None:
+    world = Table(review(3), script)
+    asked: list[Entry] = []
+
+    def reached(entry: Entry) -> bool:
+        asked.append(entry)
+        return True
+
+    ended = world.run(reached=reached)
+    assert ended.status is RunStatus.COMPLETE
+    assert len(asked) == 1
+    assert (ended.entry.handoff.next_phase, ended.entry.handoff.error) == (PhaseName.COMPLETE, None)
+    assert world.ledger.read(ended.entry.commit) == ended.entry.handoff
+
+
+def test_a_goal_that_is_not_reached_changes_nothing() -> None:
+    world = Table(review(3), [None, FEEDBACK, None, None])
+    asked: list[Entry] = []
+
+    def reached(entry: Entry) -> bool:
+        asked.append(entry)
+        return False
+
+    ended = world.run(reached=reached)
+    assert ended.status is RunStatus.COMPLETE
+    assert len(asked) == 1  # not after an approval, nor after a turn of the coder's

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.sandbox.secrets import masked
 
 GITHUB, API = "github.com", "https://api.github.com"
 SSH_OVER_HTTPS = {"ssh.github.com": GITHUB, "altssh.github.com": GITHUB}
 SCHEMES = ("https", "http", "ssh", "git", "git+ssh", "ssh+git")
 _SCP = re.compile(r"(?:[^@/\s]+@)?(?P<host>\[[^\]]+\]|[^:/\s]+):(?P<path>[^\s].*)", re.DOTALL)
-_SECRET = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)[^/@\s]+@")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -28,11 +28,6 @@ class Address:
     def slug(self) -> str:
         """Owner and repository as the interface spells them."""
         return f"{self.owner}/{self.repo}"
-
-
-def masked(text: str) -> str:
-    """Return the text with the credentials of every URL in it made unreadable."""
-    return _SECRET.sub(r"\g<start>***@", text)
 
 
 def address_of(remote: str | None, environ: Mapping[str, str]) -> Address:

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from redgreenrefactor.errors import ForgeError
-from redgreenrefactor.forge.address import Address, masked
+from redgreenrefactor.forge.address import Address
 from redgreenrefactor.model.pull_request import Draft, PullRequest, PullRequestState
+from redgreenrefactor.sandbox.secrets import masked
 
 if TYPE_CHECKING:
     from httpx2 import Response

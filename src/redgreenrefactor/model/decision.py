@@ -176,6 +176,18 @@ def stopped(handoff: Handoff, timestamp: str, *, awaiting: str | None = None) ->
     return replace(handoff, state=State.STOPPED, timestamp=timestamp, awaiting=awaiting)
 
 
+def finished(handoff: Handoff, timestamp: str) -> Handoff:
+    """Return the handoff of a run whose goal was reached by other means than its last phase."""
+    return replace(
+        handoff,
+        state=State.COMPLETE,
+        next_phase=PhaseName.COMPLETE,
+        error=None,
+        error_details=None,
+        timestamp=timestamp,
+    )
+
+
 def opening(
     run_id: str,
     feature: str,

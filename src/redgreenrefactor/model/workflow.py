@@ -52,6 +52,7 @@ class Phase:
     retries: int | None = None  # of its own; None: as many as the settings allow
     builds_on: bool = False  # a try goes on from the rejected one before it, not from the phase's beginning
     diagnosis: "Phase | None" = None  # a session that looks at a rejected try before the next one
+    inner: bool = False  # a run of its own does the work: its commits stay, and the turn's own is empty
 
     @property
     def key(self) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.decision import built_on, cycle_of
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.verdict import GRAVITY, Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
@@ -31,12 +31,19 @@ def rejection(phase: PhaseName, handoff: Handoff, attempt: int, findings: Sequen
     kinds = [finding.type for finding in reasons] or [kind for kind in FindingType if kind == details.type]
     parts = [
         "## The last attempt was rejected",
-        "Its changes were undone; you start where it started." + _kept(phase, handoff, attempt),
+        _ground(handoff) + _kept(phase, handoff, attempt),
         "What was wrong with it:",
         quoted("\n\n".join(told), EVIDENCE),
         _instead(advice(phase, kinds)),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _ground(handoff: Handoff) -> str:
+    """Return where the session starts: tries that build on each other find the last one's files."""
+    if built_on(handoff):
+        return "The files you find are those of an earlier try: mend them, and commit all of it."
+    return "Its changes were undone; you start where it started."
 
 
 def _gravest_first(findings: Sequence[Finding]) -> list[Finding]:

@@ -11,10 +11,12 @@ from redgreenrefactor.model.verdict import Finding, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import in_line, plain, quoted
 from redgreenrefactor.prompts.rejection import rejection
+from redgreenrefactor.prompts.rounds import Round
 from redgreenrefactor.prompts.templates import Prompts, fill, load
 
 FEATURE_LIMIT = 2000  # characters of the feature for those who need it only for orientation
 NEXT_FEW = 3
+NO_ROUND = Round()
 _LONG_LINE = 1000
 _DESCRIPTIONS = {
     RoleName.TEST_LIST: "keeps the list of cases and chooses the next one",
@@ -37,6 +39,7 @@ class Ask:
     test_command: str
     findings: tuple[Finding, ...] = ()  # of the attempt that was rejected last
     prefix: str = ""  # the project's folder inside the repository, with a slash, or nothing
+    round: Round = NO_ROUND  # where coder and reviewer stand
 
 
 def roles(prompts_dir: Path | None, models: Mapping[RoleName, str]) -> Mapping[RoleName, Role]:
@@ -91,6 +94,7 @@ def _values(ask: Ask) -> dict[str, str]:
         "phase": ask.phase.name,
         "cycle": str(cycle_of(handoff)),
         "attempt": str(ask.attempt),
+        **ask.round.values(),
     }
 
 

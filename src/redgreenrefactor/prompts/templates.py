@@ -26,7 +26,12 @@ PLACEHOLDERS: tuple[str, ...] = (
     "phase",
     "cycle",
     "attempt",
+    "feedback",
+    "account",
+    "results",
+    "diff",
 )
+_ON_THEIR_OWN = (RoleName.CODER, RoleName.REVIEWER)  # not part of the cycle that the common text tells of
 _TASK = re.compile(r"^## Task[ \t]*$", re.MULTILINE)
 
 
@@ -46,11 +51,14 @@ def load(prompts_dir: Path | None = None) -> Prompts:
             f"prompts.dir: there is no folder {prompts_dir}",
             hint="Name a folder with templates in prompts.dir, or take the key out of tdd.properties.",
         )
-    common = _template(prompts_dir, COMMON).strip()
+    common, bundled = _template(prompts_dir, COMMON).strip(), _bundled(COMMON).strip()
     halves = {name: _halves(_template(prompts_dir, f"{name}.md")) for name in RoleName}
     return Prompts(
         common=common,
-        texts={name: f"{common}\n\n{text}\n" for name, (text, _) in halves.items()},
+        texts={
+            name: f"{text}\n" if name in _ON_THEIR_OWN and common == bundled else f"{common}\n\n{text}\n"
+            for name, (text, _) in halves.items()
+        },
         tasks={name: task or _halves(_bundled(f"{name}.md"))[1] for name, (_, task) in halves.items()},
     )
 

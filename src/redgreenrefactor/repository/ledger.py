@@ -9,7 +9,7 @@ from redgreenrefactor.model.handoff import Handoff, as_written, from_json, to_js
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
 from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
-from redgreenrefactor.repository.refs import ATTEMPTS, NOTES, folder_of
+from redgreenrefactor.repository.refs import ATTEMPTS, KEPT, NOTES, folder_of
 
 Place = Callable[
     [Handoff | None, Handoff], Handoff
@@ -29,10 +29,12 @@ class GitLedger:
         """Return the newest handoff along the first parents of HEAD, or of another commit."""
         return next(self._entries(start), None)
 
-    def history(self) -> Iterator[Entry]:
-        """Yield the latest run's handoffs along HEAD's first parents, newest first, down to its opening."""
-        run_id: str | None = None
-        for entry in self._entries("HEAD"):
+    def history(self, run_id: str | None = None, start: str = "HEAD") -> Iterator[Entry]:
+        """Yield a run's handoffs along a commit's first parents, newest first, down to its opening.
+
+        Without a name it is the latest run: that of the newest handoff.
+        """
+        for entry in self._entries(start):
             run_id = entry.handoff.run_id if run_id is None else run_id
             handoff = of_run(entry.handoff, run_id)
             if handoff is not None:
@@ -86,8 +88,8 @@ class GitLedger:
         return handoff is not None and handoff.error is None
 
     def goes_on_elsewhere(self, entry: Entry) -> bool:
-        """Tell whether a branch ends in a later handoff of the run that this one belongs to."""
-        listing = self._git.text("for-each-ref", "--format=%(objectname)", "refs/heads/")
+        """Tell whether a branch, or what is kept of one, ends in a later handoff of this one's run."""
+        listing = self._git.text("for-each-ref", "--format=%(objectname)", "refs/heads/", KEPT)
         later = (self.read(tip) for tip in set(listing.split()) - {entry.commit})
         return any(handoff is not None and of_run(handoff, entry.handoff.run_id) for handoff in later)
 

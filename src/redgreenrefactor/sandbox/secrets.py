@@ -29,6 +29,7 @@ _SECRET = (
     "*_CUSTOM_HEADERS",
     "AWS_*",
 )
+_IN_URL = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)[^/@\s]+@")
 _HARMLESS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_DEFAULT_OUTPUT", "AWS_PAGER")
 
 
@@ -73,3 +74,10 @@ def masking(env: Mapping[str, str]) -> Callable[[str], str]:
         return _SHAPES.sub("[masked]", named)
 
     return masked
+
+
+def masked(text: str, *secrets: str) -> str:
+    """Return the text with these secrets, and the credentials of every address in it, made unreadable."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    return _IN_URL.sub(r"\g<start>***@", text)

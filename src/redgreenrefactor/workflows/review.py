@@ -4,14 +4,19 @@ from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName, Workflow
 
 
-def review(max_reviews: int) -> Workflow:
-    """Return the table for at most so many reviews; an answer that cannot be read is asked for once more."""
+def review(max_reviews: int, *, tdd: bool = False) -> Workflow:
+    """Return the table for at most so many reviews; an answer that cannot be read is asked for once more.
+
+    With `tdd` the coder is a whole run, which has had its own retries when it fails.
+    """
     code = Phase(
         PhaseName.CODE,
         RoleName.CODER,
         ("feat", "fix", "refactor", "test", "docs", "chore", "perf", "build", "ci", "style"),
         then=PhaseName.REVIEW,
-        builds_on=True,
+        builds_on=not tdd,
+        inner=tdd,
+        retries=0 if tdd else None,
     )
     look = Phase(
         PhaseName.REVIEW,

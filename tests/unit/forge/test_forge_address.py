@@ -3,7 +3,8 @@
 import pytest
 
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.forge.address import address_of, masked
+from redgreenrefactor.forge.address import address_of
+from redgreenrefactor.sandbox.secrets import masked
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+"""From a specification to a reviewed pull request."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redgreenrefactor.commands.common import common, print_json, reporting, surroundings
+from redgreenrefactor.errors import UsageError
+
+if TYPE_CHECKING:
+    from redgreenrefactor.model.review_task import TaskResult
+
+INSTEAD = ("list_tasks", "resume", "clean", "prs")
+
+
+@click.command()
+@click.argument("spec", required=False, metavar="SPEC.md")
+@click.option("--max-reviews", metavar="N", type=click.IntRange(1), help="Give up after N reviews (3).")
+@click.option("--branch", metavar="NAME", help="The branch to work on (tdd/TASKID).")
+@click.option("--base", metavar="BRANCH", help="The branch to start from (the current one).")
+@click.option("--no-cleanup", is_flag=True, help="Leave worktree and branch in place at the end.")
+@click.option("--forge", type=click.Choice(["github", "none"]), help="Where the pull request goes (github).")
+@click.option("--tdd", is_flag=True, help="Let a whole 'rgr run' be the coder.")
+@click.option("--list", "list_tasks", is_flag=True, help="Show the tasks.")
+@click.option("--resume", metavar="TASKID", help="Go on with a task.")
+@click.option("--clean", metavar="TASKID", help="Take a task's worktree, branch and state file away.")
+@click.option("--prs", metavar="BRANCH", help="Show the pull requests of a branch.")
+@click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
+@click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
+@click.option("--model", metavar="MODEL", help="The model for every role.")
+@click.option(
+    "--agent",
+    metavar="AGENT",
+    help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
+)
+@common
+def tdd(spec: str | None, **flags: Any) -> None:
+    """Let a coder and a reviewer work on SPEC.md in a worktree until a pull request stands."""
+    code = 0
+    with reporting(flags):
+        _one_of(spec, flags)
+        code = _done(spec, flags)
+    if code:
+        sys.exit(code)
+
+
+def _one_of(spec: str | None, flags: dict[str, Any]) -> None:
+    given = [f"--{name.partition('_')[0]}" for name in INSTEAD if flags[name]]
+    given = ([f"the specification {spec}"] if spec else []) + given
+    if len(given) != 1:
+        what = f"{' and '.join(given)} do not go together" if given else "no specification was given"
+        raise UsageError(what, hint="Type: rgr tdd SPEC.md, or one of --list, --resume, --clean, --prs.")
+
+
+def _done(spec: str | None, flags: dict[str, Any]) -> int:
+    """Do what was asked for and return the exit code."""
+    from redgreenrefactor import reviews  # noqa: PLC0415
+    from redgreenrefactor.goals.spec import read_spec  # noqa: PLC0415
+
+    read = read_spec(Path(spec)) if spec else None
+    wishes = reviews.TaskWishes(
+        max_reviews=flags["max_reviews"],
+        branch=flags["branch"],
+        base=flags["base"],
+        cleanup=not flags["no_cleanup"],
+        forge=flags["forge"],
+        tdd=flags["tdd"],
+    )
+    with surroundings(flags) as around:
+        if read is not None:
+            return _told(reviews.start(read, around, wishes), flags)
+        if flags["resume"]:
+            return _told(reviews.resume(flags["resume"], around, wishes), flags)
+        if flags["clean"]:
+            _show_cleaned(flags["clean"], reviews.clean(flags["clean"], around), flags)
+        elif flags["prs"]:
+            _show([pull.to_json() for pull in reviews.pull_requests(flags["prs"], around)], _pull_line, flags)
+        else:
+            _show([state.to_json() for state in reviews.listed(around)], _task_line, flags)
+    return 0
+
+
+def _told(result: "TaskResult", flags: dict[str, Any]) -> int:
+    from redgreenrefactor.reviews import exit_code  # noqa: PLC0415
+    from redgreenrefactor.views.tasks import result_lines  # noqa: PLC0415
+
+    if flags["as_json"]:
+        print_json(result.to_json())
+    for line in result_lines(result):
+        click.echo(line, err=flags["as_json"])
+    return exit_code(result)
+
+
+def _show_cleaned(task_id: str, notices: tuple[str, ...], flags: dict[str, Any]) -> None:
+    if flags["as_json"]:
+        print_json({"taskId": task_id, "notices": list(notices)})
+    else:
+        for line in (*notices, f"{task_id} is gone"):
+            click.echo(line)
+
+
+def _show(items: list[dict[str, Any]], line: Any, flags: dict[str, Any]) -> None:
+    if flags["as_json"]:
+        print_json(items)
+    else:
+        for item in items:
+            click.echo(line(item))
+
+
+def _pull_line(pull: dict[str, Any]) -> str:
+    return f"#{pull['number']} {pull['state']:6} {pull['headBranch']} → {pull['baseBranch']}: {pull['title']}  {pull['url']}"
+
+
+def _task_line(task: dict[str, Any]) -> str:
+    rounds = f"round {task['currentIteration']} of {task['maxIterations']}"
+    return f"{task['taskId']} {task['status']:9} {rounds}, {task['branchName']}: {task['specPath']}"

@@ -1,0 +1,72 @@
+"""Taking a task's worktree and branch away, however much of them is there, without losing anything."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from redgreenrefactor.errors import NotReadyError, RgrError
+from redgreenrefactor.model.review_task import TaskState
+from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.repository.worktrees import drop_branch, is_made, unmake, worktrees
+from redgreenrefactor.reviews.home import Home
+
+
+def cleaned(home: Home, state: TaskState, *, home_open: bool) -> tuple[str, ...]:
+    """Take the worktree away, and the branch unless it is the result; return what a person should know."""
+    folder = Path(state.worktree.path)
+    told = [*_leftovers(home, state, folder)]
+    # The branch goes first, while a checkout has it in use: sessions of other tasks take no notice of it then.
+    told += _branch(home, state, folder, stays=home_open or state.forge == "none")
+    unmake(home.repository, folder)
+    if folder.exists():
+        told.append(f"{folder} is no worktree of this repository any more, and was left as it is")
+    return tuple(told)
+
+
+def require_idle(home: Home, state: TaskState) -> None:
+    """Refuse to touch a task that somebody is working at."""
+    folder = Path(state.worktree.path)
+    if not is_made(folder):
+        return
+    repository = open_repository(folder, home.around.environ)
+    if lock.is_held(repository.git_dir / lock.NAME):
+        raise NotReadyError(
+            f"the task {state.task_id} is being worked at",
+            hint="Wait for it, or stop it, then try again.",
+            type="Locked",
+        )
+
+
+def _leftovers(home: Home, state: TaskState, folder: Path) -> Iterator[str]:
+    """Keep what lies in the worktree uncommitted, and take away what was kept for its tests."""
+    if not is_made(folder):
+        return
+    try:
+        repository = open_repository(folder, home.around.environ)
+    except RgrError:
+        return
+    try:
+        workspace = GitWorkspace(repository)
+        kept = workspace.keep(state.run_id, workspace.head(), "found when cleaning up")
+        if kept:
+            yield f"uncommitted work in {folder} is kept at {kept}"
+    finally:
+        repository.close()
+    with suppress(OSError):
+        shutil.rmtree(repository.cache)
+
+
+def _branch(home: Home, state: TaskState, folder: Path, *, stays: bool) -> Iterator[str]:
+    branch = state.branch_name
+    if stays or home.repository.objects.resolve(f"refs/heads/{branch}") is None:
+        return
+    elsewhere = [tree.path for tree in worktrees(home.repository) if tree.branch == f"refs/heads/{branch}"]
+    if any(path != folder.resolve() for path in elsewhere):
+        yield f"the branch {branch} is checked out elsewhere, and stays"
+        return
+    kept = drop_branch(home.repository, branch, state.task_id)
+    if kept:
+        yield f"the work on {branch}, merged nowhere, is kept at {kept}"

@@ -1,0 +1,189 @@
+"""The repository that tasks belong to: its main checkout, its forge, and what is known about each task."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from redgreenrefactor.errors import NotReadyError, RgrError, UsageError
+from redgreenrefactor.forge.address import Address, address_of
+from redgreenrefactor.forge.github import GitHub, token_of
+from redgreenrefactor.model.chain import runs_of
+from redgreenrefactor.model.events import Warned
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import KEY, TaskState, rebuilt, run_id_of, task_id_of
+from redgreenrefactor.records.task_files import TaskFiles
+from redgreenrefactor.repository.credentials import credentials, remote_url
+from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.refs import KEPT
+from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.repository.worktrees import main_root
+from redgreenrefactor.wiring import Surroundings, settings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a task starts from: a name for people and pull requests, and the commit."""
+
+    name: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Home:
+    """One repository, seen from the checkout the command was typed in."""
+
+    repository: Repository
+    around: Surroundings
+
+    @cached_property
+    def root(self) -> Path:
+        """The main checkout."""
+        return main_root(self.repository)
+
+    @cached_property
+    def files(self) -> TaskFiles:
+        """The state files."""
+        return TaskFiles(self.root)
+
+    @cached_property
+    def ledger(self) -> GitLedger:
+        """The handoffs."""
+        return GitLedger(self.repository.git, self.repository.objects)
+
+    @cached_property
+    def address(self) -> Address:
+        """Where the repository lives on its forge."""
+        return address_of(remote_url(self.repository), self.around.environ)
+
+    def forge(self, kind: str) -> GitHub | None:
+        """Return the forge; `none` is none. A missing token or remote is a NotReadyError."""
+        if kind == "none":
+            return None
+        return GitHub(self.address, token_of(self.around.environ), pause=self.around.interrupt.pause)
+
+    def pushing(self, forge: GitHub) -> Repository:
+        """Return the repository as one that reaches its remote with the forge's token, where that fits."""
+        more = credentials(self.repository, forge.token, self.address.host)
+        return replace(self.repository, environ={**self.repository.environ, **more})
+
+    def folder(self, task_id: str) -> Path:
+        """Return where a task is worked at."""
+        place = settings_of(self.repository, self.around).worktree_dir
+        return (self.root / place / task_id).resolve()
+
+    def base(self, wanted: str | None, *, published: bool) -> Base:
+        """Return what a task starts from: the branch that was named, else the current one."""
+        objects = self.repository.objects
+        if wanted is None:
+            return self._current(published=published)
+        for ref, name in (
+            (f"refs/heads/{wanted}", wanted),
+            (f"refs/remotes/{wanted}", wanted.partition("/")[2]),
+            (wanted, wanted),
+        ):
+            oid = objects.resolve(ref) if not wanted.startswith("-") else None
+            if oid is not None and objects.commit(oid) is not None:
+                return Base(name, oid)
+        raise UsageError(f"there is no branch {wanted!r}", hint="Name an existing one: --base BRANCH.")
+
+    def _current(self, *, published: bool) -> Base:
+        status = self.repository.status()
+        commit = status.head or GitWorkspace(self.repository).first_commit()
+        if status.branch is None and published:
+            raise UsageError(
+                "HEAD is detached, so there is no branch for the pull request to go into",
+                hint="Name it: --base BRANCH.",
+            )
+        return Base(status.branch or commit, commit)
+
+    def require_free(self, branch: str) -> None:
+        """Refuse a branch that cannot be made."""
+        if (
+            branch.startswith("-")
+            or self.repository.git.attempt("check-ref-format", f"refs/heads/{branch}").exit_code
+        ):
+            raise UsageError(
+                f"--branch {branch!r} is no name for a branch",
+                hint="Use letters, digits, dashes and slashes.",
+            )
+        if self.repository.objects.resolve(f"refs/heads/{branch}") is not None:
+            raise NotReadyError(
+                f"there is a branch {branch} already",
+                hint="Name another one with --branch, or go on with its task: 'rgr tdd --list'.",
+                type="BranchExists",
+            )
+
+    # --- what is known
+
+    def tip(self, task_id: str, branch: str) -> str | None:
+        """Return the task's last commit: its branch's, or what was kept of it."""
+        objects = self.repository.objects
+        return objects.resolve(f"refs/heads/{branch}") or objects.resolve(f"{KEPT}{task_id}")
+
+    def history(self, state: TaskState) -> list[Entry]:
+        """Return the task's handoffs, newest first; none where nothing was begun yet."""
+        tip = self.tip(state.task_id, state.branch_name)
+        return list(self.ledger.history(state.run_id, tip)) if tip else []
+
+    def find(self, task_id: str) -> TaskState:
+        """Return what is known of a task, from its file or, where that is missing or broken, from its notes."""
+        self.files.path(task_id)
+        state: TaskState | None = None
+        with suppress(NotReadyError):
+            state = self.files.read(task_id)
+        if state is not None:
+            return state
+        found = self._from_notes(task_id)
+        if found is None:
+            raise NotReadyError(
+                f"there is no task {task_id}",
+                hint="Type 'rgr tdd --list' to see the tasks.",
+                type="TaskNotFound",
+            )
+        self.files.write(found)
+        self.around.emit(
+            Warned(f"the state file of {task_id} was missing or broken; it was made again from the notes")
+        )
+        return found
+
+    def known(self) -> Iterator[TaskState]:
+        """Yield every task that has a file or notes, the oldest first."""
+        for task_id in sorted({*self.files.ids(), *self._noted()}):
+            try:
+                yield self.find(task_id)
+            except RgrError as error:
+                self.around.emit(Warned(f"{task_id}: {error.message}"))
+
+    def _noted(self) -> set[str]:
+        """Return the tasks whose branch, or what was kept of it, is still there."""
+        found = (
+            (task_id_of(handoff.run_id), handoff.extra.get(KEY))
+            for entry in self.ledger.everything()
+            for handoff in runs_of(entry.handoff)
+        )
+        return {
+            task_id
+            for task_id, noted in found
+            if task_id and isinstance(noted, dict) and self.tip(task_id, str(noted.get("branchName")))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        }
+
+    def _from_notes(self, task_id: str) -> TaskState | None:
+        for entry in self.ledger.everything():
+            for handoff in runs_of(entry.handoff):
+                if handoff.run_id == run_id_of(task_id) and KEY in handoff.extra:
+                    first = rebuilt([Entry(entry.commit, handoff)])
+                    return rebuilt(self.history(first) or [Entry(entry.commit, handoff)])
+        return None
+
+
+@contextmanager
+def home_of(around: Surroundings) -> Generator[Home]:
+    """Open the repository that the project lies in."""
+    repository = open_repository(around.project, around.environ)
+    try:
+        yield Home(repository, around)
+    finally:
+        repository.close()

@@ -1,0 +1,68 @@
+"""An approved task becomes a pull request: one, whatever happened on the way."""
+
+from redgreenrefactor.forge.github import GitHub
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.pull_request import Draft, PullRequest
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import TaskState, inner_run_id
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.repository import transfer
+from redgreenrefactor.repository.credentials import ORIGIN
+from redgreenrefactor.repository.remote import Remote
+from redgreenrefactor.reviews.home import Home
+from redgreenrefactor.views.pull_request import Told, body
+
+
+def published(home: Home, state: TaskState, forge: GitHub) -> PullRequest:
+    """Push the branch and its handoffs, and return the pull request that stands for it afterwards."""
+    history = home.history(state)
+    standing = forge.find(state.branch_name)
+    _push(home, state, forge)
+    draft = _draft(home, state, history)
+    if standing is None:
+        return forge.create(draft)
+    opened_by_reviewer = _approval(history) is None
+    return standing if opened_by_reviewer else forge.update(standing.number, draft.title, draft.body)
+
+
+def _push(home: Home, state: TaskState, forge: GitHub) -> None:
+    """Bring branch, notes and refs to origin; no upstream is set."""
+    repository = home.pushing(forge)
+    try:
+        remote = Remote(repository, ORIGIN, home.around.interrupt)
+        transfer.push(repository, remote, state.branch_name, transfer.already_alone)
+    finally:
+        repository.close()
+
+
+def _draft(home: Home, state: TaskState, history: list[Entry]) -> Draft:
+    approval = _approval(history)
+    words = {key: str(approval.extra.get(key) or "") if approval else "" for key in ("title", "body")}
+    tip = home.tip(state.task_id, state.branch_name)
+    inner = [
+        entry.handoff
+        for number in range(1, state.current_iteration + 1)
+        if state.tdd
+        for entry in reversed(list(home.ledger.history(inner_run_id(state.task_id, number), tip or "HEAD")))
+    ]
+    told = Told(
+        task_id=state.task_id,
+        words=words["body"],
+        base=state.worktree.base_branch,
+        branch=state.branch_name,
+        history=history,
+        inner=inner,
+    )
+    title = words["title"] or next(iter(state.original_spec.strip("# ").splitlines()), state.branch_name)
+    return Draft(title, body(told), state.branch_name, state.worktree.base_branch)
+
+
+def _approval(history: list[Entry]) -> Handoff | None:
+    return next(
+        (
+            entry.handoff
+            for entry in history
+            if entry.handoff.phase is PhaseName.REVIEW and entry.handoff.extra.get("verdict") == "approve"
+        ),
+        None,
+    )

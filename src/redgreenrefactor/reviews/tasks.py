@@ -1,0 +1,223 @@
+"""Tasks from their start to their pull request, and what is left of them afterwards."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from redgreenrefactor import runs
+from redgreenrefactor.errors import RgrError, UsageError
+from redgreenrefactor.forge.github import GitHub
+from redgreenrefactor.goals.spec import Spec
+from redgreenrefactor.model.pull_request import PullRequest
+from redgreenrefactor.model.result import RunStatus, WorkflowResult
+from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus, WorktreeInfo
+from redgreenrefactor.repository.worktrees import drop_branch, exclude, is_made, make, unmake
+from redgreenrefactor.reviews.cleaning import cleaned, require_idle
+from redgreenrefactor.reviews.home import Home, home_of
+from redgreenrefactor.reviews.publishing import published
+from redgreenrefactor.reviews.work import Work, current
+from redgreenrefactor.wiring import Surroundings, new_run_id, now
+
+IGNORED = (".codex/", ".workflow/")
+REVIEWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWishes:
+    """What one invocation was asked for beside the specification; None: as the task has it, or the usual."""
+
+    max_reviews: int | None = None
+    branch: str | None = None
+    base: str | None = None
+    cleanup: bool = True
+    forge: str | None = None
+    tdd: bool = False
+
+
+def start(spec: Spec, around: Surroundings, wishes: TaskWishes) -> TaskResult:
+    """Take a specification to a reviewed pull request; what cannot start leaves nothing behind."""
+    with home_of(around) as home:
+        kind = wishes.forge or "github"
+        forge = home.forge(kind)
+        base = home.base(wishes.base, published=forge is not None)
+        task_id = new_run_id()
+        branch = wishes.branch or f"tdd/{task_id}"
+        home.require_free(branch)
+        if forge:
+            forge.find(branch)  # a token that is refused is noticed before anything is begun
+        state = TaskState(
+            task_id=task_id,
+            spec_path=_relative(spec.path, home.root),
+            original_spec=spec.text,
+            max_iterations=wishes.max_reviews or REVIEWS,
+            branch_name=branch,
+            worktree=WorktreeInfo(str(home.folder(task_id)), branch, base.name),
+            created_at=now(),
+            updated_at=now(),
+            forge=kind,
+            tdd=wishes.tdd,
+        )
+        exclude(home.repository, *IGNORED)
+        home.files.write(state)
+        with _undone_unless_begun(home, state):
+            make(home.repository, Path(state.worktree.path), branch, base.commit)
+            return _worked(home, state, forge, wishes)
+
+
+def resume(task_id: str, around: Surroundings, wishes: TaskWishes) -> TaskResult:
+    """Go on with a task wherever it was left; one that is complete is only told about."""
+    with home_of(around) as home:
+        state = home.find(task_id)
+        state = replace(
+            state,
+            max_iterations=wishes.max_reviews or state.max_iterations,
+            forge=wishes.forge or state.forge,
+        )
+        if state.status is TaskStatus.COMPLETED:
+            notices = cleaned(home, state, home_open=_is_open(home, state)) if wishes.cleanup else ()
+            return replace(_completed(state), notices=notices)
+        forge = home.forge(state.forge)
+        if forge:
+            forge.find(state.branch_name)
+        exclude(home.repository, *IGNORED)
+        _remade(home, state)
+        return _worked(home, state, forge, wishes)
+
+
+def listed(around: Surroundings) -> list[TaskState]:
+    """Return every task of the repository, the oldest first."""
+    with home_of(around) as home:
+        return list(home.known())
+
+
+def clean(task_id: str, around: Surroundings) -> tuple[str, ...]:
+    """Take worktree, branch and state file of a task away; return what a person should know about it."""
+    with home_of(around) as home:
+        state = home.find(task_id)
+        require_idle(home, state)
+        notices = cleaned(home, state, home_open=_is_open(home, state))
+        home.files.remove(task_id)
+        return notices
+
+
+def pull_requests(branch: str, around: Surroundings) -> tuple[PullRequest, ...]:
+    """Return every pull request of a branch, newest first."""
+    with home_of(around) as home:
+        forge = home.forge("github")
+        return forge.list(branch) if forge else ()
+
+
+def exit_code(result: TaskResult) -> int:
+    """Return the exit code a result has."""
+    match result.status:
+        case RunStatus.COMPLETE:
+            return 0
+        case RunStatus.FAILED:
+            return 1
+        case RunStatus.STOPPED:
+            return 3 if result.type in runs.NOT_READY else 4
+        case RunStatus.INTERRUPTED:
+            return 130
+
+
+# --- inside
+
+
+def _worked(home: Home, state: TaskState, forge: GitHub | None, wishes: TaskWishes) -> TaskResult:
+    """Work at the task until it is over or has to wait, and tell how to go on where something stops it."""
+    with _going_on(state.task_id):
+        ended = Work(home, state, forge).done()
+        state = current(home, state)
+        if ended.status is RunStatus.COMPLETE and forge:
+            pull = published(home, state, forge)
+            state = replace(state, pr_url=pull.url)
+    if ended.status is RunStatus.COMPLETE:
+        state = replace(state, status=TaskStatus.COMPLETED, updated_at=now())
+    home.files.write(state)
+    over = ended.status in (RunStatus.COMPLETE, RunStatus.FAILED)
+    notices = cleaned(home, state, home_open=state.pr_url is not None) if over and wishes.cleanup else ()
+    return replace(_result(state, ended), notices=notices)
+
+
+def _result(state: TaskState, ended: WorkflowResult) -> TaskResult:
+    if ended.status is RunStatus.COMPLETE:
+        return _completed(state)
+    error = ended.error or str(ended.status)
+    return TaskResult(
+        success=False,
+        task_id=state.task_id,
+        iterations=state.current_iteration,
+        error=error,
+        status=ended.status,
+        type=ended.error_details.type if ended.error_details else "",
+        branch=state.branch_name,
+    )
+
+
+def _completed(state: TaskState) -> TaskResult:
+    return TaskResult(
+        success=True,
+        task_id=state.task_id,
+        iterations=state.current_iteration,
+        pr_url=state.pr_url,
+        branch=state.branch_name,
+    )
+
+
+def _remade(home: Home, state: TaskState) -> None:
+    """Make worktree and branch again where they are gone, or were never made whole."""
+    folder = Path(state.worktree.path)
+    if is_made(folder):
+        return
+    unmake(home.repository, folder)
+    tip = home.tip(state.task_id, state.branch_name)
+    start = tip or home.base(state.worktree.base_branch, published=False).commit
+    make(home.repository, folder, state.branch_name, start)
+
+
+def _is_open(home: Home, state: TaskState) -> bool:
+    """Tell whether the task's pull request is open, as far as that can be known."""
+    if state.forge == "none" or state.pr_url is None:
+        return False
+    try:
+        forge = home.forge(state.forge)
+        return forge is not None and forge.find(state.branch_name) is not None
+    except RgrError:
+        return True  # not known: then the branch stays
+
+
+@contextmanager
+def _undone_unless_begun(home: Home, state: TaskState) -> Generator[None]:
+    """Leave nothing behind of a task that could not begin."""
+    try:
+        yield
+    except RgrError:
+        if not home.history(state):
+            drop_branch(home.repository, state.branch_name, state.task_id)
+            unmake(home.repository, Path(state.worktree.path))
+            home.files.remove(state.task_id)
+        raise
+
+
+@contextmanager
+def _going_on(task_id: str) -> Generator[None]:
+    """Say which command goes on where the task was stopped, whatever stopped it."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except RgrError as error:
+        how = f"'rgr tdd --resume {task_id}' goes on with the task."
+        if how not in error.hint:
+            error.hint = f"{error.hint} {how}".strip()
+        raise
+
+
+def _relative(path: Path, root: Path) -> str:
+    resolved = path.resolve()
+    return (
+        str(resolved.relative_to(root.resolve()))
+        if resolved.is_relative_to(root.resolve())
+        else str(resolved)
+    )

@@ -1,0 +1,317 @@
+"""From a specification to a pull request: coder, reviewer, real git, a remote, and a GitHub."""
+
+from collections.abc import Iterator
+
+import pytest
+from review_stage import BOTH, ReviewStage, coded, plain_repo, two_rounds
+from stage import Stage
+
+from github_server import TOKEN, GitHubServer, github
+from repos import MakeRepo
+
+
+@pytest.fixture
+def server() -> Iterator[GitHubServer]:
+    with github() as serving:
+        yield serving
+
+
+@pytest.fixture
+def stage(make_repo: MakeRepo, server: GitHubServer) -> ReviewStage:
+    return ReviewStage(plain_repo(make_repo), server=server)
+
+
+@pytest.fixture
+def alone(make_repo: MakeRepo) -> ReviewStage:
+    """The same without token and network."""
+    return ReviewStage(plain_repo(make_repo))
+
+
+def test_two_rounds_from_a_specification_to_a_pull_request(stage: ReviewStage, server: GitHubServer) -> None:
+    done = stage.tdd("SPEC.md", "--json")
+    assert done.code == 0, done
+    task = stage.task
+    (pull,) = server.pulls
+    assert done.json == {
+        "success": True,
+        "prUrl": pull["html_url"],
+        "iterations": 2,
+        "taskId": task,
+        "error": None,
+    }
+    assert (pull["title"], pull["head"]["ref"], pull["base"]["ref"]) == (
+        "Add a calculator",
+        f"tdd/{task}",
+        "main",
+    )
+    for part in ("It adds and subtracts.", "1. feedback: calc.py", "2. approved", "rgr history", "Cost:"):
+        assert part in pull["body"]
+
+    assert stage.turns == ["CODE-1-1", "REVIEW-1-1", "CODE-2-1", "REVIEW-2-1"]
+    first, look, revision, _ = (session["brief"] for session in stage.sessions)
+    assert "It adds, and it subtracts." in first
+    assert "revision" not in first
+    assert "I wrote a calculator." in look
+    assert "+    return a + b" in look
+    assert "exit code 0" in look
+    assert "## This is a revision" in revision
+    assert "subtraction is missing" in revision
+
+    subjects = stage.repo.git("log", "--format=%s", "--reverse", f"main..tdd/{task}").splitlines()
+    assert subjects == ["feat: a calculator", "review: round 1", "feat: a calculator", "review: round 2"]
+    assert stage.pushed(f"refs/heads/tdd/{task}") == stage.repo.git("rev-parse", f"tdd/{task}")
+    assert stage.pushed("refs/notes/tdd-handoffs")
+    note = stage.note(f"tdd/{task}")
+    assert (note["phase"], note["nextPhase"], note["state"], note["verdict"]) == (
+        "REVIEW",
+        "COMPLETE",
+        "complete",
+        "approve",
+    )
+
+    state = stage.states()[task]
+    assert state["status"] == "completed"
+    assert (state["currentIteration"], state["maxIterations"]) == (2, 3)
+    assert state["coderResponses"] == ["I wrote a calculator."] * 2
+    assert ["subtraction" in text for text in state["reviewerResponses"]] == [True, False]
+    assert state["specPath"] == "SPEC.md"
+    assert state["worktreeInfo"]["baseBranch"] == "main"
+
+    assert not stage.worktrees.exists()
+    assert f"tdd/{task}" in stage.branches()  # its pull request is open
+    assert stage.repo.git("status", "--porcelain") == "?? SPEC.md"
+    assert ".codex/" in (stage.repo.path / ".git/info/exclude").read_text().splitlines()
+    written = stage.everything_written()
+    assert TOKEN.encode() not in written
+    assert TOKEN not in done.out + done.err
+    assert all("GITHUB_TOKEN" not in session["env"] for session in stage.sessions)
+
+
+def test_without_a_forge_an_approved_branch_is_the_result(alone: ReviewStage) -> None:
+    done = alone.tdd("SPEC.md", "--forge", "none", "--json")
+    assert done.code == 0, done
+    assert (done.json["success"], done.json["prUrl"]) == (True, None)
+    assert f"tdd/{alone.task}" in alone.branches()
+    assert alone.pushed(f"refs/heads/tdd/{alone.task}") == ""
+    assert not alone.worktrees.exists()
+
+
+@pytest.mark.slow
+def test_reviews_that_are_used_up_fail_with_what_there_is(alone: ReviewStage) -> None:
+    done = alone.tdd("SPEC.md", "--forge", "none", "--max-reviews", "1", "--json")
+    assert done.code == 1, done
+    assert (done.json["success"], done.json["iterations"]) == (False, 1)
+    assert "used up" in done.json["error"]
+    assert alone.states()[alone.task]["status"] == "failed"
+
+    again = alone.tdd("--resume", alone.task, "--json")
+    assert again.code == 1, again
+    more = alone.tdd("--resume", alone.task, "--max-reviews", "2", "--json")
+    assert more.code == 0, more
+    assert (more.json["success"], more.json["iterations"]) == (True, 2)
+    assert alone.turns == ["CODE-1-1", "REVIEW-1-1", "CODE-2-1", "REVIEW-2-1"]
+
+
+def test_no_token_is_noticed_before_anything_is_begun(alone: ReviewStage) -> None:
+    done = alone.tdd("SPEC.md", "--json", env={"GITHUB_API_URL": "http://127.0.0.1:9"})
+    assert done.code == 3, done
+    assert done.json["errorDetails"]["type"] == "GitHubAuth"
+    assert "--forge none" in done.json["hint"]
+    assert not (alone.repo.path / ".codex").exists()
+    assert alone.branches() == ["main"]
+
+
+def test_a_refused_token_is_noticed_before_anything_is_begun(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    server.token = "another"
+    done = stage.tdd("SPEC.md", "--json")
+    assert done.code == 3, done
+    assert done.json["errorDetails"]["type"] == "GitHubAuth"
+    assert stage.sessions == []
+    assert stage.branches() == ["main"]
+
+
+def test_what_cannot_start_leaves_nothing_behind(alone: ReviewStage) -> None:
+    alone.repo.commit("chore: a suite that fails", {"run_all.py": "raise SystemExit(1)\n"})
+    done = alone.tdd("SPEC.md", "--forge", "none", "--json")
+    assert done.code == 3, done
+    assert done.json["errorDetails"]["type"] == "SuiteRed"
+    assert not alone.worktrees.exists()
+    assert alone.branches() == ["main"]
+    assert alone.states() == {}
+
+
+def test_an_unreadable_review_is_asked_for_once_more(alone: ReviewStage) -> None:
+    alone.play({**alone.parts, "REVIEW-1-1": {"say": "Looks good!"}})
+    done = alone.tdd("SPEC.md", "--forge", "none", "--json")
+    assert done.code == 0, done
+    assert alone.turns[:3] == ["CODE-1-1", "REVIEW-1-1", "REVIEW-1-2"]
+    assert "MalformedHandoff" in alone.sessions[2]["brief"]
+
+
+@pytest.mark.slow
+def test_a_review_that_stays_unreadable_fails_and_the_work_is_kept(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    stage.play({**stage.parts, "REVIEW-1": {"say": "Looks good!"}})
+    done = stage.tdd("SPEC.md", "--json")
+    assert done.code == 1, done
+    task = stage.task
+    assert server.pulls == []
+    assert stage.branches() == ["main"]
+    kept = stage.repo.git("rev-parse", f"refs/tdd/kept/{task}")
+    assert stage.repo.git("log", "-1", "--format=%s", kept) == "feat: a calculator"
+    assert f"refs/tdd/kept/{task}" in done.err
+    assert not stage.worktrees.exists()
+
+    stage.play(two_rounds())
+    more = stage.tdd("--resume", task, "--json")
+    assert more.code == 0, more
+    assert len(server.pulls) == 1
+
+
+@pytest.mark.slow
+def test_a_coder_that_leaves_the_suite_red_tries_again_on_its_own_files(alone: ReviewStage) -> None:
+    red = coded(test="import calc\n\n\ndef test_add():\n    assert calc.add(6, 3) == 10\n")
+    mended = {
+        "files": {
+            "calc.py": BOTH,
+            "tests/test_calc.py": red["files"]["tests/test_calc.py"].replace("10", "9"),
+        }
+    }
+    alone.play({**alone.parts, "CODE-1-1": red, "CODE-1-2": {**mended, "say": "Mended."}})
+    done = alone.tdd("SPEC.md", "--forge", "none", "--json")
+    assert done.code == 0, done
+    assert alone.turns[:3] == ["CODE-1-1", "CODE-1-2", "REVIEW-1-1"]
+    assert "those of an earlier try" in alone.sessions[1]["brief"]
+
+
+@pytest.mark.slow
+def test_a_pull_request_the_reviewer_opened_is_the_end(stage: ReviewStage, server: GitHubServer) -> None:
+    opened = (
+        "git push -q origin HEAD:refs/heads/by-hand 2>/dev/null; "
+        f"curl -s -o /dev/null -X POST -H 'Authorization: Bearer {TOKEN}' -H 'Content-Type: application/json' "
+        '-d "{\\"title\\": \\"Mine\\", \\"body\\": \\"b\\", \\"head\\": \\"$(git branch --show-current)\\", \\"base\\": \\"main\\"}" '
+        f"{server.url}/repos/acme/calc/pulls"
+    )
+    server.branches = lambda _branch: True
+    stage.play({**stage.parts, "REVIEW-1": {**stage.parts["REVIEW-1"], "run": [opened]}})
+    done = stage.tdd("SPEC.md", "--json")
+    assert done.code == 0, done
+    assert done.json["iterations"] == 1
+    assert [pull["title"] for pull in server.pulls] == ["Mine"]
+    assert done.json["prUrl"] == server.pulls[0]["html_url"]
+
+
+@pytest.mark.slow
+def test_a_github_that_is_gone_after_the_approval_can_be_tried_again(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    server.when = {"POST": "422"}
+    done = stage.tdd("SPEC.md", "--json")
+    assert done.code == 3, done
+    task = stage.task
+    assert done.json["errorDetails"]["type"] == "GitHubRejected"
+    assert f"rgr tdd --resume {task}" in done.json["hint"]
+    assert stage.states()[task]["status"] == "running"
+    server.when = {}
+    more = stage.tdd("--resume", task, "--json")
+    assert more.code == 0, more
+    assert len(server.pulls) == 1
+    assert len(stage.sessions) == 4
+
+
+def test_tasks_are_listed_and_cleaned_up(stage: ReviewStage, server: GitHubServer) -> None:
+    assert stage.tdd("SPEC.md", "--no-cleanup").code == 0
+    task = stage.task
+    assert (stage.worktrees / task / "calc.py").exists()
+    (shown,) = stage.tdd("--list", "--json").json
+    assert shown == stage.states()[task]
+    assert task in stage.tdd("--list").out
+
+    prs = stage.tdd("--prs", f"tdd/{task}", "--json").json
+    assert prs == [
+        {
+            "number": 1,
+            "title": "Add a calculator",
+            "url": server.pulls[0]["html_url"],
+            "state": "open",
+            "headBranch": f"tdd/{task}",
+            "baseBranch": "main",
+        },
+    ]
+
+    (stage.worktrees / task / "mine.txt").write_text("not committed\n")
+    server.close(1)
+    cleaned = stage.tdd("--clean", task)
+    assert cleaned.code == 0, cleaned
+    assert not stage.worktrees.exists()
+    assert stage.states() == {}
+    assert not (stage.repo.path / ".codex").exists()
+    assert stage.branches() == ["main"]
+    assert stage.repo.git("log", "-1", "--format=%s", f"refs/tdd/kept/{task}") == "review: round 2"
+    (left,) = [ref for ref in stage.kept() if "found-when-cleaning-up" in ref]
+    assert stage.repo.git("show", f"{left}:mine.txt") == "not committed"
+    gone = stage.tdd("--clean", task, "--json")
+    assert gone.code == 0, gone  # what is kept still tells of it
+
+
+@pytest.mark.slow
+def test_a_state_file_that_is_lost_or_broken_is_made_again_from_the_notes(stage: ReviewStage) -> None:
+    assert stage.tdd("SPEC.md", "--no-cleanup").code == 0
+    task = stage.task
+    file = stage.repo.path / ".codex" / f"task-{task}.json"
+    before = stage.states()[task]
+    for broken in (None, "{", '{"taskId": 7}', "[]"):
+        file.unlink(missing_ok=True)
+        if broken is not None:
+            file.write_text(broken)
+        done = stage.tdd("--list", "--json")
+        assert done.code == 0, done
+        (state,) = done.json
+        forgotten = {"updatedAt", "status", "prUrl"}
+        assert {k: v for k, v in state.items() if k not in forgotten} == {
+            k: v for k, v in before.items() if k not in forgotten
+        }
+    more = stage.tdd("--resume", task, "--json")
+    assert more.code == 0, more
+    assert stage.server
+    assert len(stage.server.pulls) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "kind"),
+    [
+        (("nowhere.md",), 2, "SpecUnusable"),
+        ((".",), 2, "SpecUnusable"),
+        ((), 2, "UsageError"),
+        (("SPEC.md", "--list"), 2, "UsageError"),
+        (("SPEC.md", "--base", "nowhere"), 2, "UsageError"),
+        (("SPEC.md", "--branch", "a..b"), 2, "UsageError"),
+        (("SPEC.md", "--branch", "main"), 3, "BranchExists"),
+        (("--resume", "20260101-000000-abcd"), 3, "TaskNotFound"),
+        (("--resume", "../x"), 2, "UsageError"),
+        (("--clean", "20260101-000000-abcd"), 3, "TaskNotFound"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_words(
+    stage: ReviewStage, args: tuple[str, ...], code: int, kind: str
+) -> None:
+    done = stage.tdd(*args, "--json")
+    assert done.code == code, done
+    assert done.json["errorDetails"]["type"] == kind
+    assert done.json["hint"]
+    assert not (stage.repo.path / ".codex").exists()
+
+
+@pytest.mark.slow
+def test_another_run_can_start_where_a_task_began(alone: ReviewStage) -> None:
+    alone.play({**alone.parts, "CODE-1": {"exit": 1}})
+    assert alone.tdd("SPEC.md", "--forge", "none").code == 1
+    alone.repo.path.joinpath("SPEC.md").unlink()
+    other = Stage(alone.repo, name="other")
+    refused = other.resume()
+    assert refused.code == 3, refused
+    assert "rgr tdd --resume" in refused.err
+    assert other.run("--max-cycles", "1").code == 4
