@@ -19,6 +19,9 @@ ASSERTING = (
     "must",
     "match",
 )
+EXPECTING = frozenset(
+    {"raises", "warns", "assertRaises", "assertWarns", "assertRaisesRegex", "assertWarnsRegex"}
+)
 LENIENT = frozenset({"mark", "approx", "skip", "xfail", "ANY"})
 
 
@@ -173,15 +176,20 @@ def assertion_count(node: ast.AST) -> int:
     return calls + sum(isinstance(item, ast.Assert) for item in ast.walk(node))
 
 
-def reasons(node: ast.AST) -> int:
-    """Return how many expected errors a test looks into, by `match` or a pattern."""
-    return sum(
-        any(keyword.arg == "match" for keyword in item.keywords) or name.endswith("Regex")
-        for item in ast.walk(node)
-        if isinstance(item, ast.Call)
-        for name in [item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")]
-        if name.startswith(("raises", "warns", "assertRaises", "assertWarns"))
-    )
+def expected_errors(node: ast.AST) -> Iterator[tuple[ast.Call, ast.expr | None]]:
+    """Yield the errors a piece of code expects, with the pattern of the reason that it looks for, or None."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Call):
+            name = item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")
+            if name in EXPECTING:
+                yield item, _reason(item, name)
+
+
+def _reason(call: ast.Call, name: str) -> ast.expr | None:
+    """Return the pattern a call is given; None says nothing of the reason, by keyword as by silence."""
+    by_name = next((word.value for word in call.keywords if word.arg in ("match", "expected_regex")), None)
+    found = call.args[1] if name.endswith("Regex") and len(call.args) > 1 else by_name
+    return None if isinstance(found, ast.Constant) and found.value is None else found
 
 
 def expected_values(node: ast.AST) -> set[str]:

@@ -8,7 +8,7 @@ from redgreenrefactor.gates import python
 from redgreenrefactor.gates.mutants import Site, mutated, sites
 from redgreenrefactor.gates.paths import is_test, module_files
 from redgreenrefactor.gates.perturb import Apart, perturbed
-from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, Trial
+from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, TestResult, Trial
 
 HANDFUL = 3
 COMPARED = 4  # equalities of a test that are bent one by one: an honest one would hide the others
@@ -101,6 +101,7 @@ class Noticed:
     tried: int
     by_failing: tuple[Planted, ...] = ()  # in whatever way, crashes included
     by_assertion: tuple[Planted, ...] = ()
+    failed: tuple[TestResult, ...] = ()  # the tests that noticed the last of them
 
 
 def noticed_by(
@@ -116,6 +117,7 @@ def noticed_by(
     """Return which mistakes make these tests fail, and how many were tried before that was enough."""
     failed: list[Planted] = []
     asserted: list[Planted] = []
+    noticing: tuple[TestResult, ...] = ()
     tried = 0
     for item in planted:
         if len(asserted if by_assertion else failed) >= enough and tried >= least:
@@ -126,9 +128,10 @@ def noticed_by(
         tried += 1
         if not holds(run, ids):
             failed.append(item)
+            noticing = tuple(result for result in run.results.values() if result.failed)
             if any(result.kind is Kind.ASSERTION for result in run.results.values()):
                 asserted.append(item)
-    return Noticed(tried, tuple(failed), tuple(asserted))
+    return Noticed(tried, tuple(failed), tuple(asserted), noticing)
 
 
 def bends(

@@ -4,12 +4,13 @@ import ast
 from collections.abc import Generator, Iterator, Sequence
 
 from redgreenrefactor.gates import python
-from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values, reasons
+from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values
 from redgreenrefactor.gates.common import Measured, brief, errors, named
+from redgreenrefactor.gates.following import Looks, looks
 from redgreenrefactor.gates.legacy import sifted
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import Overlay, Planted, bends, noticed_by, planted_in, seen_in, spread
-from redgreenrefactor.gates.rewriting import Rewritten, Tests
+from redgreenrefactor.gates.rewriting import Key, Rewritten, Tests
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestResult, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
 
@@ -23,7 +24,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Fin
         return []
     found = yield from _behaviour(evidence, measured)
     found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites)]
-    found += [*_sets(measured, rewrites), *_conditions(rewrites)]
+    found += [*_sets(measured, rewrites), *_conditions(evidence, rewrites)]
     if rewrites.old and not errors(found):
         found += yield from _as_strong(evidence, measured, rewrites)
     return found
@@ -110,25 +111,36 @@ def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
 def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
     """Yield parametrised tests that went under another name and came back with fewer parameter sets."""
     gone = [
-        r.id
-        for r in rewrites.results(measured.before, rewrites.old)
-        if (r.file, r.function) not in rewrites.new
+        r for r in rewrites.results(measured.before, rewrites.old) if (r.file, r.function) not in rewrites.new
     ]
-    families = {name.partition("[")[0] for name in gone if "[" in name}
-    lost = [name for name in gone if name.partition("[")[0] in families]
+    families = {r.id.partition("[")[0] for r in gone if "[" in r.id}
+    lost = [r.id for r in gone if r.id.partition("[")[0] in families]
     fresh = [
         r for r in rewrites.results(measured.after, rewrites.new) if (r.file, r.function) not in rewrites.old
     ]
     if len(lost) > len(fresh) and lost:
-        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}")
+        first = next(r for r in gone if r.id == lost[0])
+        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", [(first.file, first.function)])
 
 
-def _conditions(rewrites: Rewritten) -> Iterator[Finding]:
-    """Yield tests that no longer look at the reason of an error they expect."""
+def _conditions(evidence: Evidence, rewrites: Rewritten) -> Iterator[Finding]:
+    """Yield tests that no longer look at the reason of an error they expect, by themselves or in what they call."""
     for key in sorted(set(rewrites.old) & set(rewrites.new)):
-        before, after = (reasons(side[key].node) for side in (rewrites.old, rewrites.new))
-        if after < before:
-            yield _weaker(rewrites, f"{key[1]} no longer looks at the reason of the error")
+        before = _looks(evidence, evidence.base, key, rewrites.old)
+        after = _looks(evidence, evidence.head, key, rewrites.new)
+        repeats = after.again or len(python.rows(rewrites.new[key].node)) > len(
+            python.rows(rewrites.old[key].node)
+        )
+        as_often = after.closely and repeats and after.barely <= before.barely
+        if after.closely < before.closely and not as_often:
+            yield _weaker(rewrites, f"{key[1]} no longer looks at the reason of the error", [key])
+
+
+def _looks(evidence: Evidence, commit: str, key: Key, tests: Tests) -> Looks:
+    def read(file: str) -> str | None:
+        return evidence.read(commit, f"{evidence.prefix}{file}")
+
+    return looks(read, key[0], key[1], tests[key].node)
 
 
 # --- strength: what they notice
@@ -160,9 +172,10 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
             slightly = slightly or (item.site.slight and bool(then.by_assertion))
             now = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
             if now.tried and not now.by_failing:
-                return [_weaker(rewrites, f"they no longer notice {item.place}")]
+                noticing = [(r.file, r.function) for r in then.failed]
+                return [_weaker(rewrites, f"they no longer notice {item.place}", noticing)]
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
-        return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
+        return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
     return (yield from _not_bent(evidence, measured, rewrites))
 
 
@@ -182,9 +195,10 @@ def _still_bites(
     if found.tried and not found.by_failing:
         return [_weaker(rewrites, f"they notice none of {found.tried} mistakes planted into the code")]
     if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
-        return [_weaker(rewrites, "they assert less than they did")]
+        fewer = [key for key in rewrites.old if _asserts_less(measured, rewrites, key)]
+        return [_weaker(rewrites, "they assert less than they did", fewer)]
     if lost := _no_longer_expected(evidence, rewrites):
-        return [_weaker(rewrites, f"{lost[0]} is no longer expected")]
+        return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
     return []
 
 
@@ -193,6 +207,12 @@ def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
     expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
     now = constants(test.node for test in rewrites.new.values()) | constants(_shared(evidence, rewrites))
     return sorted(expected - now)
+
+
+def _expecting(rewrites: Rewritten, value: str) -> list[Key]:
+    """Return the old tests that expected a value, the first being those that have lost it under their own name."""
+    had = [key for key, test in rewrites.old.items() if value in expected_values(test.node)]
+    return sorted(had, key=lambda key: key not in rewrites.new)
 
 
 def _shared(evidence: Evidence, rewrites: Rewritten) -> Iterator[ast.AST]:
@@ -207,21 +227,29 @@ def _assertions(run: SuiteRun, tests: Tests) -> int:
     return sum(assertion_count(test.node) * max(keys.count(key), 1) for key, test in tests.items())
 
 
+def _asserts_less(measured: Measured, rewrites: Rewritten, key: Key) -> bool:
+    was = _assertions(measured.before, {key: rewrites.old[key]})
+    return key in rewrites.new and _assertions(measured.after, {key: rewrites.new[key]}) < was
+
+
 def _not_bent(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
     for file, function in rewrites.new:
         ids = [r.id for r in measured.after.results.values() if (r.file, r.function) == (file, function)]
         passes = (yield from bends(evidence, ids, file, function)) if ids else None
         if passes:
-            return [_weaker(rewrites, f"{function} passes whatever it expects")]
+            return [_weaker(rewrites, f"{function} passes whatever it expects", [(file, function)])]
     return []
 
 
-def _weaker(rewrites: Rewritten, why: str) -> Finding:
-    (file, function), test = next(iter((rewrites.new or rewrites.old).items()))
+def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[Key] = ()) -> Finding:
+    """Return the finding that tests were weakened, at the first of the guilty ones; without any, of all."""
+    tests = {**rewrites.old, **rewrites.new}
+    key = next((key for key in guilty if key in tests), next(iter(rewrites.new or rewrites.old)))
+    (file, function), line = key, tests[key].line
     return Finding(
         FindingType.TEST_TAMPERING,
-        f"{file}:{test.line}: the tests were weakened ({function}): {why}",
+        f"{file}:{line}: the tests were weakened ({function}): {why}",
         file,
-        test.line,
+        line,
         hint="Rewritten tests have to notice every mistake the old ones noticed: keep their assertions as sharp.",
     )

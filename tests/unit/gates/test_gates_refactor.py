@@ -408,6 +408,59 @@ def test_a_test_that_no_longer_looks_at_the_reason_of_an_error_is_tampering() ->
     assert accepted(rewritten(head + same, before))
 
 
+REFUSING: Files = {
+    "thing.py": "def refuse(x):\n    raise ValueError('no')\n",
+    "test_thing.py": (
+        "import pytest\nfrom thing import refuse\n\n\n"
+        "def test_refuses():\n    with pytest.raises(ValueError, match='no'):\n        refuse(1)\n\n\n"
+        "def test_refuses_more():\n    with pytest.raises(ValueError, match='no'):\n        refuse(2)\n"
+    ),
+}
+THROUGH_A_FUNCTION = (
+    "import pytest\nfrom thing import refuse\n\n\n"
+    "def refused(x, reason):\n    with pytest.raises(ValueError{}):\n        refuse(x)\n\n\n"
+    "def test_refuses():\n    refused(1, 'no')\n\n\ndef test_refuses_more():\n    refused(2, 'no')\n"
+)
+
+
+def test_the_look_at_the_reason_may_move_into_a_function_that_the_tests_share() -> None:
+    played = rewritten(THROUGH_A_FUNCTION.format(", match=reason"), REFUSING)
+    assert accepted(played), played.told
+    assert rewritten(THROUGH_A_FUNCTION.format(""), REFUSING).types == [FindingType.TEST_TAMPERING] * 2
+
+
+def test_two_looks_at_a_reason_may_become_one_in_a_loop() -> None:
+    test = (
+        "import pytest\nfrom thing import refuse\n\n\n"
+        "def test_refuses():\n    with pytest.raises(ValueError, match='no'):\n        refuse(1)\n"
+        "    with pytest.raises(ValueError, match='no'):\n        refuse(2)\n"
+    )
+    loop = "import pytest\nfrom thing import refuse\n\n\ndef test_refuses():\n    for x in (1, 2):\n        with pytest.raises(ValueError{}):\n            refuse(x)\n"
+    before = {**REFUSING, "test_thing.py": test}
+    played = rewritten(loop.format(", match='no'"), before)
+    assert accepted(played), played.told
+    assert rewritten(loop.format(""), before).types == [FindingType.TEST_TAMPERING]
+
+
+def test_the_guilty_test_is_named_and_not_the_first_rewritten_one() -> None:
+    after = REFUSING["test_thing.py"].replace("refuse(1)", "refuse(3)")
+    after = after[::-1].replace("'on'=hctam ,", "", 1)[::-1]
+
+    [found] = rewritten(after, REFUSING).verdict.findings
+
+    assert (found.file, found.line) == ("test_thing.py", 10)
+    assert "(test_refuses_more)" in found.message
+
+
+def test_the_test_that_no_longer_notices_a_mistake_is_named() -> None:
+    after = f"{HEAD}def test_halves():\n    assert half(4) == 4 / 2\n\n\ndef test_doubles():\n    assert double(2)\n"
+
+    [found] = rewritten(after).verdict.findings
+
+    assert (found.file, found.line) == ("test_thing.py", 8)
+    assert "(test_doubles)" in found.message
+
+
 def test_refactored_code_that_behaves_only_when_it_is_tested_is_tampering() -> None:
     def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
         return suite(failing("test_thing.py::test_doubles")) if trial.disguise else run
