@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from review_stage import BOTH, ReviewStage, coded, plain_repo, two_rounds
-from stage import Stage
+from review_stage import APPROVE, BOTH, ReviewStage, coded, plain_repo, said, two_rounds
+from stage import CASES, PLAIN_SETTINGS, Stage, calculator, subjects
 
 from github_server import TOKEN, GitHubServer, github
 from repos import MakeRepo
@@ -315,3 +315,36 @@ def test_another_run_can_start_where_a_task_began(alone: ReviewStage) -> None:
     assert refused.code == 3, refused
     assert "rgr tdd --resume" in refused.err
     assert other.run("--max-cycles", "1").code == 4
+
+
+def test_with_tdd_the_coder_is_a_whole_run_whose_commits_and_notes_stay(
+    make_repo: MakeRepo, server: GitHubServer
+) -> None:
+    stage = ReviewStage(plain_repo(make_repo), server=server)
+    stage.play({**calculator(1), "REVIEW-1": stage.parts["REVIEW-2"]})
+    done = stage.tdd("SPEC.md", "--tdd", "--json")
+    assert done.code == 0, done
+    task = stage.task
+    found = stage.repo.git("log", "--format=%s", "--reverse", f"main..tdd/{task}").splitlines()
+    assert found[:-2] == subjects(1)
+    assert found[-1] == "review: round 1"
+    assert stage.note(f"tdd/{task}~1")["phase"] == "CODE"
+    assert stage.note(f"tdd/{task}~2")["runId"] == f"{task}-code-1"
+    (pull,) = server.pulls
+    assert f"- [x] {CASES[0]}" in pull["body"]
+    assert f"rgr verify main..tdd/{task}" in pull["body"]
+    assert stage.turns[-1] == "REVIEW-1-1"
+
+
+@pytest.mark.slow
+def test_an_inner_run_that_fails_is_a_failed_coder_and_goes_on_when_resumed(alone: ReviewStage) -> None:
+    alone.repo.commit("chore: no retries", {"tdd.properties": f"{PLAIN_SETTINGS}max.retries=0\n"})
+    good = calculator(1)
+    alone.play({**good, "GREEN-1": {"exit": 1}, "REVIEW-1": alone.parts["REVIEW-2"]})
+    done = alone.tdd("SPEC.md", "--tdd", "--forge", "none", "--json")
+    assert done.code == 1, done
+    assert "failed" in done.json["error"]
+    alone.play({**good, "REVIEW-1": said(APPROVE)})
+    more = alone.tdd("--resume", alone.task, "--json")
+    assert more.code == 0, more
+    assert [turn for turn in alone.turns if turn.startswith("RED")] == ["RED-1-1"]
