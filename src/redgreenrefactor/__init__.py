@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         run,
         run_async,
         status,
+        task,
         tdd,
     )
     from redgreenrefactor.model.events import Event
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
     from redgreenrefactor.model.review_task import TaskResult
     from redgreenrefactor.model.session import Role, Usage
+    from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
     from redgreenrefactor.model.verdict import Finding, FindingType
     from redgreenrefactor.model.workflow import PhaseName, RoleName
 
@@ -56,6 +58,8 @@ __all__ = [
     "RoleName",
     "RunStatus",
     "State",
+    "TaskFileResult",
+    "TaskFileStatus",
     "TaskResult",
     "Usage",
     "UsageError",
@@ -69,18 +73,20 @@ __all__ = [
     "run",
     "run_async",
     "status",
+    "task",
     "tdd",
 ]
 
 _HOMES = {
     "errors": "GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
-    "library": "history resume resume_async resume_task roles run run_async status tdd",
+    "library": "history resume resume_async resume_task roles run run_async status task tdd",
     "model.events": "Event",
     "model.goal": "Case",
     "model.handoff": "ErrorDetails Handoff State",
     "model.result": "CycleCommits CycleResult Entry RunStatus WorkflowResult",
     "model.review_task": "TaskResult",
     "model.session": "Role Usage",
+    "model.task_result": "TaskFileResult TaskFileStatus",
     "model.verdict": "Finding FindingType",
     "model.workflow": "PhaseName RoleName",
 }

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import click
 
-from redgreenrefactor.commands import doctor, proof, recovery, review, workflow
+from redgreenrefactor.commands import doctor, proof, recovery, review, task, workflow
 from redgreenrefactor.commands.common import fail, unheard
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 
@@ -41,6 +41,7 @@ for command in (
     recovery.fetch,
     recovery.init,
     review.tdd,
+    task.task,
 ):
     rgr.add_command(command)
 

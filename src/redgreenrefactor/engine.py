@@ -72,6 +72,10 @@ class Ended:
     type: FindingType | None = None  # of the reason, where the handoff does not tell
 
 
+def _nothing(_handoff: Handoff, _turn: Turn, _report: Report) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True)
 class Engine:
     """Everything one run needs, wired together."""
@@ -98,6 +102,7 @@ class Engine:
     reached: Callable[[Entry], bool] | None = (
         None  # whether what was asked for is there, whatever a phase said
     )
+    remember: Callable[[Handoff, Turn, Report], Mapping[str, Any]] = _nothing  # what else a turn's note says
 
     def run(self, start: Entry, limits: Limits) -> Ended:
         """Take turns until the work is done, cannot be done, or a limit is reached."""
@@ -277,7 +282,7 @@ class Engine:
 
     def _accepted(self, done: "_Done") -> Entry:
         kept = {"testList": done.turn.plan.blob, "suiteRun": self.receipt(done.sealed.commit)}
-        handoff = accepted(done.here.handoff, done.turn, done.verdict, **done.extra(), **self.noted, **kept)
+        handoff = accepted(done.here.handoff, done.turn, done.verdict, **self._noted(done), **kept)
         handoff = exhausted(self.workflow, handoff)
         self.ledger.write({done.sealed.commit: handoff})
         self.workspace.end()
@@ -294,15 +299,18 @@ class Engine:
             self.workspace.set_aside(done.sealed.commit, after.run_id, name)
             if turn.phase.builds_on and may_be_built_on(done.verdict):
                 notes[here.commit] = with_extra(notes[here.commit], buildsOn=name)
-            notes[done.sealed.commit] = attempted(
-                here.handoff, turn, done.verdict, **done.extra(), **self.noted
-            )
+            notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **self._noted(done))
+        if turn.phase.builds_on and after.state is State.ABORTED:
+            self.workspace.keep(after.run_id, here.commit, f"{turn.phase.name} given up")
         self.ledger.write(notes)
         if not turn.phase.inner:
             self.workspace.rewind(here.commit)
         self.workspace.end()
         self._judged(done, aborts=after.state is State.ABORTED)
         return Entry(here.commit, notes[here.commit])
+
+    def _noted(self, done: "_Done") -> dict[str, Any]:
+        return {**done.extra(), **self.noted, **self.remember(done.here.handoff, done.turn, done.report)}
 
     def _undecided(self, done: "_Done") -> Entry:
         here = done.here

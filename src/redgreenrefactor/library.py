@@ -6,15 +6,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from redgreenrefactor import looking, reviews, runs
+from redgreenrefactor import looking, reviews, runs, tasks
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.feature import read_feature
 from redgreenrefactor.goals.spec import read_spec
+from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.model.events import Emit, Event
 from redgreenrefactor.model.result import Entry, WorkflowResult
 from redgreenrefactor.model.review_task import TaskResult
 from redgreenrefactor.model.session import Role
+from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
 from redgreenrefactor.records import telemetry
@@ -149,6 +151,29 @@ def resume_task(
     wishes = reviews.TaskWishes(max_reviews, cleanup=cleanup)
     with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
         return reviews.resume(task_id, around, wishes)
+
+
+def task(
+    file: Folder,
+    *,
+    project: Folder = ".",
+    agent: str | None = None,
+    model: str | None = None,
+    session: str | None = None,
+    budget_usd: float | None = None,
+    new: bool = False,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
+) -> TaskFileResult:
+    """Do the work of a task file, or go on with it; a file that is not valid is a UsageError.
+
+    What is in a task's way is a result, too: its `status` is blocked.
+    """
+    flags = Flags(agent=agent, model=model, budget=budget_usd)
+    wishes = tasks.TaskWishes(session=session, new=new)
+    found = read_task(Path(file))
+    with _surroundings(project, environ, flags, on_event) as around:
+        return tasks.run_task(found, around, wishes)
 
 
 def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:

@@ -38,6 +38,16 @@ class Probing(Protocol):
         ...
 
 
+@runtime_checkable
+class Continuing(Protocol):
+    """An agent whose sessions can go on from earlier ones; all others only ever begin anew."""
+
+    @property
+    def strategies(self) -> frozenset[str]:
+        """How: new, resume, fork, merge_fork."""
+        ...
+
+
 class Suite(Protocol):
     """The project's tests."""
 

@@ -70,7 +70,7 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
     with opened(around, wishes) as bench:
         bench.workspace.require_clean()
         latest = None if bench.unborn else _latest(bench)
-        if latest and not wishes.new and _unfinished(bench, latest):
+        if latest and not wishes.new and unfinished(bench, latest):
             raise NotReadyError(
                 f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
                 hint="Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
@@ -85,7 +85,7 @@ def begin(bench: "Bench", feature: str, wishes: Wishes, run_id: str, **noted: An
     """Open a run in a checkout that has been looked at, and take it to its end; `noted` goes into its opening."""
     handoff = bench.beginning(feature, run_id)
     bench.announce(run_id, feature, resumed=False)
-    with _nothing_begun():
+    with nothing_begun():
         bench.engine.probe(handoff)
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
         legacy = bench.baseline(base)
@@ -131,7 +131,7 @@ def go_on(bench: "Bench", latest: Entry, wishes: Wishes) -> WorkflowResult:
     bench.workspace.require_clean()
     bench.announce(latest.handoff.run_id, latest.handoff.feature, resumed=True)
     bench.recall(latest.handoff.run_id)
-    latest = _caught_up(bench, latest)
+    latest = caught_up(bench, latest)
     entry = Entry(latest.commit, exhausted(bench.table.workflow, refreshed(latest.handoff)))
     limits = bench.limits(wishes.limits, entry.handoff.run_id)
     if entry.handoff.state is State.RUNNING and Spent(limits.spent_usd).over(limits) is None:
@@ -156,8 +156,8 @@ class Bench:
         self.settings = settings_of(repository, around)
         self.unborn = repository.objects.resolve("HEAD") is None
 
-    def check(self) -> None:
-        """Refuse to start where an agent, the test command or a sandbox is missing; nothing is touched."""
+    def enclose(self) -> None:
+        """Know what holds sessions and suites; a sandbox that is wanted and missing is a NotReadyError."""
         self.cages = cages_of(
             self.repository,
             self.settings,
@@ -166,6 +166,10 @@ class Bench:
             workspace=self.workspace,
             may_lack=self.around.may_lack_sandbox,
         )
+
+    def check(self) -> None:
+        """Refuse to start where an agent, the test command or a sandbox is missing; nothing is touched."""
+        self.enclose()
         self.suite = suite_of(
             self.repository, self.settings, self.around, self.workspace.compiled, self.cages
         )
@@ -207,7 +211,7 @@ class Bench:
 
     def baseline(self, base: str) -> Baseline:
         """Run the tests as they are before anything is done; where that cannot be measured nothing starts."""
-        found = self._with_network_if_needed(base, self.lab.judge(baseline(base)))
+        found = self.with_network_if_needed(base, self.lab.judge(baseline(base)))
         run = found.run
         if not run.finished:
             words = " | ".join(line.strip() for line in run.output.strip().splitlines()[-5:] if line.strip())
@@ -252,7 +256,7 @@ class Bench:
         base = self.workspace.head()
         return opening(run_id, feature, now(), self.plan(base), self.ledger.read(base), first)
 
-    def _with_network_if_needed(self, base: str, without: Baseline) -> Baseline:
+    def with_network_if_needed(self, base: str, without: Baseline) -> Baseline:
         """Return the baseline, measured again with the network where tests fail; suites keep it if they need it."""
         if not self.cages.suite_may_need_network or _all_well(without.run):
             return without
@@ -348,7 +352,7 @@ def _does_better(run: SuiteRun, other: SuiteRun) -> bool:
     return bool(run.passed - other.passed) or (run.finished and not other.finished)
 
 
-def _unfinished(bench: Bench, latest: Entry) -> bool:
+def unfinished(bench: Bench, latest: Entry) -> bool:
     """Tell whether a run waits here to be resumed; one that only began here and goes on elsewhere does not."""
     if latest.handoff.next_phase is PhaseName.COMPLETE:
         return False
@@ -357,7 +361,7 @@ def _unfinished(bench: Bench, latest: Entry) -> bool:
 
 
 @contextmanager
-def _nothing_begun() -> Generator[None]:
+def nothing_begun() -> Generator[None]:
     """Say what to type after an interruption that leaves no handoff to go on from."""
     try:
         yield
@@ -447,7 +451,7 @@ def take_list(bench: Bench, entry: Entry) -> Entry:
     return Entry(commit, handoff)
 
 
-def _caught_up(bench: Bench, latest: Entry) -> Entry:
+def caught_up(bench: Bench, latest: Entry) -> Entry:
     """Carry the handoff over the user's own commits, if there are any and the tests still hold."""
     head = bench.workspace.head()
     if head == latest.commit or bench.table.workflow.phase(latest.handoff.next_phase).inner:

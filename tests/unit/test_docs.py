@@ -31,7 +31,8 @@ from redgreenrefactor.prompts.templates import PLACEHOLDERS
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-OF_AGENTS = {"TDD_ROLE", "TDD_PHASE", "TDD_CYCLE", "TDD_ATTEMPT", "TDD_RUN_ID", "TDD_HANDOFF"}
+LINKS = {"TDD_SESSION", "TDD_STRATEGY", "TDD_RESUME_FROM"}  # of a task's sessions to earlier ones
+OF_AGENTS = {"TDD_ROLE", "TDD_PHASE", "TDD_CYCLE", "TDD_ATTEMPT", "TDD_RUN_ID", "TDD_HANDOFF", *LINKS}
 TOLD_ON = {"TDD_STATUS", "TDD_HEAD"}  # what on.finish is given beside the run's id
 FILES = (".md", ".sh", ".py", ".json", ".toml")
 

@@ -14,7 +14,7 @@ from redgreenrefactor.engine import Ended, Engine, Limits
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
-from redgreenrefactor.model.decision import carried, cycle_of, opening, refreshed, stopped
+from redgreenrefactor.model.decision import Turn, carried, cycle_of, opening, refreshed, stopped
 from redgreenrefactor.model.events import (
     FOR_TRANSCRIPTS,
     Diagnosed,
@@ -988,6 +988,24 @@ def test_out_of_tries_everything_is_as_before_the_phase_and_the_tries_stay_reach
     assert ended.status is RunStatus.FAILED
     assert world.subjects()[1:] == ["test: Count things"]
     assert {"refs/tdd/attempts/r/1-GREEN-1", "refs/tdd/attempts/r/1-GREEN-2"} <= world.workspace.refs.keys()
+    assert any(ref.startswith("refs/tdd/kept/") and "GREEN" in ref for ref in world.workspace.refs)
+
+
+def test_what_no_retry_could_mend_ends_the_run_at_once() -> None:
+    world = Table(taskfile(3), [replace(REJECTED, final=True)])
+    ended = world.run()
+    assert (ended.status, ended.entry.handoff.attempts) == (RunStatus.FAILED, 1)
+
+
+def test_notes_say_what_a_workflow_wants_remembered() -> None:
+    world = Table(taskfile(2), [None, REJECTED, None, None])
+
+    def remember(_handoff: Handoff, turn: Turn, report: Report) -> Mapping[str, Any]:
+        return {"told": f"{turn.phase.name}-{turn.attempt} {report.message}"}
+
+    assert world.run(remember=remember).status is RunStatus.COMPLETE
+    told = [entry.handoff.extra.get("told") for entry in world.ledger.history()]
+    assert [str(line).split()[0] for line in told] == ["REFACTOR-1", "GREEN-2", "RED-1", "None"]
 
 
 def test_a_diagnosis_stands_between_two_tries_and_changes_nothing() -> None:

@@ -18,7 +18,7 @@ from redgreenrefactor.agents.conversation import (
 from redgreenrefactor.agents.lines import Lines
 from redgreenrefactor.agents.providers import Access, model_of
 from redgreenrefactor.model.events import Emit, Event, ModelAnswered
-from redgreenrefactor.model.session import Brief, Report, Step, Usage, answered
+from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Step, Usage, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.sandbox.process import Interrupt
@@ -93,6 +93,7 @@ class ApiAgent:
     note: Note = _unnoted
     warn: Say = lambda _line: None
     known: Acquaintance = field(default_factory=Acquaintance)
+    strategies: frozenset[str] = EVERY_STRATEGY  # what earlier sessions said is part of the brief
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from signal import Signals
 
 from redgreenrefactor.agents.environment import Confine, environment, free
-from redgreenrefactor.model.session import Brief, Report, answered
+from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, plain
@@ -31,6 +31,7 @@ class CommandAgent:
     passed_on: Collection[str] = ()  # credentials the user wants it to have
     confine: Confine = free  # what holds it
     identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
+    strategies: frozenset[str] = EVERY_STRATEGY
 
     @property
     def name(self) -> str:
@@ -67,6 +68,7 @@ class CommandAgent:
             "TDD_ATTEMPT": str(brief.attempt),
             "TDD_RUN_ID": brief.run_id,
             "TDD_HANDOFF": str(handoff),
+            **_link(brief),
         }
 
     def _report(self, brief: Brief, finished: Finished) -> Report:
@@ -83,6 +85,17 @@ class CommandAgent:
             f"the session ran past its limit of {self.timeout:g} s and was ended",
             hint="Raise session.timeout in tdd.properties if it needs longer.",
         )
+
+
+def _link(brief: Brief) -> dict[str, str]:
+    """Return the session's id and those it goes on from, where it has any."""
+    if not brief.session:
+        return {}
+    return {
+        "TDD_SESSION": brief.session,
+        "TDD_STRATEGY": brief.strategy,
+        "TDD_RESUME_FROM": " ".join(brief.resume_from),
+    }
 
 
 def _failure(finished: Finished) -> Finding:

@@ -9,7 +9,7 @@ from redgreenrefactor.agents.environment import Confine, environment, free
 from redgreenrefactor.agents.script import Scene, Script, Use
 from redgreenrefactor.agents.script_file import load_script
 from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
-from redgreenrefactor.model.session import Answered, Brief, Called, Report, Step, answered
+from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, Step, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import bounded, in_line
@@ -38,6 +38,7 @@ class ReplayAgent:
     confine: Confine = free  # what holds its commands
     identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
     note: Note = unnoted
+    strategies: frozenset[str] = EVERY_STRATEGY
 
     @property
     def name(self) -> str:

@@ -21,6 +21,8 @@ from redgreenrefactor.commands.recovery import pushing
 
 if TYPE_CHECKING:
     from redgreenrefactor.model.result import Entry
+    from redgreenrefactor.model.task_result import TaskFileResult
+    from redgreenrefactor.wiring import Surroundings
 
 
 SCREEN = 50  # lines of a history that are shown at once
@@ -48,13 +50,35 @@ def run(feature: str | None, file: str | None, **flags: Any) -> None:
 @working
 def resume(**flags: Any) -> None:
     """Go on from the last handoff: the phase that was due, with the error context it had."""
+    code = 0
     with reporting(flags) as answer:
         from redgreenrefactor import runs  # noqa: PLC0415
 
         with surroundings(flags) as around:
-            with pushing(around, flags) as (heard, unpushed):
-                result = runs.resume(heard, _wishes(flags))
-            answer(result, unpushed())
+            done = _resumed_task(around, flags)
+            if done is None:
+                with pushing(around, flags) as (heard, unpushed):
+                    result = runs.resume(heard, _wishes(flags))
+                answer(result, unpushed())
+        if done is not None:
+            from redgreenrefactor.commands.task import answer_task  # noqa: PLC0415
+
+            code = answer_task([done], flags, several=False)
+    if code:
+        sys.exit(code)
+
+
+def _resumed_task(around: "Surroundings", flags: dict[str, Any]) -> "TaskFileResult | None":
+    """Go on with the task whose run stands here, if it is a task's."""
+    from redgreenrefactor import looking  # noqa: PLC0415
+
+    worktree = flags["worktree"]
+    latest = None if worktree else looking.status(around.project, around.environ)
+    if not worktree and (latest is None or "task" not in latest.handoff.extra):
+        return None
+    from redgreenrefactor.tasks import resume_task  # noqa: PLC0415
+
+    return resume_task(around, worktree)
 
 
 @click.command()

@@ -61,7 +61,7 @@ class NewTest:
 def red(evidence: Evidence) -> Judgement:
     """Exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
-    found += [*_scope(evidence), *_kept(evidence), *shadowing(evidence), *misplaced(evidence)]
+    found += [*_scope(evidence), *kept(evidence), *shadowing(evidence), *misplaced(evidence)]
     if not evidence.changes:
         found.append(_nothing_done())
     if errors(found):
@@ -192,7 +192,7 @@ def _stubs_only(change: Change) -> Iterator[Finding]:
         )
 
 
-def _kept(evidence: Evidence) -> Iterator[Finding]:
+def kept(evidence: Evidence) -> Iterator[Finding]:
     """Yield existing tests that were edited, taken away or shadowed, and new ways into the runner."""
     for change in evidence.changes:
         if not change.path.endswith(".py") or not is_test(evidence, change.path):

@@ -217,7 +217,7 @@ def _task(document: Json, path: Path) -> Task:
         files_to_read=tuple(_files_to_read(description)),
         focus_paths=_lines(document.get("focus_paths")),
         context_package=document.get("context_package_path") or meta.get("context_package_path") or None,
-        shared_context=_shared(_object(meta.get("shared_context"))),
+        shared_context=shared_context(meta.get("shared_context")),
         looks=tuple(_look(item, index) for index, item in enumerate(_list(document.get("pre_analysis")), 1)),
         cli_tool=str(config["cli_tool"]).strip() if config.get("method") == "cli" else None,
         link=_link(execution),
@@ -287,8 +287,9 @@ def _files_to_read(description: str) -> Iterator[str]:
                 yield path
 
 
-def _shared(body: Json) -> tuple[tuple[str, str], ...]:
-    return tuple((name, _written(value)) for name, value in body.items() if value)
+def shared_context(value: Any) -> tuple[tuple[str, str], ...]:
+    """Return what tasks share, by name: tech stack, conventions and the like."""
+    return tuple((name, _written(item)) for name, item in _object(value).items() if item)
 
 
 def _points(value: Any) -> tuple[str, ...]:

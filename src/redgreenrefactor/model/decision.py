@@ -122,7 +122,7 @@ def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int) ->
     used = retries_used(handoff) + 1
     return replace(
         handoff,
-        state=State.ABORTED if used > retries else State.RUNNING,
+        state=State.ABORTED if used > retries or verdict.final else State.RUNNING,
         retry_count=min(used, retries),
         attempts=turn.attempt,
         timestamp=turn.timestamp,

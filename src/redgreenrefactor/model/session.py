@@ -7,6 +7,7 @@ from typing import Any
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 
+EVERY_STRATEGY = frozenset({"new", "resume", "fork", "merge_fork"})  # ways to go on from earlier sessions
 TOOLS = ("Read", "Write", "Edit", "Bash", "Glob", "Grep")
 
 
@@ -34,6 +35,9 @@ class Brief:
     task: str
     handoff: str  # the handoff it starts from, as JSON text
     allowance_usd: float | None = None  # what the session may cost; None: whatever it takes
+    session: str = ""  # the id it is known by to later sessions, where it has one
+    strategy: str = ""  # how it goes on from others: new, resume, fork, merge_fork
+    resume_from: tuple[str, ...] = ()  # their ids
 
     @property
     def text(self) -> str:

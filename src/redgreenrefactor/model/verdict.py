@@ -98,6 +98,7 @@ class Verdict:
     outcome: Outcome | None = None
     case: Case | None = None
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    final: bool = False  # rejected for good: no retry could mend it
 
     @property
     def gravest(self) -> Finding | None:

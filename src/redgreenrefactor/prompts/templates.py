@@ -71,6 +71,11 @@ def fill(template: str, values: Mapping[str, object]) -> str:
     return Template(text).substitute(values).strip()
 
 
+def template(prompts_dir: Path | None, name: str) -> str:
+    """Return the user's own template of this name, or the bundled one."""
+    return _template(prompts_dir, name)
+
+
 def _template(prompts_dir: Path | None, name: str) -> str:
     own = None if prompts_dir is None else prompts_dir / name
     if own is None or not own.exists():

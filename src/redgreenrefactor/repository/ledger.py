@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
-from redgreenrefactor.model.chain import of_run, stacked
+from redgreenrefactor.model.chain import of_run, previous_of, stacked
 from redgreenrefactor.model.handoff import Handoff, as_written, from_json, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
@@ -74,6 +74,14 @@ class GitLedger:
             handoff = _readable(self._objects, node.oid)
             if handoff is not None:
                 yield Entry(path.replace("/", ""), handoff)
+
+    def past(self) -> Iterator[Entry]:
+        """Yield every handoff along HEAD's first parents, newest first; on one commit, the later run's first."""
+        for entry in self._entries("HEAD"):
+            handoff: Handoff | None = entry.handoff
+            while handoff is not None:
+                yield Entry(entry.commit, handoff)
+                handoff = previous_of(handoff)
 
     def read(self, commit: str) -> Handoff | None:
         """Return the handoff a commit carries."""

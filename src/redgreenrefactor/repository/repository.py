@@ -128,6 +128,18 @@ class Repository:
         """Return what was begun here and not finished, e.g. a merge."""
         return next((what for name, what in IN_PROGRESS.items() if (self.git_dir / name).exists()), None)
 
+    def exclude(self, pattern: str) -> None:
+        """Make git ignore what matches the pattern in every checkout, without a file of the project being touched."""
+        place = self.common_dir / "info" / "exclude"
+        text = ""
+        with suppress(OSError):
+            text = place.read_text("utf-8", "surrogateescape")
+        if pattern in text.splitlines():
+            return
+        place.parent.mkdir(exist_ok=True)
+        separator = "" if not text or text.endswith("\n") else "\n"
+        replace_file(place, encoded(f"{text}{separator}{pattern}\n"))
+
     def write_excludes(self, *folders: str) -> None:
         """Make git ignore what is left out of commits and these folders, besides what the user ignores everywhere."""
         users = ""

@@ -40,6 +40,7 @@ PLAIN = Workflow(
             RoleName.CODER,
             ("feat", "fix", "refactor", "test", "docs", "chore", "perf", "build", "ci", "style"),
             then=PhaseName.COMPLETE,
+            retries=0,
         ),
     ),
 )

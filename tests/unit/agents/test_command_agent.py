@@ -4,6 +4,7 @@ import shlex
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,16 @@ def test_the_variables_say_which_session_this_is(tmp_path: Path) -> None:
         "TDD_ATTEMPT": "2",
         "TDD_RUN_ID": "run-7",
     }
+
+
+def test_a_session_with_an_id_finds_it_and_those_it_goes_on_from(tmp_path: Path) -> None:
+    brief = replace(brief_for(), session="S-2", strategy="merge_fork", resume_from=("S-0", "S-1"))
+    found = variables(work(agent("env"), tmp_path, brief).message)
+    assert [found[f"TDD_{name}"] for name in ("SESSION", "STRATEGY", "RESUME_FROM")] == [
+        "S-2",
+        "merge_fork",
+        "S-0 S-1",
+    ]
 
 
 def test_variables_of_a_surrounding_session_do_not_shine_through(tmp_path: Path) -> None:

@@ -283,3 +283,21 @@ def test_a_file_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Pat
         replace_file(tmp_path / "folder", b"")
     assert "resume" in refusal.value.hint
     assert [place.name for place in tmp_path.iterdir()] == ["folder"]
+
+
+def test_what_is_excluded_is_ignored_once_and_for_all(repo: Repo) -> None:
+    place = repo.path / ".git" / "info" / "exclude"
+    place.write_text("mine")
+    repository = open_repository(repo.path, repo.env)
+    try:
+        for _ in range(2):
+            repository.exclude(".workflow/")
+        assert place.read_text() == "mine\n.workflow/\n"
+        repo.write(".workflow/x", "x")
+        assert repository.status().dirty == ()
+        place.unlink()
+        place.parent.rmdir()
+        repository.exclude("x/")
+        assert place.read_text() == "x/\n"
+    finally:
+        repository.close()

@@ -1,0 +1,274 @@
+"""RED of a task: all its test cases are written, where they are expected, and can be run; they should fail."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from redgreenrefactor.gates import asserting, python, stubs
+from redgreenrefactor.gates.code import counted
+from redgreenrefactor.gates.common import (
+    Measured,
+    configuration,
+    errors,
+    gone,
+    history,
+    hooked,
+    interference,
+    last_line,
+    measure,
+    named,
+    off_limits,
+    scope,
+)
+from redgreenrefactor.gates.legacy import regressions
+from redgreenrefactor.gates.paths import inside, is_test, is_test_file, reconfigures
+from redgreenrefactor.gates.red import kept
+from redgreenrefactor.gates.suspicion import misplaced, shadowing
+from redgreenrefactor.model.evidence import CollectError, Evidence, Judgement, Measure, Status
+from redgreenrefactor.model.goal import LIST
+from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
+from redgreenrefactor.model.workflow import PhaseName
+
+_PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z]\w*|(?:[\w.@+-]+/)+[\w.@+-]*")
+_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
+_MISSING = ("ImportError", "ModuleNotFoundError")
+UNMEASURED = ["how many tests were added", "which of them fail", "the reason they fail"]
+
+
+def task_red(task: Task, evidence: Evidence) -> Judgement:
+    """Every case has a test that can be run; those that pass already are only worth a warning."""
+    found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
+    found += [*_scope(task, evidence), *kept(evidence), *shadowing(evidence), *misplaced(evidence)]
+    if errors(found):
+        return rule(*found)
+    if absent := list(_absent(task, evidence)):
+        return replace(rule(*found, *absent), final=True)
+    found += _unparsable(evidence)
+    if errors(found):
+        return rule(*found)
+    measured = yield from measure(evidence)
+    if isinstance(measured, Verdict):
+        return measured
+    files = [change.path for change in evidence.changes if change.after and is_test(evidence, change.path)]
+    facts: dict[str, Any] = {
+        "expected": task.test_count,
+        "testFiles": files,
+        "suite": counted(measured.after),
+    }
+    if measured.after.measure is Measure.EXIT_CODE:
+        return _by_exit_code(found, measured, facts)
+    found += [*interference(evidence, measured), *gone(evidence, measured)]
+    found += yield from regressions(evidence, measured)
+    return _judged(task, evidence, measured, found, facts)
+
+
+def expected_files(task: Task) -> list[str]:
+    """Return the test files that the red step says it will write."""
+    step = task.step(PhaseName.RED)
+    texts = step.modification_points if step else ()
+    return [path for path in paths_in(texts) if is_test_file(path)]
+
+
+def paths_in(texts: tuple[str, ...]) -> list[str]:
+    """Return what looks like a path in these texts, each once."""
+    found = (match.removeprefix("./") for text in texts for match in _PATH.findall(text))
+    return list(dict.fromkeys(found))
+
+
+# --- what was changed
+
+
+def _absent(task: Task, evidence: Evidence) -> Iterator[Finding]:
+    """Yield the test files that are not where they are expected; without any, there is nothing to go on with."""
+    for path in expected_files(task):
+        if evidence.read(evidence.head, f"{evidence.prefix}{path}") is None:
+            yield Finding(
+                FindingType.NO_TEST_ADDED,
+                f"the test file {path}, which the task's red step names, is not there",
+                path,
+                hint="Write the tests into the files that modification_points name.",
+            )
+    if not any(change.after and is_test(evidence, change.path) for change in evidence.changes):
+        yield Finding(
+            FindingType.NO_TEST_ADDED,
+            "RED wrote no test file",
+            hint="Write the test cases into files that the test command finds.",
+        )
+
+
+def _scope(task: Task, evidence: Evidence) -> Iterator[Finding]:
+    """Yield changes beyond tests and stubs of the code they need."""
+    planned = {path for step in task.steps for path in paths_in(step.modification_points)}
+    planned |= {path.removeprefix("./") for path in task.focus_paths}
+    for change in evidence.changes:
+        local = inside(evidence, change.path)
+        if is_test(evidence, change.path) or reconfigures(change) or local in (LIST, "tdd.properties"):
+            continue
+        before, after = (side.text if side else None for side in (change.before, change.after))
+        if change.path.endswith(".py"):
+            beyond = stubs.beyond_stubs(before, after)
+            if beyond:
+                yield scope(
+                    change, f"RED may add stubs only, and {beyond[1]}", "Leave the behaviour to GREEN."
+                )
+        elif local not in planned:
+            yield scope(
+                change, "RED writes tests, not code", "Write only the tests and what belongs to them."
+            )
+
+
+def _unparsable(evidence: Evidence) -> Iterator[Finding]:
+    """Yield Python files of the tests that are no Python, whatever runs them."""
+    for change in evidence.changes:
+        text = change.after.text if change.after else None
+        if (
+            text
+            and change.path.endswith(".py")
+            and is_test(evidence, change.path)
+            and python.parsed(text) is None
+        ):
+            yield Finding(
+                FindingType.COMPILATION_ERROR,
+                f"{change.path} does not parse",
+                change.path,
+                hint="Mend the syntax: a test must be collected before it can fail.",
+            )
+
+
+# --- the new tests
+
+
+def _judged(
+    task: Task, evidence: Evidence, measured: Measured, found: list[Finding], facts: dict[str, Any]
+) -> Verdict:
+    broken, waiting = _uncollected(evidence, measured)
+    found += broken
+    ids = [*(result.id for result in measured.fresh), *(name for _, names in waiting for name in names)]
+    written = max(len(ids), sum(count for count, _ in waiting) + len(measured.fresh))
+    definitions = len(dict.fromkeys(r.origin for r in measured.fresh)) + sum(len(n) for _, n in waiting)
+    found += [*_counted(task, written, definitions), *_worth(evidence, measured)]
+    passing = [result.id for result in measured.fresh if result.passed]
+    if passing:
+        found.append(_unexpected(passing))
+    warned = bool(ids) and len(passing) == len(ids)
+    outcome = TestOutcome.PASS if warned else TestOutcome.FAIL
+    return rule(
+        *found,
+        test_result=outcome,
+        outcome=Outcome.WARNED if warned else None,
+        facts={"evidence": str(Measure.PER_TEST), **facts, "tests": ids, "written": definitions},
+    )
+
+
+def _uncollected(evidence: Evidence, measured: Measured) -> tuple[list[Finding], list[tuple[int, list[str]]]]:
+    """Return what is wrong with files that cannot be collected, and the tests of those that wait for code."""
+    known = {error.file for error in measured.before.errors}
+    wrong: list[Finding] = []
+    waiting: list[tuple[int, list[str]]] = []
+    for error in (error for error in measured.after.errors if error.file not in known):
+        tests = python.tests_in(evidence.read(evidence.head, f"{evidence.prefix}{error.file}"))
+        if error.exception in _MISSING and tests:
+            names = list(dict.fromkeys("::".join([error.file, *test.name.split(".")]) for test in tests))
+            waiting.append((sum(max(1, len(python.rows(test.node))) for test in tests), names))
+        else:
+            wrong.append(_uncollectable(error))
+    return wrong, waiting
+
+
+def _uncollectable(error: CollectError) -> Finding:
+    what = "has a syntax error" if error.exception in _SYNTAX else "cannot be collected"
+    return Finding(
+        FindingType.COMPILATION_ERROR,
+        f"{error.file} {what}: {last_line(error.message)}",
+        error.file,
+        error.place.line if error.place else None,
+        hint="Mend it: a test must be collected before it can fail.",
+    )
+
+
+def _counted(task: Task, written: int, definitions: int) -> Iterator[Finding]:
+    """Yield that there are fewer tests than cases, or more than were asked for."""
+    if not written:
+        yield Finding(
+            FindingType.NO_TEST_ADDED,
+            "RED added no test that the test command finds",
+            hint="See that the names of files and functions are what the runner looks for.",
+        )
+    elif written < task.test_count:
+        yield Finding(
+            FindingType.NO_TEST_ADDED,
+            f"{written} of {task.test_count} test cases are written",
+            hint="Write a test for every case the task names.",
+        )
+    elif task.test_count and definitions > task.test_count:
+        yield Finding(
+            FindingType.TOO_MANY_TESTS,
+            f"{definitions} tests were written for {task.test_count} cases",
+            severity=Severity.WARNING,
+        )
+
+
+def _worth(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
+    """Yield new tests that could never tell right from wrong."""
+    for result in measured.fresh:
+        if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+            yield _meaningless(result.file, result.line, f"{result.id} is {result.status}: it never fails")
+    for change in evidence.changes:
+        if not change.after or not change.path.endswith(".py") or not is_test(evidence, change.path):
+            continue
+        tree = python.parsed(change.after.text)
+        old = {test.name for test in python.tests_in(change.before.text if change.before else None)}
+        for test in python.tests_in(change.after.text):
+            if test.name not in old and not asserting.asserts(test.node, tree):
+                yield _meaningless(
+                    change.path, test.line, f"{change.path}:{test.line}: {test.name} asserts nothing"
+                )
+
+
+def _meaningless(file: str, line: int, what: str) -> Finding:
+    return Finding(
+        FindingType.MEANINGLESS_TEST,
+        what,
+        file,
+        line or None,
+        hint="Assert what the case says should be true.",
+    )
+
+
+def _unexpected(passing: list[str]) -> Finding:
+    return Finding(
+        FindingType.UNEXPECTED_PASS,
+        f"already passing before any code was written: {named(passing)}; they may not test the new behaviour",
+        severity=Severity.WARNING,
+    )
+
+
+# --- judged by exit code
+
+
+def _by_exit_code(found: list[Finding], measured: Measured, facts: dict[str, Any]) -> Verdict:
+    """Return what an exit code tells: the suite should fail now."""
+    facts = {**facts, "evidence": str(Measure.EXIT_CODE), "unmeasured": UNMEASURED}
+    run = measured.after
+    if run.green:
+        return rule(
+            *found,
+            _unexpected(["the whole suite"]),
+            test_result=TestOutcome.PASS,
+            outcome=Outcome.WARNED,
+            facts=facts,
+        )
+    broken = next((line for line in run.output.splitlines() if any(name in line for name in _SYNTAX)), None)
+    files = [PurePosixPath(str(path)).name for path in facts["testFiles"]] if broken else []
+    if broken and any(name in run.output for name in files):
+        found.append(
+            Finding(
+                FindingType.COMPILATION_ERROR,
+                f"the new tests do not parse: {broken.strip()[:200]}",
+                hint="Mend the syntax: a test must run before it can fail.",
+            ),
+        )
+    return rule(*found, test_result=TestOutcome.FAIL, facts=facts)

@@ -1,0 +1,126 @@
+"""Several tasks at once: files, a folder of them, or a plan; in the order of their dependencies."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.goals.task_file import TaskFile, read_object, read_task, shared_context
+
+PLAN, TASKS = "plan.json", ".task"
+
+
+def read_tasks(paths: Sequence[Path]) -> tuple[TaskFile, ...]:
+    """Return the tasks of all these places, each after those it depends on; what is wrong is a UsageError."""
+    found = [task for path in paths for task in _tasks(path)]
+    if not found:
+        raise UsageError(
+            "there is no task file in " + ", ".join(map(str, paths)), hint="A task file ends in .json."
+        )
+    known: dict[str, TaskFile] = {}
+    for item in found:
+        other = known.setdefault(item.task.id, item)
+        if other is not item:
+            raise UsageError(
+                f"{other.path} and {item.path} are both called {item.task.id}", type="InvalidTask"
+            )
+    if len(found) == 1:
+        return (found[0],)  # what it depends on was done before, or is none of our business
+    _check_known(found, known)
+    return tuple(_ordered(found, known))
+
+
+def _check_known(found: Sequence[TaskFile], known: dict[str, TaskFile]) -> None:
+    unknown = [
+        f"{item.path}: $.depends_on[{index}]: there is no task {name}"
+        for item in found
+        for index, name in enumerate(item.task.depends_on)
+        if name not in known
+    ]
+    if unknown:
+        raise UsageError(
+            "tasks depend on what is not there:" + "".join(f"\n  {line}" for line in unknown),
+            hint="Name all the tasks that belong together, or mend depends_on.",
+            type="InvalidTask",
+        )
+
+
+def _ordered(found: Sequence[TaskFile], known: dict[str, TaskFile]) -> Iterator[TaskFile]:
+    """Yield the tasks so that each follows those it depends on, otherwise in the order they were given."""
+    done: set[str] = set()
+    waiting = list(found)
+    while waiting:
+        ready = next((item for item in waiting if done.issuperset(item.task.depends_on)), None)
+        if ready is None:
+            circle = ", ".join(item.task.id for item in _circle(waiting, known))
+            raise UsageError(
+                f"these tasks wait for each other: {circle}",
+                hint="Take one of their depends_on away.",
+                type="InvalidTask",
+            )
+        waiting.remove(ready)
+        done.add(ready.task.id)
+        yield ready
+
+
+def _circle(waiting: Sequence[TaskFile], known: dict[str, TaskFile]) -> list[TaskFile]:
+    """Return tasks of which each depends on the next, and the last on the first."""
+    names = {item.task.id for item in waiting}
+    way = [waiting[0]]
+    while True:
+        name = next(name for name in way[-1].task.depends_on if name in names)
+        if known[name] in way:
+            return way[way.index(known[name]) :]
+        way.append(known[name])
+
+
+def _tasks(path: Path) -> Iterator[TaskFile]:
+    if path.is_dir():
+        folder = path / TASKS if (path / TASKS).is_dir() else path
+        plan = path / PLAN
+        files = sorted(file for file in folder.glob("*.json") if file.is_file() and file.name != PLAN)
+        yield from _with_plan(files, plan if plan.is_file() else None)
+    elif path.name == PLAN or (path.is_file() and _is_plan(path)):
+        yield from _with_plan(_planned(path), path)
+    else:
+        yield read_task(path)
+
+
+def _is_plan(path: Path) -> bool:
+    """Tell whether a file names tasks instead of being one."""
+    try:
+        document = read_object(path, "task file")
+    except UsageError:
+        return False
+    return "convergence" not in document and isinstance(
+        document.get("task_ids") or document.get("tasks"), list
+    )
+
+
+def _planned(plan: Path) -> list[Path]:
+    """Return the files of the tasks that a plan names."""
+    document = read_object(plan, "plan")
+    listed = cast("list[Any]", document.get("task_ids") or document.get("tasks") or [])
+    names = [
+        str(cast("dict[str, Any]", item).get("id")) if isinstance(item, dict) else str(item)
+        for item in listed
+    ]
+    folder = plan.parent / TASKS if (plan.parent / TASKS).is_dir() else plan.parent
+    return [folder / (name if name.endswith(".json") else f"{name}.json") for name in names]
+
+
+def _with_plan(files: Iterable[Path], plan: Path | None) -> Iterator[TaskFile]:
+    """Yield the tasks of these files; what the plan shares goes to those that say nothing of it themselves."""
+    shared = _shared(plan) if plan else ()
+    for file in files:
+        found = read_task(file)
+        own = {name for name, _ in found.task.shared_context}
+        both = (*found.task.shared_context, *((name, text) for name, text in shared if name not in own))
+        meta: dict[str, Any] = {**(found.document.get("meta") or {}), "shared_context": dict(both)}
+        document: Mapping[str, Any] = {**found.document, "meta": meta} if both else found.document
+        yield replace(found, task=replace(found.task, shared_context=both), document=document)
+
+
+def _shared(plan: Path) -> tuple[tuple[str, str], ...]:
+    return shared_context(read_object(plan, "plan").get("shared_context"))

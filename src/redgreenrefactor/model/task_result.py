@@ -1,0 +1,258 @@
+"""What became of a task: everything in it was measured, and stands in the notes of its run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+from redgreenrefactor.model.workflow import PhaseName
+
+PHASES = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+
+
+class TaskFileStatus(StrEnum):
+    """How a task ended."""
+
+    COMPLETE = "complete"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+
+
+EXIT_CODES = {
+    TaskFileStatus.COMPLETE: 0,
+    TaskFileStatus.FAILED: 1,
+    TaskFileStatus.BLOCKED: 3,
+    TaskFileStatus.STOPPED: 4,
+    TaskFileStatus.INTERRUPTED: 130,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPhase:
+    """What became of one phase."""
+
+    name: PhaseName
+    done: bool
+    commit: str | None = None
+    attempts: int = 0
+    passed: int | None = None
+    total: int | None = None
+    coverage: float | None = None
+    seconds: float = 0.0
+    facts: Mapping[str, Any] | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def fact(self, name: str) -> Any:
+        """Return what else was noted about it."""
+        return (self.facts or {}).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Deduction:
+    """Points taken off, and why."""
+
+    points: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFileResult:
+    """What became of a task."""
+
+    task: Task
+    status: TaskFileStatus
+    phases: tuple[TaskPhase, ...] = ()
+    run_id: str = ""
+    session: str = ""
+    files: tuple[str, ...] = ()
+    summary: str | None = None  # where it was written, from the project's folder
+    error: str | None = None
+    error_details: ErrorDetails | None = None
+    hint: str = ""
+    phase: PhaseName | None = None  # where it ended, if it did not complete
+    already: bool = False  # it was complete before this invocation
+
+    @property
+    def last(self) -> TaskPhase | None:
+        """The last phase of which something was measured."""
+        return next((phase for phase in reversed(self.phases) if phase.facts), None)
+
+    @property
+    def iterations(self) -> int:
+        """How many tries Green took."""
+        green = self.of(PhaseName.GREEN)
+        return green.attempts if green else 0
+
+    @property
+    def coverage(self) -> float | None:
+        """How much of the code the tests reach, per cent, as measured last."""
+        return next((phase.coverage for phase in reversed(self.phases) if phase.coverage is not None), None)
+
+    @property
+    def coverage_note(self) -> str:
+        """Why there is no figure."""
+        if self.task.coverage_min is None:
+            return "none expected"
+        facts = [phase.fact("coverage") for phase in self.phases if phase.fact("coverage")]
+        return str(facts[-1].get("why") or "not measured") if facts else "not measured"
+
+    @property
+    def passed(self) -> int | None:
+        """Tests that passed in the last run."""
+        return self.last.passed if self.last else None
+
+    @property
+    def total(self) -> int | None:
+        """Tests of the last run."""
+        return self.last.total if self.last else None
+
+    @property
+    def pass_rate(self) -> float | None:
+        """How many of them passed, per cent."""
+        return round(100 * (self.passed or 0) / self.total, 1) if self.total else None
+
+    @property
+    def exit_code(self) -> int:
+        """What the program ends with."""
+        return EXIT_CODES[self.status]
+
+    @property
+    def deductions(self) -> tuple[Deduction, ...]:
+        """What was not as the discipline wants it."""
+        return tuple(_deductions(self))
+
+    @property
+    def compliance(self) -> int:
+        """How well the work kept to the discipline, 0 to 100."""
+        return max(0, 100 - sum(item.points for item in self.deductions))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was noticed and stopped nothing."""
+        found = [f for phase in self.phases if phase.done for f in phase.findings]
+        return tuple(f.message for f in found if f.severity is Severity.WARNING)
+
+    def of(self, name: PhaseName) -> TaskPhase | None:
+        """Return what became of that phase."""
+        return next((phase for phase in self.phases if phase.name is name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value `rgr task --json` prints."""
+        return {
+            "taskId": self.task.id,
+            "status": str(self.status),
+            "phases": [_phase_to_json(phase) for phase in self.phases],
+            "tests": {"passed": self.passed, "total": self.total},
+            "coverage": self.coverage,
+            "iterations": self.iterations,
+            "files": list(self.files),
+            "summary": self.summary,
+            "title": self.task.title,
+            "session": self.session,
+            "runId": self.run_id,
+            "maxIterations": self.task.max_iterations,
+            "expectedCoverage": self.task.expected_coverage or None,
+            "compliance": {
+                "score": self.compliance,
+                "deductions": [{"points": item.points, "why": item.why} for item in self.deductions],
+            },
+            "warnings": list(self.warnings),
+            "error": self.error,
+            "errorDetails": None
+            if self.error_details is None
+            else {"type": self.error_details.type, "message": self.error_details.message},
+            "hint": self.hint or None,
+        }
+
+
+def _phase_to_json(phase: TaskPhase) -> dict[str, Any]:
+    return {
+        "phase": str(phase.name),
+        "done": phase.done,
+        "commit": phase.commit,
+        "attempts": phase.attempts,
+        "tests": {"passed": phase.passed, "total": phase.total},
+        "coverage": phase.coverage,
+        "seconds": phase.seconds,
+    }
+
+
+def phases_of(history: Sequence[Entry], attempts: Sequence[Entry]) -> tuple[TaskPhase, ...]:
+    """Return the phases of a run from its handoffs, newest first, and its rejected attempts, oldest first."""
+    found: list[TaskPhase] = []
+    for entry in reversed(history):
+        handoff = entry.handoff
+        if handoff.cycle_number and handoff.carried_from is None:
+            # The count in the note itself tells of the next phase, once one of its tries was rejected.
+            retries = handoff.extra.get("retries")
+            tries = retries + 1 if isinstance(retries, int) else handoff.attempts
+            found.append(_phase(handoff, entry.commit, tries, done=True))
+    latest = history[0].handoff if history else None
+    if latest is not None and latest.error is not None:
+        tried = [entry for entry in attempts if entry.handoff.phase is latest.next_phase]
+        last = tried[-1].handoff if tried else latest
+        found.append(_phase(last, None, latest.attempts, done=False, name=latest.next_phase))
+    return tuple(found)
+
+
+def _phase(
+    handoff: Handoff, commit: str | None, attempts: int, *, done: bool, name: PhaseName | None = None
+) -> TaskPhase:
+    suite, coverage = _object(handoff.extra.get("suite")), _object(handoff.extra.get("coverage"))
+    passed, total, percent = suite.get("passed"), suite.get("total"), coverage.get("percent")
+    seconds = handoff.extra.get("seconds")
+    return TaskPhase(
+        name or handoff.phase,
+        done,
+        commit,
+        attempts,
+        passed if isinstance(passed, int) else None,
+        total if isinstance(total, int) else None,
+        float(percent) if isinstance(percent, int | float) else None,
+        float(seconds) if isinstance(seconds, int | float) else 0.0,
+        handoff.extra if done or suite else None,
+        handoff.findings,
+    )
+
+
+# --- compliance
+
+
+def _deductions(result: TaskFileResult) -> Iterator[Deduction]:
+    wanted = PHASES if result.task.tdd else (PhaseName.CODE,)
+    for name in wanted:
+        phase = result.of(name)
+        if phase is None or not phase.done:
+            yield Deduction(30 if result.task.tdd else 100, f"{name} was not completed")
+        if phase is not None:
+            yield from _of_phase(phase, result.task)
+
+
+def _of_phase(phase: TaskPhase, task: Task) -> Iterator[Deduction]:
+    more = phase.attempts - 1
+    if more > 0:
+        yield Deduction(5 * more, f"{phase.name} took {phase.attempts} tries")
+    if not phase.done:
+        return
+    if phase.fact("evidence") == "exit-code":
+        yield Deduction(5, f"{phase.name} could be judged by its exit code only")
+    kinds = {finding.type for finding in phase.findings if finding.severity is Severity.WARNING}
+    if FindingType.UNEXPECTED_PASS in kinds:
+        yield Deduction(15, "tests passed before any code was written")
+    if FindingType.TOO_MANY_TESTS in kinds:
+        yield Deduction(5, "more tests were written than cases were named")
+    if task.coverage_min is not None and phase.name is PhaseName.GREEN and phase.coverage is None:
+        yield Deduction(10, "the expected coverage could not be compared")
+    ways = _object(phase.fact("complexity"))
+    if isinstance(ways.get("before"), int) and ways["after"] > ways["before"]:
+        yield Deduction(5, "the code is more complicated after Refactor than before")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

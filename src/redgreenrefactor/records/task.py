@@ -1,0 +1,169 @@
+"""The files of a task: a log for every try at Green, a report where it failed, a summary, and a ticked box."""
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.task_result import TaskFileResult
+from redgreenrefactor.model.verdict import Severity
+
+FOLDER = ".workflow/active"
+FAILURE = "green-phase-failure.md"
+TODO = "TODO_LIST.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One try at Green, as its log tells it."""
+
+    number: int
+    of: int
+    entry: Entry | None  # None: it made no commit
+    before: Handoff | None  # what it was told: the try before it
+    changed: tuple[str, ...]
+    ref: str | None  # where it stays reachable, if it was rejected
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFolder:
+    """Where the files of one session's tasks go."""
+
+    project: Path
+    session: str
+
+    @property
+    def root(self) -> Path:
+        """The session's own folder."""
+        return self.project / FOLDER / self.session
+
+    def summary(self, task: Task) -> str:
+        """Return where the summary goes, from the project's folder."""
+        return f"{FOLDER}/{self.session}/.summaries/{task.id}-summary.md"
+
+    def log(self, task: Task, iteration: Iteration) -> None:
+        """Write what one try at Green was about and came to."""
+        name = f"green-fix-iteration-{iteration.number}.md"
+        write(self.root / ".process" / name, iteration_text(task, iteration))
+
+    def fail(self, text: str) -> None:
+        """Write why Green was given up."""
+        write(self.root / ".process" / FAILURE, text)
+
+    def summarise(self, result: TaskFileResult, text: str) -> None:
+        """Write the summary, and tick the task's box in the session's list, if it is complete and has one."""
+        write(self.project / self.summary(result.task), text)
+        todo = self.root / TODO
+        if result.exit_code == 0 and todo.is_file():
+            with suppress(OSError, UnicodeDecodeError):
+                before = todo.read_text(encoding="utf-8")
+                after = ticked(before, result.task.id)
+                if after != before:
+                    write(todo, after)
+
+
+def write(path: Path, text: str) -> None:
+    """Put a text at the path at once: readers see the old file or the new one, never a part."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8", errors="replace")
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise NotReadyError(
+            f"{path} cannot be written: {error.strerror}",
+            hint="Free some disk space or make the folder writable, then try again.",
+        ) from error
+
+
+def ticked(text: str, task_id: str) -> str:
+    """Return the list with the task's box ticked and a link to its summary; only the line that names it changes."""
+    name = re.compile(rf"(?<![\w.-]){re.escape(task_id)}(?![\w-]|\.\w)")
+    link = f"[✅](./.summaries/{task_id}-summary.md)"
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        box = re.match(r"(\s*(?:[-*+]|\d+[.)])\s+)\[[ xX]\](\s.*)", line)
+        if box and name.search(re.sub(r"\(.*?\)", "", box[2])):
+            done = f"{box[1]}[x]{box[2]}"
+            lines[index] = done if f"{task_id}-summary.md" in done else f"{done.rstrip()} | {link}"
+            break
+    return "\n".join(lines)
+
+
+# --- texts
+
+
+def iteration_text(task: Task, iteration: Iteration) -> str:
+    """Return the log of one try at Green."""
+    entry, before = iteration.entry, iteration.before
+    handoff = entry.handoff if entry else None
+    told = _errors(before) if before else ["the tests that Red wrote"]
+    accepted = handoff is not None and handoff.error is None
+    result = ["accepted"] if accepted else _errors(handoff) if handoff else ["rejected; no commit was made"]
+    diagnosis = _diagnosis(handoff)
+    parts = [
+        f"# Task {task.id}: Green, iteration {iteration.number} of {iteration.of}",
+        "## What failed before\n\n" + _bullets(told),
+        "## Diagnosis\n\n" + (diagnosis or ("none was needed" if iteration.number == 1 else "none was made")),
+        "## What was changed\n\n" + (_bullets(iteration.changed) or "nothing"),
+        "## Result\n\n" + _bullets([*result, *_figures(handoff)]),
+    ]
+    if entry:
+        where = f", kept at `{iteration.ref}`" if iteration.ref else ""
+        parts.append(f"Commit `{entry.commit}`{where}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def failure_text(result: TaskFileResult, latest: Handoff, kept: Sequence[str]) -> str:
+    """Return the report of a Green that was given up, with the last evidence."""
+    times = f"{latest.attempts} times (at most {result.task.max_iterations} iterations)"
+    parts = [
+        f"# Task {result.task.id}: Green failed",
+        f"Green was rejected {times}; all its changes were reverted.",
+        "## The last evidence\n\n" + _bullets(_errors(latest)),
+        "## The last diagnosis\n\n" + (_diagnosis(latest) or "none was made"),
+        "## Where the work is\n\n"
+        + (_bullets([f"`git show {ref}`" for ref in kept]) or "no try made a commit"),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _errors(handoff: Handoff | None) -> list[str]:
+    if handoff is None:
+        return []
+    errors = [f"{item.type}: {item.message}" for item in handoff.findings if item.severity is Severity.ERROR]
+    return errors or ([handoff.error] if handoff.error else [])
+
+
+def _figures(handoff: Handoff | None) -> list[str]:
+    if handoff is None:
+        return []
+    suite, coverage = (_object(handoff.extra.get(key)) for key in ("suite", "coverage"))
+    lines = [f"tests: {suite['passed']} of {suite['total']} pass"] if "total" in suite else []
+    if coverage.get("percent") is not None:
+        lines.append(f"coverage: {coverage['percent']:g} % ({coverage['wanted']:g} % are wanted)")
+    return lines
+
+
+def _diagnosis(handoff: Handoff | None) -> str:
+    return str(_object(handoff.extra.get("diagnosis")).get("message") or "").strip() if handoff else ""
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join("- " + line.replace("\n", "\n  ") for line in lines)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+__all__ = ["Iteration", "TaskFolder", "failure_text", "iteration_text", "ticked", "write"]

@@ -1,0 +1,121 @@
+"""What the sessions of a task are told."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.goals.task_file import task_from
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.session import Brief
+from redgreenrefactor.model.task import Source
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.workflow import Phase, PhaseName
+from redgreenrefactor.prompts.task import Told, brief, texts
+from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
+from task_samples import tdd_task
+
+TOLD = Told(task_from(tdd_task(), Path("T.json")), "pytest -q", 3, texts(None))
+PHASES = {phase.name: phase for phase in (*taskfile(3).sessions(), *PLAIN.sessions())}
+FRESH = Handoff(PhaseName.RED, PhaseName.RED, run_id="r")
+FAILED = (Finding(FindingType.TEST_FAILURE, "it fails", "a.py", 3, hint="mend it"),)
+
+
+def told(phase: PhaseName, handoff: Handoff = FRESH, given: Told = TOLD, attempt: int = 1) -> Brief:
+    return brief(given, phase_of(phase), handoff, attempt, "some-model")
+
+
+def phase_of(name: PhaseName) -> Phase:
+    return PHASES[name]
+
+
+def rejected(**extra: Any) -> Handoff:
+    return Handoff(PhaseName.RED, PhaseName.GREEN, error="no", findings=FAILED, extra=extra, cycle_number=1)
+
+
+def test_red_is_told_the_cases_its_own_step_and_the_conventions() -> None:
+    found = told(PhaseName.RED)
+    for part in (
+        "## Task IMPL-7: Calculator",
+        "Cycle 1: 2 test cases:\n- adds\n- subtracts",
+        "Expected coverage: >=85%",
+        "Keep it small",
+        "- Create tests/test_calc.py",
+        "- tests/test_calc.py: two cases",
+        "The tests are run with: `pytest -q`",
+        "- tech stack: Python; pytest",
+    ):
+        assert part in found.task, part
+    assert "Green: implement" not in found.task
+    assert (found.role.model, found.cycle, found.session, found.resume_from) == (
+        "some-model",
+        1,
+        "WFS-calc-IMPL-7",
+        ("WFS-calc-IMPL-6",),
+    )
+    assert "$" not in found.role.system_prompt
+
+
+def test_every_phase_has_a_text_of_its_own() -> None:
+    for name in PHASES:
+        assert f"# Your phase: {name}" in told(name).role.system_prompt
+
+
+def test_green_is_told_what_to_do_and_a_plain_session_everything() -> None:
+    assert "Logic:\n- add\n- subtract" in told(PhaseName.GREEN).task
+    assert "Scope of the code: two functions" in told(PhaseName.GREEN).task
+    assert "Tidy up" not in told(PhaseName.GREEN).task
+    assert all(words in told(PhaseName.CODE).task for words in ("Tidy up", "Green: implement", "Red: write"))
+
+
+def test_what_was_gathered_and_what_parents_said_is_quoted() -> None:
+    given = replace(
+        TOLD,
+        sources=(Source("docs/style.md", "Be brief."),),
+        parents=(("S-1", "I did it."), ("S-2", "")),
+        prefix="sub/",
+    )
+    task = told(PhaseName.RED, given=given).task
+    for part in (
+        "#### docs/style.md",
+        "Be brief.",
+        "What the session S-1 said",
+        "I did it.",
+        "(nothing)",
+        "`sub/`",
+    ):
+        assert part in task, part
+
+
+def test_a_retry_is_told_what_was_wrong_and_where_its_files_are() -> None:
+    task = told(PhaseName.GREEN, rejected(), attempt=2).task
+    assert "this is number 2 of 3" in task
+    assert "Its changes were undone" in task
+    assert "TestFailure in a.py, line 3: it fails\nHint: mend it" in task
+    diagnosis = {"before": 2, "message": "off by one", "failed": False}
+    going_on = rejected(buildsOn="1-GREEN-1", diagnosis=diagnosis)
+    task = told(PhaseName.GREEN, going_on, attempt=2).task
+    assert "go on from there" in task
+    assert "off by one" in task
+    assert "off by one" not in told(PhaseName.DIAGNOSE, going_on, attempt=2).task
+    assert "off by one" not in told(PhaseName.GREEN, going_on, attempt=3).task
+    assert "### The last try was rejected\n" in told(PhaseName.RED, rejected(), attempt=2).task
+    assert "only words" in told(PhaseName.RED, replace(rejected(), findings=(), error="only words")).task
+
+
+def test_a_task_without_cycles_conventions_or_a_session_is_fine() -> None:
+    bare = replace(TOLD.task, cycles=(), shared_context=(), steps=(), link=replace(TOLD.task.link, id=""))
+    found = told(PhaseName.CODE, given=replace(TOLD, task=bare))
+    assert "Cycle" not in found.task
+    assert (found.session, found.strategy, found.resume_from) == ("", "", ())
+
+
+def test_users_may_have_their_own_templates(tmp_path: Path) -> None:
+    (tmp_path / "task-red.md").write_text("# Mine: $phase, $feature, $attempt")
+    given = replace(TOLD, texts=texts(tmp_path))
+    assert "# Mine: RED, , 1" in told(PhaseName.RED, given=given).role.system_prompt
+    (tmp_path / "task-red.md").write_text("$nonsense")
+    with pytest.raises(UsageError, match="nonsense"):
+        texts(tmp_path)
