@@ -85,7 +85,7 @@ class WorkflowResult:
             if self.error_details is None
             else {"type": self.error_details.type, "message": self.error_details.message},
             "usage": usage_to_json(self.usage),
-            "costPerTestUsd": self.cost_per_test,
+            **({} if self.cost_per_test is None else {"costPerTestUsd": self.cost_per_test}),
             "seconds": round(self.seconds, 3),
             "head": self.head,
         }

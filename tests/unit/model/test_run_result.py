@@ -98,7 +98,6 @@ def test_the_json_is_as_promised() -> None:
             "cacheWriteTokens": 8,
             "costUsd": 1.0,
         },
-        "costPerTestUsd": None,
         "seconds": 12.346,
         "head": "RED-1",
     }
