@@ -12,8 +12,11 @@ from typing import Any
 
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError, RgrError
+from redgreenrefactor.forge.address import address_of
+from redgreenrefactor.forge.github import GitHub, token_of
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.credentials import remote_url
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.refs import NOTES
 from redgreenrefactor.repository.repository import Repository, open_repository
@@ -338,6 +341,28 @@ def locked(patient: Patient) -> Iterator[Remark]:
         )
 
 
+def github(patient: Patient) -> Iterator[Remark]:
+    """Pull requests can be opened; only `rgr tdd` needs that, and only where a token is there is GitHub asked."""
+    around, origin = patient.around, remote_url(patient.repository)
+    if origin is None:
+        return
+    try:
+        address = address_of(origin, around.environ)
+        forge = GitHub(address, token_of(around.environ), around.interrupt.pause, waits=(), timeout=5.0)
+        may_push = forge.may_push()
+    except RgrError as error:
+        yield Remark(f"'rgr tdd' can open no pull request: {error.message}", Level.WARNING, error.hint)
+        return
+    if may_push:
+        yield Remark(f"pull requests go to {forge.name}")
+    else:
+        yield Remark(
+            f"GITHUB_TOKEN may not write to {address.slug}",
+            Level.WARNING,
+            "Give it the right to write contents and pull requests, or use 'rgr tdd --forge none'.",
+        )
+
+
 CHECKS: dict[str, Check] = {
     "git": git,
     "identity": identity,
@@ -348,4 +373,5 @@ CHECKS: dict[str, Check] = {
     "disk": disk,
     "notes": notes,
     "lock": locked,
+    "github": github,
 }
