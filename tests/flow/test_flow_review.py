@@ -1,6 +1,8 @@
 """From a specification to a pull request: coder, reviewer, real git, a remote, and a GitHub."""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from review_stage import APPROVE, BOTH, ReviewStage, coded, plain_repo, said, two_rounds
@@ -348,3 +350,36 @@ def test_an_inner_run_that_fails_is_a_failed_coder_and_goes_on_when_resumed(alon
     more = alone.tdd("--resume", alone.task, "--json")
     assert more.code == 0, more
     assert [turn for turn in alone.turns if turn.startswith("RED")] == ["RED-1-1"]
+
+
+@pytest.mark.slow
+def test_two_tasks_at_the_same_time_do_not_disturb_each_other(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    shown: list[str] = []
+    server.seen = lambda _asked: shown.extend(command_lines())
+    with (
+        stage.started("tdd", "SPEC.md", "--json", "--agent", stage.agent) as one,
+        stage.started("tdd", "SPEC.md", "--json", "--agent", stage.agent) as two,
+    ):
+        ends = [process.communicate(timeout=240) for process in (one, two)]
+    assert (one.returncode, two.returncode) == (0, 0), ends
+    assert len(server.pulls) == 2
+    tasks = sorted(stage.states())
+    assert sorted(pull["head"]["ref"] for pull in server.pulls) == [f"tdd/{task}" for task in tasks]
+    for task in tasks:
+        found = stage.repo.git("log", "--format=%s", f"main..tdd/{task}").splitlines()
+        assert len(found) == 4
+        assert stage.states()[task]["status"] == "completed"
+    assert not any("HistoryRewritten" in out + err for out, err in ends)
+    assert shown
+    assert not any(TOKEN in line for line in shown)
+
+
+def command_lines() -> list[str]:
+    """Return what anybody can read of the processes that run now."""
+    lines: list[str] = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(place.read_text(errors="replace"))
+    return lines
