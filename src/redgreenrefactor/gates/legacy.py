@@ -1,6 +1,6 @@
 """Tests from before the run: which of them fail, which fail by chance, and which a turn has really broken."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.gates.common import Measured, brief, named, place_in
@@ -20,6 +20,9 @@ TWICE = 2  # a test that fails so often by itself, where nothing was touched, le
 MANY = 20  # more tests than this do not all fail by chance: one round tells
 APART = 3  # suite runs for comparison are measurements of their own
 LISTED = 20  # tests a note names before it counts the rest
+
+
+Origin = tuple[str, str]  # file, qualified name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,33 @@ def _among_others(base: str, after: Trial, names: set[TestId]) -> Generator[Ques
         return names
     untouched = yield Trial(base, repeat=APART)
     return (names - still) | (still - untouched.passed)
+
+
+def also_mended(measured: Measured, moved: Mapping[Origin, Origin] | None = None) -> list[Finding]:
+    """Return a warning that names the tests that failed since before the run and pass now: nobody asked for that."""
+    twins = moved or {}
+    failed = _failing(measured.legacy) & _failing(measured.before)
+    mended = [
+        result.id
+        for result in measured.after.results.values()
+        if result.passed
+        and (twins.get((result.file, result.function)) or (result.file, result.function)) in failed
+        and (result.id not in measured.before.results or measured.before.results[result.id].failed)
+    ]
+    if not mended:
+        return []
+    return [
+        Finding(
+            FindingType.SCOPE_VIOLATION,
+            f"also mended: {named(sorted(mended))} failed since before the run, and what they ask for was not due",
+            severity=Severity.WARNING,
+        )
+    ]
+
+
+def _failing(run: SuiteRun) -> set[Origin]:
+    """Return the tests of a run that failed, all parameter sets of one together."""
+    return {(result.file, result.function) for result in run.results.values() if result.failed}
 
 
 def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:

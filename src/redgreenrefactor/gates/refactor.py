@@ -13,7 +13,7 @@ from redgreenrefactor.gates.common import (
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
-from redgreenrefactor.gates.legacy import regressions
+from redgreenrefactor.gates.legacy import also_mended, regressions
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.rewriting import Rewritten, rewritten
 from redgreenrefactor.gates.strength import strength
@@ -43,6 +43,7 @@ def refactor(evidence: Evidence) -> Judgement:
         found += yield from strength(evidence, measured, rewrites)
     if not errors(found) and any(not is_test(evidence, change.path) for change in evidence.changes):
         found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
+    found += also_mended(measured, rewrites.moved)
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
     return rule(*found, test_result=outcome, facts={"evidence": str(Measure.PER_TEST)})
 

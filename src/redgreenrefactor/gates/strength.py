@@ -82,15 +82,19 @@ def _changed(result: TestResult) -> Finding:
 
 
 def _legacy(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
-    for result in rewrites.results(measured.before, rewrites.old):
-        if result.id in measured.legacy.ids and (result.file, result.function) in rewrites.changed:
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"{result.id} stood here before the run and was rewritten",
-                result.file,
-                result.line or None,
-                hint="Tests that were here before may be moved or renamed, with their bodies as they were.",
-            )
+    old = [
+        result
+        for result in rewrites.results(measured.before, rewrites.old)
+        if result.id in measured.legacy.ids and (result.file, result.function) in rewrites.changed
+    ]
+    if old:
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"rewritten, and here since before the run: {named([result.id for result in old])}",
+            old[0].file,
+            old[0].line or None,
+            hint="Tests that were here before may be moved or renamed, with their bodies as they were.",
+        )
 
 
 def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
@@ -125,6 +129,7 @@ def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
 
 def _conditions(evidence: Evidence, rewrites: Rewritten) -> Iterator[Finding]:
     """Yield tests that no longer look at the reason of an error they expect, by themselves or in what they call."""
+    guilty: list[Key] = []
     for key in sorted(set(rewrites.old) & set(rewrites.new)):
         before = _looks(evidence, evidence.base, key, rewrites.old)
         after = _looks(evidence, evidence.head, key, rewrites.new)
@@ -133,7 +138,10 @@ def _conditions(evidence: Evidence, rewrites: Rewritten) -> Iterator[Finding]:
         )
         as_often = after.closely and repeats and after.barely <= before.barely
         if after.closely < before.closely and not as_often:
-            yield _weaker(rewrites, f"{key[1]} no longer looks at the reason of the error", [key])
+            guilty.append(key)
+    if guilty:
+        why = f"the reason of the error is no longer looked at in {named([name for _, name in guilty])}"
+        yield _weaker(rewrites, why, guilty)
 
 
 def _looks(evidence: Evidence, commit: str, key: Key, tests: Tests) -> Looks:

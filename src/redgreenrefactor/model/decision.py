@@ -11,6 +11,7 @@ from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 ROUNDS_USED_UP = "RoundsUsedUp"
 RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, FindingType.SCOPE_VIOLATION)
 ROLLED_BACK = "rolledBack"  # what turns have used that were rolled back, handed on
+LEGACY = "legacy"  # tests that fail since before the run, handed on
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
                 **verdict.facts,
                 **extra,
                 ROLLED_BACK: handoff.extra.get(ROLLED_BACK),
+                LEGACY: handoff.extra.get(LEGACY),
             }.items()
             if value is not None
         },

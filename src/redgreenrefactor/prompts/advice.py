@@ -8,13 +8,23 @@ from redgreenrefactor.model.workflow import PhaseName
 MOST = 4  # pieces of advice a brief gives: more would hide the gravest
 
 
-def advice(phase: PhaseName, kinds: Iterable[FindingType]) -> tuple[str, ...]:
-    """Return what to do instead, the gravest first; after a failed GREEN, something else than before."""
+def advice(phase: PhaseName, kinds: Iterable[FindingType], ref: str = "") -> tuple[str, ...]:
+    """Return what to do instead, the gravest first; after a failed GREEN, something else than before.
+
+    The ref is where the rejected work can be found.
+    """
     found = sorted(set(kinds), key=lambda kind: GRAVITY[kind])
-    lines = [_ADVICE[kind] for kind in found if kind in _ADVICE][:MOST]
+    lines = [_said(phase, kind, ref) for kind in found if kind in _ADVICE][:MOST]
     if phase is PhaseName.GREEN and _LOST_APPROACH.intersection(found):
         lines.append("Take another approach than the rejected one, rather than mending it.")
     return tuple(lines)
+
+
+def _said(phase: PhaseName, kind: FindingType, ref: str) -> str:
+    if phase is not PhaseName.REFACTOR or kind is not FindingType.TEST_TAMPERING:
+        return _ADVICE[kind]
+    again = f": `git checkout {ref} -- FILES`" if ref else ""
+    return f"Put back the tests named above as they were; the rest of the rejected commit may be used again{again}."
 
 
 _ADVICE = {

@@ -34,7 +34,7 @@ def rejection(phase: PhaseName, handoff: Handoff, attempt: int, findings: Sequen
         _ground(handoff) + _kept(phase, handoff, attempt),
         "What was wrong with it:",
         quoted("\n\n".join(told), EVIDENCE),
-        _instead(advice(phase, kinds)),
+        _instead(advice(phase, kinds, _ref(phase, handoff, attempt))),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -60,11 +60,15 @@ def _told(finding: Finding) -> str:
 
 def _kept(phase: PhaseName, handoff: Handoff, attempt: int) -> str:
     """Return where to look at the rejected work."""
+    ref = _ref(phase, handoff, attempt)
+    return f" If it made a commit, `git show {ref}` shows it." if ref else ""
+
+
+def _ref(phase: PhaseName, handoff: Handoff, attempt: int) -> str:
     last = attempt - 1
     if last < 1 or not handoff.run_id:
         return ""
-    ref = f"refs/tdd/attempts/{handoff.run_id}/{cycle_of(handoff)}-{phase}-{last}"
-    return f" If it made a commit, `git show {ref}` shows it."
+    return f"refs/tdd/attempts/{handoff.run_id}/{cycle_of(handoff)}-{phase}-{last}"
 
 
 def _instead(lines: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.handoff import Handoff, to_json
@@ -16,6 +17,7 @@ from redgreenrefactor.prompts.templates import Prompts, fill, load
 
 FEATURE_LIMIT = 2000  # characters of the feature for those who need it only for orientation
 NEXT_FEW = 3
+OLD_FAILURES = 5  # tests that a task names before it counts the rest
 NO_ROUND = Round()
 _LONG_LINE = 1000
 _DESCRIPTIONS = {
@@ -89,6 +91,7 @@ def _values(ask: Ask) -> dict[str, str]:
         "next": _next(handoff),
         "progress": _progress(ask),
         "finished": _finished(handoff),
+        "legacy": _legacy(handoff),
         "project": _project(ask.prefix),
         "test_command": _code(ask.test_command),
         "phase": ask.phase.name,
@@ -154,6 +157,21 @@ def _finished(handoff: Handoff) -> str:
     if case is None or handoff.phase is PhaseName.PLAN or handoff.next_phase is not PhaseName.PLAN:
         return ""
     return f"Just finished, so tick its box: {in_line(case.description, _LONG_LINE)}"
+
+
+def _legacy(handoff: Handoff) -> str:
+    """Return which tests failed before the run, lest somebody mends or mourns them."""
+    noted: Any = handoff.extra.get("legacy")
+    facts = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
+    listed: Any = facts.get("failing")
+    names = [str(name) for name in cast("list[Any]", listed)] if isinstance(listed, list) else []
+    if not names:
+        return ""
+    counted: Any = facts.get("failingCount")
+    more = (counted if isinstance(counted, int) else len(names)) - OLD_FAILURES
+    rest = f" and {more} more" if more > 0 else ""
+    told = ", ".join(_code(name) for name in names[:OLD_FAILURES])
+    return f"Failing before this run, and not yours to mend; let them fail as they do: {told}{rest}."
 
 
 def _project(prefix: str) -> str:

@@ -21,6 +21,7 @@ PLACEHOLDERS: tuple[str, ...] = (
     "next",
     "progress",
     "finished",
+    "legacy",
     "project",
     "test_command",
     "phase",

@@ -14,15 +14,16 @@ from gates_support import (
     failing,
     measured,
     nothing_is_run,
+    play,
     result,
     suite,
 )
 
-from redgreenrefactor.gates.legacy import LISTED, ROUNDS, Baseline, baseline, regressions, sifted
+from redgreenrefactor.gates.legacy import LISTED, ROUNDS, Baseline, also_mended, baseline, regressions, sifted
 from redgreenrefactor.gates.rewriting import rewritten
 from redgreenrefactor.gates.strength import strength
 from redgreenrefactor.model.evidence import CollectError, Rules, Status, SuiteRun, Trial
-from redgreenrefactor.model.verdict import FindingType, Severity
+from redgreenrefactor.model.verdict import FindingType, Ruling, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 GREEN = PhaseName.GREEN
@@ -224,3 +225,53 @@ def test_a_flaky_legacy_test_in_a_touched_file_is_no_changed_behaviour() -> None
     answers = told(head=never, base=always)
     found, _ = drive(strength(given, three, rewritten(given, three)), answers)
     assert [item.type for item in found] == [FindingType.TEST_FAILURE]
+
+
+# --- failing since before the run, and passing now
+
+
+def test_a_test_that_was_mended_on_the_way_is_told_and_blocks_nothing() -> None:
+    failed = suite(failing(ONE), result(TWO))
+
+    [found] = also_mended(measured(failed, suite(result(ONE), result(TWO)), failed))
+
+    assert (found.type, found.severity) == (FindingType.SCOPE_VIOLATION, Severity.WARNING)
+    assert found.message.startswith(f"also mended: {ONE} failed since before the run")
+
+
+def test_a_mended_test_is_known_under_its_new_name() -> None:
+    old = suite(failing(ONE, file="test_a.py", function="test_one"))
+    new = suite(result("test_b.py::test_1", file="test_b.py", function="test_1"))
+    moved = {("test_b.py", "test_1"): ("test_a.py", "test_one")}
+
+    assert len(also_mended(measured(old, new, old), moved)) == 1
+    assert also_mended(measured(old, new, old)) == []
+
+
+@pytest.mark.parametrize(
+    ("legacy", "before", "after"),
+    [
+        (suite(failing(ONE)), suite(failing(ONE)), suite(failing(ONE))),  # left alone
+        (suite(failing(ONE)), suite(result(ONE)), suite(result(ONE))),  # mended long ago
+        (suite(), suite(failing(ONE)), suite(result(ONE))),  # this cycle's own test
+    ],
+)
+def test_everything_else_is_no_mending(legacy: SuiteRun, before: SuiteRun, after: SuiteRun) -> None:
+    assert also_mended(measured(before, after, legacy)) == []
+
+
+@pytest.mark.parametrize("phase", [PhaseName.GREEN, PhaseName.REFACTOR])
+def test_green_and_refactor_warn_of_what_was_also_mended(phase: PhaseName) -> None:
+    old = "from thing import old, new\n\n\ndef test_old():\n    assert old() == 1\n"
+    fresh = "from thing import new\n\n\ndef test_new():\n    assert new() == 2\n"
+    done = phase is PhaseName.REFACTOR
+    code = "def old():\n    return {}\n\n\ndef new():\n    return {}\n"
+    opening = {"thing.py": code.format(0, 0), "test_old.py": old}
+    before = {**opening, "thing.py": code.format(0, 2 if done else 0), "test_new.py": fresh}
+
+    played = play(phase, before, {**before, "thing.py": code.format(1, 2)}, opening=opening)
+    left = play(phase, before, {**before, "thing.py": code.format("0 + 0", "1 + 1")}, opening=opening)
+
+    assert (played.verdict.ruling, left.verdict.ruling) == (Ruling.ACCEPTED, Ruling.ACCEPTED)
+    assert "also mended: test_old.py::test_old" in str(played.verdict.findings)
+    assert "also mended" not in str(left.verdict.findings)

@@ -23,7 +23,7 @@ from redgreenrefactor.model.decision import (
     unmeasured,
 )
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json, with_extra
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.workflows.tdd import TDD
@@ -242,3 +242,9 @@ def test_stopping_after_any_turn_and_picking_up_from_the_note_gives_the_same_pat
     play(broken, steps, interrupted=True)
     assert whole.path == broken.path
     assert replace(whole.handoff) == broken.handoff
+
+
+def test_what_fails_since_before_the_run_is_handed_on() -> None:
+    turn = Turn(TDD.phase(PhaseName.PLAN), 1, 1, Plan(), "now")
+    noted = with_extra(start(), legacy={"failing": ["test_old.py::test_old"]})
+    assert accepted(noted, turn, rule()).extra == {"legacy": {"failing": ["test_old.py::test_old"]}}

@@ -72,11 +72,30 @@ def test_a_users_folder_is_heeded_by_the_roles(tmp_path: Path) -> None:
     ("phase", "demands"),
     [
         (PLAN, ["test-list.md", "plan:", "- [ ]", "- [x]", "dropped", '{"currentTest": null}', '"implFile"']),
-        (RED, ["exactly one", "test:", "stub", "right reason", "__init__.py", "parametrised", "collects"]),
+        (
+            RED,
+            [
+                "exactly one",
+                "test:",
+                "stub",
+                "right reason",
+                "__init__.py",
+                "parametrised",
+                "collects",
+                "second look",
+            ],
+        ),
         (GREEN, ["least code", "feat:", "fix:", "no tests", "test configuration"]),
         (
             REFACTOR,
-            ["refactor:", "without changing what it does", "as strong", "test configuration", "no commit"],
+            [
+                "refactor:",
+                "without changing what it does",
+                "as strong",
+                "test configuration",
+                "no commit",
+                "keep their bodies",
+            ],
         ),
     ],
 )
@@ -263,6 +282,32 @@ def test_a_case_stays_on_its_line() -> None:
     assert "- test file: `` tests/a`b.py ``\n" in text
 
 
+@pytest.mark.parametrize("phase", PHASES)
+def test_tests_that_fail_since_before_the_run_are_named_and_counted(phase: Phase) -> None:
+    names = [f"tests/test_old.py::test_{number}" for number in range(20)]
+    handoff = with_extra(due(phase), legacy={"failing": names, "failingCount": 23})
+
+    text = told(phase, handoff)
+
+    assert "Failing before this run, and not yours to mend; let them fail as they do: `tests/" in text
+    assert "`tests/test_old.py::test_4` and 18 more." in text
+    assert "test_5`" not in text
+    assert len(brief(PROMPTS, asked(phase, handoff)).text) / A_TOKEN < 1500
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("legacy", [{}, {"flaky": ["tests/test_old.py::test_now_and_then"]}])
+def test_where_none_fails_nothing_is_said_of_it(phase: Phase, legacy: dict[str, object]) -> None:
+    text = brief(PROMPTS, asked(phase, with_extra(due(phase), legacy=legacy))).text
+
+    assert "Failing before this run" not in text
+    assert "All tests pass" not in text
+
+
+def test_a_plan_knows_how_the_tests_are_run() -> None:
+    assert "The tests are run with: `pytest -q`" in told(PLAN)
+
+
 # ---------------------------------------------------------------- retries
 
 
@@ -285,6 +330,19 @@ def test_a_retry_hears_what_was_rejected_why_and_where() -> None:
     assert text.index("TestTampering") < text.index("TestFailure")
     assert "refs/tdd/attempts/run-7/2-GREEN-1" in text
     assert "another approach" in text
+
+
+def test_a_refactoring_that_touched_too_much_may_use_the_rest_again() -> None:
+    findings = (Finding(FindingType.TEST_TAMPERING, "rewritten: test_old", "tests/test_roman.py"),)
+
+    text = told(REFACTOR, failed(REFACTOR), attempt=2, findings=findings)
+
+    assert "Put back the tests named above as they were" in text
+    assert "`git checkout refs/tdd/attempts/run-7/2-REFACTOR-1 -- FILES`" in text
+    assert "does not know whether it is being tested" not in text
+    assert "does not know whether it is being tested" in told(
+        GREEN, failed(GREEN), attempt=2, findings=findings
+    )
 
 
 def test_warnings_are_no_reason() -> None:
