@@ -8,7 +8,7 @@ from typing import Any, cast
 from redgreenrefactor.model.decision import ROLLED_BACK, cycle_of
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.session import Usage
-from redgreenrefactor.model.verdict import Outcome
+from redgreenrefactor.model.verdict import Outcome, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 
@@ -65,6 +65,9 @@ class WorkflowResult:
     usage: Usage | None
     seconds: float
     head: str
+    open_cases: tuple[str, ...] = ()  # the next ones first; a very long list is only counted
+    open_count: int = 0
+    warnings: int = 0  # of accepted phases
 
     @property
     def cost_per_test(self) -> float | None:
@@ -110,7 +113,29 @@ def result_of(history: Sequence[Entry], status: RunStatus, seconds: float) -> Wo
         usage=total_usage([*(entry.handoff.extra for entry in own), due_of(latest), rolled_back_of(latest)]),
         seconds=seconds,
         head=history[0].commit,
+        open_cases=(open_cases := _open_cases(latest)),
+        open_count=len(open_cases) + _counted_only(latest),
+        warnings=sum(_warnings(entry.handoff) for entry in own),
     )
+
+
+def _open_cases(handoff: Handoff) -> tuple[str, ...]:
+    """Return what is not done yet, the case in work first."""
+    case = handoff.current_test
+    in_work = handoff.next_phase in (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+    return (*([case.description] if case and in_work else []), *handoff.pending_tests)
+
+
+def _counted_only(handoff: Handoff) -> int:
+    """Return how many cases wait that the note does not name."""
+    number = handoff.extra.get("pendingCount")
+    return number if isinstance(number, int) and not handoff.pending_tests else 0
+
+
+def _warnings(handoff: Handoff) -> int:
+    """Return how many warnings an accepted phase has; after a rejection the findings are not its own."""
+    found = handoff.findings if handoff.error is None else ()
+    return sum(finding.severity is Severity.WARNING for finding in found)
 
 
 def _cycle_result(entries: Sequence[Entry], latest: Handoff) -> CycleResult | None:

@@ -124,7 +124,7 @@ class TerminalView:
         with self._lock:
             before = self._story.waiting
             rows = self._story.tell(event, self._columns)
-            if self._story.waiting != before:
+            if not same_wait(self._story.waiting, before):
                 self._since = self._clock()
             if self._story.waiting is None:
                 self._live.stop()
@@ -184,12 +184,18 @@ def styled(row: Row) -> "Text":
     return text
 
 
+def same_wait(one: Waiting | None, two: Waiting | None) -> bool:
+    """Tell whether the same is waited for, however much of it is done meanwhile."""
+    return one is two or (one and (one.what, one.where)) == (two and (two.what, two.where))
+
+
 def last_line(waiting: Waiting, elapsed: float, said: str, width: int, ink: Ink) -> Row:
     """Return the live line; where it is too narrow the places go first, what is waited for stays."""
     dot = f" {ink.dot} "
     frame = Span(f"{ink.spinner[int(elapsed * FRAMES_A_SECOND) % len(ink.spinner)]} ", Tone.HINT)
     past = Span(f"{dot}{clock_face(elapsed)}", Tone.FAINT)
-    what = Span(cut(waiting.what, width - measure((frame, past)), ink))
+    told = f"{waiting.what} ({waiting.so_far})" if waiting.so_far else waiting.what
+    what = Span(cut(told, width - measure((frame, past)), ink))
     tail = Span(f"  {said}" if said else "", Tone.FAINT)
     for where in (waiting.where, waiting.where[:2], waiting.where[1:2]):
         row: Row = (frame, Span("".join(place + dot for place in where), Tone.FAINT), what, past)

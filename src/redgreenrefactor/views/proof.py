@@ -22,7 +22,8 @@ def verified_text(verified: Verification, name: str, *, width: int, ink: Ink | N
     for words in verified.missing:
         lines += block(words, width, pen, indent=2, lead=f"{pen.dot} ")
     good = sum(cycle.ok for cycle in verified.cycles)
-    lines.append(f"{good} of {count(len(verified.cycles), 'cycle')} hold" + _beyond(verified))
+    verb = "holds" if len(verified.cycles) == 1 else "hold"
+    lines.append(f"{good} of {count(len(verified.cycles), 'cycle')} {verb}" + _beyond(verified))
     return "\n".join(lines)
 
 

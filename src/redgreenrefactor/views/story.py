@@ -41,6 +41,7 @@ from redgreenrefactor.views.lines import (
 
 ROOMY = 60  # columns from which on details stand under the verdict instead of at the left
 MOST_FINDINGS = 4
+LONG = 10.0  # seconds from which on proving is worth a line of its own
 PROBE = "probe"  # the purpose of test runs beyond those of the whole suite
 
 PHASE_TONES = {
@@ -60,6 +61,7 @@ class Waiting:
 
     what: str
     where: tuple[str, ...] = ()
+    so_far: str = ""  # how much of it is done
 
 
 class Story:
@@ -72,6 +74,8 @@ class Story:
         self._run_id = ""
         self._turn: TurnStarted | None = None
         self._suite: SuiteEnded | None = None
+        self._session = 0.0  # seconds the last session took
+        self._probes: list[float] = []  # seconds of each probe of this turn
         self._cycle = 0
         self._headed = False
         self.waiting: Waiting | None = None
@@ -97,10 +101,14 @@ class Story:
                 self._headed = self._headed and self._cycle == event.cycle
                 self._cycle = event.cycle
                 self._turn, self._suite, self.said = event, None, ""
+                self._session, self._probes = 0.0, []
             case SessionSaid():
                 self.said = next((line for line in reversed(self._ink.lines(event.text)) if line), self.said)
+            case SessionEnded():
+                self._session = event.seconds
             case SuiteEnded():
                 self._suite = fuller(self._suite, event)
+                self._probes += [event.seconds] if event.purpose == PROBE else []
             case _:
                 pass
         self._wait(event)
@@ -113,10 +121,8 @@ class Story:
             case SessionEnded():
                 self.said = ""
                 self._await("sealing and judging")
-            case SuiteStarted():
-                self._await("probing" if event.purpose == PROBE else "running the suite")
-            case SuiteEnded():
-                self._await("judging" if self._turn else "getting ready")
+            case SuiteStarted() | SuiteEnded():
+                self._await_tests(event)
             case Judged() | RunStarted():
                 self._await("getting ready")
             case Paused():
@@ -128,10 +134,21 @@ class Story:
             case _:
                 pass
 
-    def _await(self, what: str) -> None:
+    def _await_tests(self, event: SuiteStarted | SuiteEnded) -> None:
+        """Probes follow each other closely: between two of them the waiting goes on."""
+        ended = isinstance(event, SuiteEnded)
+        if event.purpose == PROBE and (self._turn or not ended):
+            done = len(self._probes) if self._turn else 0
+            self._await("probing", f"{done} so far" if done else "")
+        elif ended:
+            self._await("judging" if self._turn else "getting ready")
+        else:
+            self._await("running the suite")
+
+    def _await(self, what: str, so_far: str = "") -> None:
         turn = self._turn
         where = (f"cycle {turn.cycle}", str(turn.phase), f"attempt {turn.attempt}") if turn else ()
-        self.waiting = Waiting(what, where)
+        self.waiting = Waiting(what, where, so_far)
 
     def _progress(self, event: Event, width: int) -> list[Row]:
         """Tell what is neither a verdict nor the end."""
@@ -183,6 +200,9 @@ class Story:
             case SuiteEnded() if event.purpose != PROBE:
                 left: Row = (Span(" " * indent + f"tests: {tally(event)}"),)
                 return aligned(left, [seconds(event.seconds)], width, self._ink, indent=indent)
+            case SuiteEnded() if self._turn and sum(self._probes) - event.seconds < LONG <= sum(self._probes):
+                text = f"still probing: {count(len(self._probes), 'probe')} so far"
+                return self._texts(text, width, indent=indent)
             case Paused() if event.seconds > 0:
                 return self._texts(
                     f"waiting {pause(event.seconds)} before the next attempt", width, indent=indent
@@ -241,10 +261,19 @@ class Story:
         rows += self._outcome(verdict.outcome, width)
         if learned := probed(verdict.facts):
             rows += self._texts(learned, width, Tone.FAINT, indent=detail_indent(width), most=1)
+        rows += self._split(event, width)
         if plans and known:
             following = f"next case: {ink.headline(case.description)}" if case else "no case left"
             rows += self._texts(following, width, indent=detail_indent(width), most=1)
         return [*rows, *self._warnings(verdict.findings, width)]
+
+    def _split(self, event: Judged, width: int) -> list[Row]:
+        """Tell where the time went, if much of it went into judging."""
+        judging = event.seconds - self._session
+        if judging < LONG:
+            return []
+        text = f"session {seconds(self._session)}, gates {seconds(judging)}"
+        return self._texts(text, width, Tone.FAINT, indent=detail_indent(width), most=1)
 
     def _outcome(self, outcome: Outcome | None, width: int) -> list[Row]:
         indent = detail_indent(width)

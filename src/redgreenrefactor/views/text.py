@@ -7,7 +7,7 @@ from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.session import Usage
-from redgreenrefactor.model.verdict import Outcome, TestOutcome
+from redgreenrefactor.model.verdict import Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import (
     NARROWEST,
@@ -52,12 +52,16 @@ def history_text(entries: Iterable[Entry], *, width: int, ink: Ink | None = None
     """Yield the lines of a history, in the order given and as soon as each entry is read."""
     page = _Page(width, ink)
     empty = True
+    told: set[tuple[PhaseName, str | None]] = set()  # rejections since the handoff that comes next
     for entry in entries:
         empty = False
-        if is_attempt(entry.handoff):
+        handoff = entry.handoff
+        if is_attempt(handoff):
+            told.add((handoff.phase, handoff.error))
             yield from _attempt_lines(page, entry)
         else:
-            yield from _entry_lines(page, entry)
+            yield from _entry_lines(page, entry, known=(handoff.next_phase, handoff.error) in told)
+            told.clear()
     if empty:
         yield from block(EMPTY, page.width, page.ink)
 
@@ -72,6 +76,10 @@ def result_text(result: WorkflowResult, *, width: int, ink: Ink | None = None) -
         _cycle_row(page, cycle)
     page.gap()
     _why(page, result.error, result.error_details.type if result.error_details else None)
+    if result.status is not RunStatus.COMPLETE and result.open_count:
+        page.fact("open", _open(result, page.ink))
+    if result.warnings:
+        page.fact("", f"{count(result.warnings, 'warning')}; 'rgr history' shows them")
     if result.usage is not None:
         page.fact("used", _used(result.usage))
     if result.cost_per_test is not None:
@@ -251,8 +259,8 @@ def _advice(page: _Page, handoff: Handoff) -> None:
     page.advise(("rgr resume", f"goes on with {handoff.next_phase}{again}"), *tried)
 
 
-def _entry_lines(page: _Page, entry: Entry) -> Iterator[str]:
-    """Yield an accepted phase, and what has gone wrong since if it is the last."""
+def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
+    """Yield an accepted phase, and what has gone wrong since if it is the last and nobody has told yet."""
     handoff, ink = entry.handoff, page.ink
     opening = handoff.cycle_number == 0
     where = "start" if opening else f"cycle {handoff.cycle_number}"
@@ -268,7 +276,11 @@ def _entry_lines(page: _Page, entry: Entry) -> Iterator[str]:
     yield from page.row(left, _marks(handoff), _when(handoff, ink), indent=9, keep=0)
     if handoff.carried_from:
         yield from page.row(f"         carried over from {short(ink.line(handoff.carried_from))}")
-    if handoff.error is not None:
+    for finding in handoff.findings if handoff.error is None else ():
+        if finding.severity is Severity.WARNING:
+            text = f"{finding.type}: {ink.line(finding.message)}"
+            yield from block(text, page.width, ink, indent=9, lead="! ", most=3)
+    if handoff.error is not None and not known:
         kind = f"{handoff.error_details.type}: " if handoff.error_details else ""
         since = f"{handoff.next_phase} rejected since: {kind}{handoff.error}"
         yield from block(since, page.width, ink, indent=9, lead="! ", most=3)
@@ -297,6 +309,11 @@ def _counted(result: WorkflowResult) -> str:
     found = [(kind, sum(cycle.outcome == kind for cycle in result.cycles)) for kind in kinds]
     told = ", ".join(f"{number} {kind}" for kind, number in found if number)
     return f"{count(len(result.cycles), 'cycle')}" + (f" ({told})" if told else "")
+
+
+def _open(result: WorkflowResult, ink: Ink) -> str:
+    following = f"; next: {ink.headline(result.open_cases[0])}" if result.open_cases else ""
+    return f"{count(result.open_count, 'case')} open{following}"
 
 
 def _cycle_row(page: _Page, cycle: CycleResult) -> None:

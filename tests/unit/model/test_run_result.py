@@ -21,7 +21,7 @@ from redgreenrefactor.model.result import (
     usage_to_json,
 )
 from redgreenrefactor.model.session import Usage
-from redgreenrefactor.model.verdict import Outcome
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 PLAN, RED, GREEN, REFACTOR = PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR
@@ -212,3 +212,19 @@ def test_seconds_are_read_as_far_as_they_are_readable(note: dict[str, Any], seco
 def test_odd_retries_of_another_tool_do_no_harm(retries: Any, told: int) -> None:
     (cycle,) = result([note(PLAN, retries=retries)]).cycles
     assert cycle.retries == told
+
+
+def test_what_is_open_is_told_with_the_case_in_work_first() -> None:
+    waiting = ("case 2", "case 3")
+    begun = result([note(PLAN), note(RED, pending_tests=waiting)])
+    assert (begun.open_cases, begun.open_count) == (("case 1", "case 2", "case 3"), 3)
+    between = result([note(PLAN), note(RED), note(GREEN), note(REFACTOR, pending_tests=waiting)])
+    assert (between.open_cases, between.open_count) == (waiting, 2)
+    counted = result([note(REFACTOR, extra={"pendingCount": 300})])
+    assert (counted.open_cases, counted.open_count) == ((), 300)
+
+
+def test_warnings_of_accepted_phases_are_counted() -> None:
+    warning = Finding(FindingType.NOT_MINIMAL, "a bit long", severity=Severity.WARNING)
+    told = result([note(PLAN), note(RED, findings=(warning,)), note(GREEN, findings=(warning,), **ERROR)])
+    assert told.warnings == 1

@@ -414,6 +414,9 @@ def test_the_live_line_comes_back_after_closing() -> None:
     assert "session at work" in stream.getvalue()[before:]
 
 
+PROBED = (SuiteStarted("probe"), suite(0, 1, purpose="probe"))
+
+
 @pytest.mark.parametrize(
     ("events", "waited"),
     [
@@ -425,6 +428,9 @@ def test_the_live_line_comes_back_after_closing() -> None:
         ([turn(), SessionEnded(1.0, failed=False)], "attempt 1 · sealing and judging · 0:00"),
         ([turn(), SuiteStarted("suite")], "attempt 1 · running the suite · 0:00"),
         ([turn(), SuiteStarted("probe")], "attempt 1 · probing · 0:00"),
+        ([turn(), *PROBED], "attempt 1 · probing (1 so far) · 0:00"),
+        ([turn(), *PROBED, *PROBED, SuiteStarted("probe")], "attempt 1 · probing (2 so far) · 0:00"),
+        ([turn(), *PROBED, turn(PhaseName.GREEN), SuiteStarted("probe")], "attempt 1 · probing · 0:00"),
         ([turn(), SuiteStarted("suite"), suite(1, 0)], "attempt 1 · judging · 0:00"),
         ([turn(), accepted()], "attempt 1 · getting ready · 0:00"),
         ([turn(), rejected(TAMPERED), Paused(2.0)], "attempt 1 · waiting 2 s before the next attempt · 0:00"),
@@ -437,6 +443,32 @@ def test_the_live_line_tells_what_is_waited_for(events: list[Event], waited: str
             view(event)
     last = stream.getvalue().rpartition("\x1b[?25h")[0].rpartition("\x1b[2K")[2]
     assert waited in last
+
+
+def test_the_live_line_counts_on_from_probe_to_probe() -> None:
+    now = [100.0]
+    stream = Terminal()
+    with TerminalView(stream, color=False, width=80, clock=lambda: now[0]) as view:
+        for event in (turn(), *PROBED):
+            view(event)
+        now[0] += 65
+        view(SuiteStarted("probe"))
+        assert "probing (1 so far) · 1:05" in stream.getvalue()
+
+
+def test_a_plain_log_says_once_that_proving_takes_long() -> None:
+    slow = suite(0, 1, purpose="probe", seconds=6.0)
+    assert plain([turn(), slow, slow, slow, slow]).count("still probing: 2 probes so far\n") == 1
+    assert "probing" not in plain([turn(), slow, turn(PhaseName.GREEN), slow])
+    assert "still probing" not in terminal([turn(), slow, slow, slow])
+
+
+def test_where_the_time_went_is_told_when_judging_took_much_of_it() -> None:
+    session = SessionEnded(17.0, failed=False)
+    for told in both([turn(), session, replace(accepted(), seconds=80.0)]):
+        assert re.search(r"session 17(\.0)? s, gates (63(\.0)? s|1:03)", told), told
+    for told in both([turn(), session, replace(accepted(), seconds=18.0)]):
+        assert "gates" not in told
 
 
 def test_the_live_line_counts_from_when_the_waiting_began() -> None:

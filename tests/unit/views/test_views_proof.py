@@ -23,6 +23,11 @@ def test_it_says_which_cycle_fails_where_and_why_and_what_was_not_looked_at() ->
     assert lines[-2:] == ["  · history ends at c", "1 of 2 cycles hold"]
 
 
+def test_one_cycle_holds_and_several_hold() -> None:
+    one = verified_text(Verification((CheckedCycle(1, "adds", RED),)), "calc", width=80)
+    assert one.splitlines()[-1] == "1 of 1 cycle holds"
+
+
 def test_it_says_what_a_branch_was_merged_as() -> None:
     remark = Finding(FindingType.HISTORY_REWRITTEN, "a.py:3 is odd", "a.py", 3)
     for tree, words in (

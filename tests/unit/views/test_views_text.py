@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from views_samples import CASE, HOSTILE, texts
+from views_samples import CASE, HOSTILE, UNNEEDED, texts
 
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
@@ -231,6 +231,20 @@ def test_what_has_gone_wrong_since_is_told_beside_the_handoff_that_stands() -> N
     assert "! GREEN rejected since: an existing" in history(replace(REFUSED, error_details=None))
 
 
+def test_a_rejection_that_stands_as_an_attempt_is_not_told_again_beside_the_handoff() -> None:
+    told = "\n".join(history_text([Entry("b", ATTEMPT), Entry("a", REFUSED)], width=80))
+    assert "rejected since" not in told
+    other = replace(ATTEMPT, error="something else")
+    told = "\n".join(history_text([Entry("b", other), Entry("a", REFUSED)], width=80))
+    assert "! GREEN rejected since" in told
+
+
+def test_warnings_of_an_accepted_phase_stand_in_the_history() -> None:
+    warned = replace(FAILING, findings=(UNNEEDED,))
+    assert "\n         ! NotMinimal: 3 lines are not needed" in history(warned)
+    assert "NotMinimal" not in history(replace(REFUSED, findings=(UNNEEDED,)))
+
+
 def test_only_notes_of_rejected_attempts_are_attempts() -> None:
     assert is_attempt(ATTEMPT)
     assert not is_attempt(REFUSED)
@@ -275,6 +289,18 @@ def test_a_result_without_cycles_still_says_how_to_go_on(ended: RunStatus) -> No
     told = result_text(replace(RESULT, status=ended, cycles=()), width=80)
     assert f"{ended}: 0 cycles in 12.3 s\n" in told
     assert told.endswith("  → rgr resume  goes on where this ended")
+
+
+def test_a_stopped_result_names_what_is_open_and_counts_warnings() -> None:
+    stopped = replace(
+        RESULT, status=RunStatus.STOPPED, open_cases=("2 is II", "3 is III"), open_count=5, warnings=1
+    )
+    told = result_text(stopped, width=80)
+    assert "  open   5 cases open; next: 2 is II\n" in told
+    assert "         1 warning; 'rgr history' shows them\n" in told
+    told = result_text(RESULT, width=80)
+    assert "open" not in told
+    assert "warning" not in told
 
 
 def test_an_unfinished_cycle_without_a_case_or_commits_is_listed() -> None:
