@@ -274,6 +274,7 @@ def test_a_budget_stops_before_the_next_request_and_resume_goes_on(repo: Repo, s
     assert not [asked for asked in server.asked if "was rejected" in asked.brief]
 
 
+@pytest.mark.slow
 def test_a_budget_of_the_run_counts_what_was_spent_before_a_resume(repo: Repo, server: ModelServer) -> None:
     settings = PLAIN["tdd.properties"] + f"budget.usd={REQUEST * 4.5:.8f}\n"
     repo.commit("chore: settings", {"tdd.properties": settings})
@@ -286,6 +287,7 @@ def test_a_budget_of_the_run_counts_what_was_spent_before_a_resume(repo: Repo, s
     assert len(server.asked) == asked
 
 
+@pytest.mark.slow
 def test_a_phase_has_a_budget_of_its_own(repo: Repo, server: ModelServer) -> None:
     settings = PLAIN["tdd.properties"] + f"budget.phase.usd={REQUEST * 3.5:.8f}\n"
     repo.commit("chore: settings", {"tdd.properties": settings})

@@ -144,6 +144,7 @@ def test_what_cannot_start_leaves_nothing_behind(alone: ReviewStage) -> None:
     assert alone.states() == {}
 
 
+@pytest.mark.slow
 def test_an_unreadable_review_is_asked_for_once_more(alone: ReviewStage) -> None:
     alone.play({**alone.parts, "REVIEW-1-1": {"say": "Looks good!"}})
     done = alone.tdd("SPEC.md", "--forge", "none", "--json")
@@ -224,6 +225,7 @@ def test_a_github_that_is_gone_after_the_approval_can_be_tried_again(
     assert len(stage.sessions) == 4
 
 
+@pytest.mark.slow
 def test_tasks_are_listed_and_cleaned_up(stage: ReviewStage, server: GitHubServer) -> None:
     assert stage.tdd("SPEC.md", "--no-cleanup").code == 0
     task = stage.task

@@ -1,5 +1,6 @@
 """Whole task files, with real git and pytest and an agent that plays its part."""
 
+import pytest
 from task_stage import ADD, CODE, DEAD, SUBTRACT, TEST, TIDY, WRONG, last_section, parts, staged, task
 
 from repos import MakeRepo
@@ -150,6 +151,7 @@ def test_a_missing_tool_blocks_the_task(make_repo: MakeRepo) -> None:
     assert stage.is_clean()
 
 
+@pytest.mark.slow
 def test_the_refactored_code_is_what_was_asked_for(make_repo: MakeRepo) -> None:
     stage = staged(make_repo, parts(REFACTOR={}))
     done = stage.rgr_task()

@@ -24,6 +24,7 @@ def test_a_malformed_file_is_bad_usage(make_repo: MakeRepo) -> None:
     assert (check.code, stage.sessions) == (0, []), check
 
 
+@pytest.mark.slow
 def test_the_example_of_the_format_runs_as_it_stands(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     file = stage.repo.path.parent / "IMPL-1.json"
@@ -99,6 +100,7 @@ def test_green_may_not_touch_the_tests(make_repo: MakeRepo) -> None:
     assert (stage.repo.path / TEST).read_text() == TESTS
 
 
+@pytest.mark.slow
 def test_every_criterion_is_run_by_us(make_repo: MakeRepo) -> None:
     criteria = ["`pytest -q`", "$ test -e licence.txt"]
     stage = staged(
@@ -125,6 +127,7 @@ def test_a_plain_task_is_one_session_judged_by_its_criteria(make_repo: MakeRepo)
     assert other.is_clean()
 
 
+@pytest.mark.slow
 def test_a_node_project_is_judged_by_its_exit_code(make_repo: MakeRepo) -> None:
     test = "const calc = require('./calc.js');\nif (calc.add(1, 2) !== 3) process.exit(1);\n"
     files = {"package.json": '{"name": "p", "scripts": {"test": "node check.js"}}', "tdd.properties": SWIFT}
@@ -150,6 +153,7 @@ def test_a_node_project_is_judged_by_its_exit_code(make_repo: MakeRepo) -> None:
     assert (done.json["iterations"], done.json["coverage"]) == (2, None)
 
 
+@pytest.mark.slow
 def test_sessions_go_on_from_those_of_earlier_tasks(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     assert stage.rgr_task().code == 0
@@ -209,6 +213,7 @@ def test_several_tasks_are_done_in_the_order_of_their_dependencies(make_repo: Ma
     assert len(stage.sessions) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--keep-going",)], ids=["stopping", "going on"])
 def test_the_first_failure_is_the_end_unless_told_otherwise(
     make_repo: MakeRepo, more: tuple[str, ...]
@@ -261,6 +266,7 @@ def test_a_killed_task_resumes_to_the_same_end(make_repo: MakeRepo) -> None:
     assert stage.is_clean()
 
 
+@pytest.mark.slow
 def test_a_failed_task_is_gone_on_with_or_begun_anew(make_repo: MakeRepo) -> None:
     stage = staged(make_repo, parts(GREEN={"files": {CODE: ADD}, "commit": "feat: half"}))
     document = task(meta={"max_iterations": 1})
@@ -274,6 +280,7 @@ def test_a_failed_task_is_gone_on_with_or_begun_anew(make_repo: MakeRepo) -> Non
     assert stage.turns.count("RED-1-1") == 1
 
 
+@pytest.mark.slow
 def test_the_box_in_the_sessions_list_is_ticked(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     (stage.repo.path / ".git/info/exclude").write_text(".workflow/\n")

@@ -164,6 +164,7 @@ def test_an_honest_run_holds_whatever_lies_about_in_the_working_tree(past: Past)
     assert {type(event).__name__ for event in past.events} == {"LookedBack"}
 
 
+@pytest.mark.slow
 def test_a_branch_that_was_rebased_as_a_whole_holds(plain: Past) -> None:
     opening = plain.repo.git("rev-list", "--max-parents=0", "HEAD")
     plain.repo.git("branch", "work")
@@ -174,12 +175,14 @@ def test_a_branch_that_was_rebased_as_a_whole_holds(plain: Past) -> None:
     assert plain.verify().ok
 
 
+@pytest.mark.slow
 def test_a_message_that_was_mended_afterwards_holds(plain: Past) -> None:
     plain.repo.git("commit", "-q", "--amend", "-m", "plan: all done, with better words")
     plain.repo.git("notes", NOTES, "copy", "-f", "HEAD@{1}", "HEAD")
     assert plain.verify().ok
 
 
+@pytest.mark.slow
 def test_commits_of_the_user_s_on_top_are_no_part_of_the_run(plain: Past) -> None:
     plain.repo.commit("docs: mine", {"mine.txt": "x\n"})
     assert plain.verify().ok
@@ -220,12 +223,14 @@ def test_a_range_takes_the_cycles_with_a_commit_in_it(plain: Past) -> None:
             plain.verify(bad)
 
 
+@pytest.mark.slow
 def test_a_range_names_a_branch_that_is_not_checked_out(plain: Past) -> None:
     plain.repo.git("branch", "work")
     plain.repo.git("reset", "-q", "--hard", plain.repo.git("rev-list", "--max-parents=0", "HEAD"))
     assert len(plain.verify("main..work").cycles) == 2
 
 
+@pytest.mark.slow
 def test_a_branch_that_was_moved_to_another_root_holds(plain: Past) -> None:
     tree = plain.repo.git("rev-parse", f"{plain.repo.git('rev-list', '--max-parents=0', 'HEAD')}^{{tree}}")
     root = plain.repo.git("commit-tree", tree, "-m", "chore: another beginning")
@@ -277,6 +282,7 @@ def test_the_demonstration_holds_without_a_word_of_warning(tmp_path: Path, env: 
 # --- tampered with
 
 
+@pytest.mark.slow
 def test_code_that_came_with_the_test_is_found(past: Past) -> None:
     past.rewrite(lambda subject, files: {**files, CODE: code(2)} if subject == f"test: {CASES[1]}" else files)
     broken = only(past.verify())
@@ -285,6 +291,7 @@ def test_code_that_came_with_the_test_is_found(past: Past) -> None:
     assert (broken.findings[0].type, broken.findings[0].file) == ("ScopeViolation", CODE)
 
 
+@pytest.mark.slow
 def test_code_that_does_not_do_it_is_found(past: Past) -> None:
     wrong = code(1).replace("a + b", "a * 100 + b")
     past.rewrite(lambda subject, files: {**files, CODE: wrong} if subject == f"feat: {CASES[0]}" else files)
@@ -322,6 +329,7 @@ def test_a_turn_that_was_taken_out_is_found(plain: Past) -> None:
     assert (broken.cycle_number, broken.findings[0].type) == (2, "HistoryRewritten")
 
 
+@pytest.mark.slow
 def test_notes_that_were_taken_from_the_beginning_are_missed(plain: Past) -> None:
     commits = plain.commits()
     for commit in (plain.repo.git("rev-list", "--max-parents=0", "HEAD"), commits["plan: list the cases"]):
@@ -343,6 +351,7 @@ def test_a_handoff_that_was_carried_past_a_phase_is_found(plain: Past) -> None:
     assert "carried over" in broken.findings[0].message
 
 
+@pytest.mark.slow
 def test_a_note_on_the_wrong_commit_is_found(plain: Past) -> None:
     commits = plain.commits()
     red, green = commits[f"test: {CASES[0]}"], commits[f"feat: {CASES[0]}"]
@@ -372,6 +381,7 @@ def test_a_note_that_says_something_else_is_found(plain: Past, keys: dict[str, A
     assert any(words in message for message in said), said
 
 
+@pytest.mark.slow
 def test_a_note_that_names_another_test_is_found(past: Past) -> None:
     past.forge(past.commits()[f"test: {CASES[1]}"], tests=[f"{TEST}::test_add"])
     assert any("names the test" in finding.message for finding in only(past.verify()).findings)
@@ -438,6 +448,7 @@ def test_an_unfinished_run_holds_as_far_as_it_went(plain: Past) -> None:
     assert verified.missing == ("the run is not finished (running): REFACTOR is due",)
 
 
+@pytest.mark.slow
 def test_what_the_tests_need_and_is_not_installed_is_no_fault_of_the_history(past: Past) -> None:
     past.rewrite(lambda _subject, files: {**files, "tests/test_old.py": "import nowhere_to_be_found\n"})
     with pytest.raises(NotReadyError, match="'nowhere_to_be_found', which is not installed") as refusal:
@@ -467,6 +478,7 @@ def test_the_cycles_of_a_squashed_pull_request_are_proved(plain: Past) -> None:
     assert [(merged.commit, merged.tree) for merged in verified.merged] == [(commit, "equal")]
 
 
+@pytest.mark.slow
 def test_a_squash_on_top_of_others_work_is_what_git_merges(plain: Past) -> None:
     run, head = plain.note("HEAD")["runId"], plain.repo.git("rev-parse", "HEAD")
     plain.repo.git("update-ref", f"refs/tdd/runs/{run}", head)
@@ -487,6 +499,7 @@ def test_a_merge_commit_is_proved_by_its_second_parent(plain: Past) -> None:
     assert verified.merged[0].tree == "equal"
 
 
+@pytest.mark.slow
 def test_a_squash_that_differs_is_told_and_one_that_breaks_the_tests_is_found(past: Past) -> None:
     squashed(past, **{CODE: code(2, polished=1)})
     verified = past.verify(pull_request=True)
@@ -564,6 +577,7 @@ def played(past: Past, remote: Repo, job: int) -> tuple[int, str]:
     return 0, ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", [0, 1], ids=["GitHub", "GitLab"])
 def test_the_job_that_is_shown_is_green_for_an_honest_history_and_red_for_another(
     plain: Past, job: int

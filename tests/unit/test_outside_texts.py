@@ -18,7 +18,10 @@ from redgreenrefactor.agents import script_file
 from redgreenrefactor.config import Flags, known_keys, load
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.gates.plan import Answer, read_answer
+from redgreenrefactor.gates.review import Opinion, read_opinion
 from redgreenrefactor.goals import test_list
+from redgreenrefactor.goals.spec import read_spec
+from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
 from redgreenrefactor.model.handoff import from_json, to_json
@@ -59,6 +62,23 @@ NOTE: Mapping[str, Any] = {
     "testList": "blob",
 }
 ANSWER = {"currentTest": NOTE["currentTest"], "dropped": [{"description": "x", "reason": "y"}]}
+OPINION = {"verdict": "approve", "title": "t", "body": "b", "feedback": "f"}
+TASK: Mapping[str, Any] = {
+    "id": "IMPL-1",
+    "title": "t",
+    "description": "<files_to_read>a.py</files_to_read>",
+    "meta": {
+        "tdd_workflow": True,
+        "max_iterations": 3,
+        "tdd_cycles": [{"test_count": 1, "test_cases": ["a"]}],
+    },
+    "cli_execution": {"id": "S-IMPL-1", "strategy": "resume", "resume_from": "S-IMPL-0"},
+    "focus_paths": ["src"],
+    "convergence": {"criteria": ["`pytest`"]},
+    "pre_analysis": [{"step": "look", "commands": ["ls"], "on_error": "skip"}],
+    "implementation": [{"tdd_phase": phase, "actions": ["do"]} for phase in ("red", "green", "refactor")],
+    "depends_on": ["IMPL-0"],
+}
 RECORD = {
     "event": "part",
     "id": "t.py::test_a",
@@ -138,6 +158,24 @@ def read_plan_answer(text: str) -> None:
     assert isinstance(read_answer(text), Answer | str)
 
 
+def read_review(text: str) -> None:
+    assert isinstance(read_opinion(text), Opinion | str)
+
+
+def read_task_file(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "IMPL-1.json"
+        place.write_bytes(text.encode("utf-8", "surrogatepass"))
+        read_task(place)
+
+
+def read_specification(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "SPEC.md"
+        place.write_bytes(text.encode("utf-8", "surrogatepass"))
+        read_spec(place)
+
+
 def read_properties(text: str) -> None:
     load(("tdd.properties", text), {}, Flags())
 
@@ -182,6 +220,9 @@ scripts = plain | st.lists(
 READERS: dict[str, tuple[Callable[[str], None], st.SearchStrategy[str]]] = {
     "notes": (read_note, jsons(NOTE)),
     "plan_answers": (read_plan_answer, jsons(ANSWER)),
+    "reviews": (read_review, jsons(OPINION)),
+    "task_files": (read_task_file, jsons(TASK)),
+    "specifications": (read_specification, plain),
     "properties": (read_properties, properties),
     "variables": (read_variables, plain),
     "lists": (read_list, lists),
