@@ -118,7 +118,10 @@ def exclude(repository: Repository, *patterns: str) -> None:
     try:
         file.parent.mkdir(exist_ok=True)
     except OSError as error:
-        raise GitError(f"{file.parent} cannot be made: {error.strerror}") from error
+        raise GitError(
+            f"{file.parent} cannot be made: {error.strerror}",
+            hint="Make the repository writable for this user, then try again.",
+        ) from error
     replace_file(file, encoded(start + "".join(f"{pattern}\n" for pattern in missing)))
 
 

@@ -80,7 +80,11 @@ def _reported(result: WorkflowResult) -> Report:
                 failure=failure
             )  # what it cost is told when it is done: it goes on with its own sums
         case 3:
-            raise NotReadyError(result.error or "nothing could be measured", type="Undecided")
+            raise NotReadyError(
+                result.error or "nothing could be measured",
+                hint="See that the tests run in the worktree, then type 'rgr tdd --resume TASKID'.",
+                type="Undecided",
+            )
         case 4:
             raise StoppedRunError("the run that writes the code was stopped by a limit")
         case _:

@@ -128,6 +128,7 @@ def test_values_inside_values_are_objects_too() -> None:
         "outcome": "covered",
         "case": case,
         "facts": {"newTests": ["a", "b"], "unmeasured": ["x", "y"], "ratio": None, "path": "x"},
+        "final": False,
     }
     assert json.loads(to_line(EVERY_EVENT[1], NOW))["case"] == case
 
