@@ -115,7 +115,7 @@ def _first(read: Read, module: str, name: str) -> _Place | None:
     """Return the function of this name in a module of the project; tests see their own folder's modules, too."""
     if not module:
         return None
-    for path in (*module_files(module), *(f"tests/{path}" for path in module_files(module))):
+    for path in module_files(module):
         tree = python.parsed(read(path))
         for node in tree.body if tree else ():
             if isinstance(node, python.Function) and node.name == name:
@@ -123,21 +123,26 @@ def _first(read: Read, module: str, name: str) -> _Place | None:
     return None
 
 
-def _method(read: Read, file: str, owner: ast.ClassDef | None, name: str) -> _Place | None:
+def _method(
+    read: Read, file: str, owner: ast.ClassDef | None, name: str, depth: int = DEEPEST
+) -> _Place | None:
     """Return the method of a class, its own or the one it inherits."""
     for node in owner.body if owner else ():
         if isinstance(node, python.Function) and node.name == name:
             return _Place(file, node, owner)
-    return _inherited(read, file, owner, name)
+    return _inherited(read, file, owner, name, depth)
 
 
-def _inherited(read: Read, file: str, owner: ast.ClassDef | None, name: str) -> _Place | None:
-    for base in owner.bases if owner else ():
+def _inherited(
+    read: Read, file: str, owner: ast.ClassDef | None, name: str, depth: int = DEEPEST
+) -> _Place | None:
+    """Return the method as the classes above have it; a text may have them go round in a circle."""
+    for base in owner.bases if owner and depth else ():
         last = ast.unparse(base).rpartition(".")[2]
         for path in _files_of(read, file, last):
             tree = python.parsed(read(path))
             above = _class(tree, last) if tree else None
-            found = _method(read, path, above, name) if above is not None and above is not owner else None
+            found = _method(read, path, above, name, depth - 1)
             if found is not None:
                 return found
     return None
@@ -149,7 +154,6 @@ def _files_of(read: Read, file: str, name: str) -> Iterator[str]:
     module, colon, _ = _meant(read, file, name).partition(":")
     if colon and module:
         yield from module_files(module)
-        yield from (f"tests/{path}" for path in module_files(module))
 
 
 def _class(tree: ast.Module, name: str) -> ast.ClassDef | None:

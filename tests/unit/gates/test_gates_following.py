@@ -91,3 +91,42 @@ def test_a_function_that_calls_itself_comes_to_an_end() -> None:
 def test_a_loop_looks_again_and_again() -> None:
     text = f"{HELPER}\ndef test_a():\n    for act in acts:\n        refused(act, 'no')\n"
     assert seen({"tests/test_a.py": text}) == Looks(closely=1, again=True)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {
+            "tests/test_a.py": "class Base(TestCase):\n    def refused(self, reason):\n"
+            "        self.assertRaisesRegex(ValueError, reason, act)\n\n\n"
+            "class TestA(Base):\n    def test_a(self):\n        super().refused('no')\n"
+        },
+        {
+            "tests/base.py": "class Base(TestCase):\n    def refused(self, reason):\n"
+            "        self.assertRaisesRegex(ValueError, reason, act)\n",
+            "tests/test_a.py": "from base import Base\n\n"
+            "class TestA(Base):\n    def test_a(self):\n        self.refused('no')\n",
+        },
+        {
+            "tests/test_a.py": f"@pytest.fixture\ndef refusal():\n{RAISES.format(repr('no'))}\n"
+            "def test_a(refusal):\n    assert True\n"
+        },
+        {"tests/test_a.py": f"{HELPER}\ndef test_a():\n    refused(*both)\n"},
+    ],
+)
+def test_a_look_is_found_above_beside_and_behind_stars(files: dict[str, str]) -> None:
+    assert seen(files) == CLOSELY
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"test_a.py": "from . import refused\n\ndef test_a():\n    refused('no')\n"},
+        {
+            "test_a.py": "class A(B):\n    pass\n\nclass B(A):\n    pass\n\n"
+            "class TestA(A):\n    def test_a(self):\n        self.refused('no')\n"
+        },
+    ],
+)
+def test_what_leads_nowhere_is_no_look(files: dict[str, str]) -> None:
+    assert seen(files, "test_a.py") == Looks()
