@@ -58,6 +58,7 @@ RED_TROUBLE: dict[str, tuple[dict[str, Any], str, bool]] = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_red_is_tried_again_and_missing_files_end_it(make_repo: MakeRepo) -> None:
     played = parts()
     for number, (part, _, _) in enumerate(RED_TROUBLE.values(), 1):
@@ -112,6 +113,7 @@ def test_every_criterion_is_run_by_us(make_repo: MakeRepo) -> None:
     assert "the criterion `test -e licence.txt` fails (exit code 1)" in stage.log(1)
 
 
+@pytest.mark.slow
 def test_a_plain_task_is_one_session_judged_by_its_criteria(make_repo: MakeRepo) -> None:
     document = {"id": "T", "description": "Write it.", "convergence": {"criteria": ["$ pytest -q"]}}
     good = {"files": {TEST: TESTS, CODE: ADD + SUBTRACT}, "commit": "feat: all of it", "say": "done"}
@@ -195,6 +197,7 @@ def several(*depends: tuple[str, tuple[str, ...]]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_several_tasks_are_done_in_the_order_of_their_dependencies(make_repo: MakeRepo) -> None:
     stage = staged(
         make_repo,

@@ -323,6 +323,7 @@ def test_a_commit_that_was_slipped_in_is_found(plain: Past) -> None:
     assert "without a handoff" in broken.findings[0].message
 
 
+@pytest.mark.slow
 def test_a_turn_that_was_taken_out_is_found(plain: Past) -> None:
     plain.rewrite(lambda subject, files: None if subject == f"test: {CASES[1]}" else files)
     broken = only(plain.verify())
@@ -339,6 +340,7 @@ def test_notes_that_were_taken_from_the_beginning_are_missed(plain: Past) -> Non
     assert "the handoff it started from is missing" in broken.findings[0].message
 
 
+@pytest.mark.slow
 def test_a_handoff_that_was_carried_past_a_phase_is_found(plain: Past) -> None:
     """RED's note, carried over to a commit that no gate has seen, as if GREEN were done."""
     commits = plain.commits()
@@ -430,6 +432,7 @@ def test_a_shallow_clone_is_judged_as_far_as_it_goes(plain: Past) -> None:
     assert "history ends at" in verified.missing[0]
 
 
+@pytest.mark.slow
 def test_a_clone_too_shallow_to_prove_anything_says_so(plain: Past) -> None:
     there = clone(plain, "--depth", "1")
     there.repo.git("fetch", "-q", "origin", "+refs/notes/*:refs/notes/*")
@@ -490,6 +493,7 @@ def test_a_squash_on_top_of_others_work_is_what_git_merges(plain: Past) -> None:
     assert (verified.ok, [merged.tree for merged in verified.merged]) == (True, ["merged"])
 
 
+@pytest.mark.slow
 def test_a_merge_commit_is_proved_by_its_second_parent(plain: Past) -> None:
     head = plain.repo.git("rev-parse", "HEAD")
     plain.repo.git("reset", "-q", "--hard", plain.repo.git("rev-list", "--max-parents=0", "HEAD"))
