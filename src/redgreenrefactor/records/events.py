@@ -5,18 +5,17 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.events import FOR_TRANSCRIPTS, Emit, Event, Warned
+from redgreenrefactor.records.held_file import HeldFile
 
 
-class EventFile:
+class EventFile(HeldFile):
     """Every event is one line at the end of a file, written at once.
 
     A file that cannot be opened is a UsageError. One that fails later (a full disk) must not stop a run:
@@ -44,21 +43,6 @@ class EventFile:
         if isinstance(event, FOR_TRANSCRIPTS):
             return
         self._write(to_line(event, self._clock()).encode("ascii"))
-
-    def close(self) -> None:
-        """Let the file go; later events are not written."""
-        if self._file is not None:
-            with suppress(OSError):
-                os.close(self._file)
-            self._file = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _write(self, line: bytes) -> None:
         if self._file is None:

@@ -5,15 +5,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, SessionBegan, Warned
 from redgreenrefactor.model.transcript import Json, object_of, turn_name
 from redgreenrefactor.prompts.quote import bounded
+from redgreenrefactor.records.held_file import HeldFile
 
 FOLDER = "tdd/sessions"  # in the git folder that all checkouts share
 LONGEST = 1_000_000  # characters of one text
@@ -23,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 Mask = Callable[[str], str]
 
 
-class Transcripts:
+class Transcripts(HeldFile):
     """Writes what sessions are told and do; a disk that fails stops no run, `warn` is told once."""
 
     def __init__(self, folder: Path, *, mask: Mask, clock: Callable[[], datetime], warn: Emit) -> None:
@@ -45,21 +44,6 @@ class Transcripts:
             self._write(told)
         if isinstance(event, Judged | RunEnded):
             self.close()
-
-    def close(self) -> None:
-        """Let the session's file go."""
-        if self._file is not None:
-            with suppress(OSError):
-                os.close(self._file)
-            self._file = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _begin(self, event: SessionBegan) -> None:
         path = self._folder / safe_name(event.brief.run_id) / f"{turn_name(event.brief)}.jsonl"
