@@ -95,7 +95,8 @@ def main() -> None:
         tried = {
             "status of few": (few, [*rgr, "status", "--json"]),
             "status of many": (many, [*rgr, "status", "--json"]),
-            "history of many": (many, [*rgr, "history", "--json"]),
+            "history of many": (many, [*rgr, "history"]),
+            "the same as JSON": (many, [*rgr, "history", "--json"]),
             "git log --notes": (many, ["git", "log", "--notes=tdd-handoffs"]),
         }
         for folder, command in tried.values():
@@ -107,7 +108,7 @@ def main() -> None:
     for name, seconds in best.items():
         print(f"{name:>16}: {seconds:7.3f} s CPU")
     status = best["status of many"] / best["status of few"]
-    history = best["history of many"] / best["git log --notes"]
+    history = max(best["history of many"], best["the same as JSON"]) / best["git log --notes"]
     print(f"status, {chosen.many} handoffs against {FEW}: {status:.2f} (at most 1.5)")
     print(f"history of all against one git log: {history:.2f} (at most 2)")
     sys.exit(status > 1.5 or history > 2)

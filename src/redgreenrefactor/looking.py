@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.model.glance import Glance
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.transcript import Json
 from redgreenrefactor.records.transcripts import FOLDER, find, read, turns
@@ -30,6 +31,15 @@ def history_texts(project: Path, environ: Mapping[str, str]) -> Generator[tuple[
     repository = open_repository(project, environ)
     try:
         yield from GitLedger(repository.git, repository.objects).history_texts()
+    finally:
+        repository.close()
+
+
+def glances(project: Path, environ: Mapping[str, str]) -> Generator[Glance | Entry]:
+    """Yield what one line tells of each of the same handoffs; the whole one where there is more to tell."""
+    repository = open_repository(project, environ)
+    try:
+        yield from GitLedger(repository.git, repository.objects).glances()
     finally:
         repository.close()
 

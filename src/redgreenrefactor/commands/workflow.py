@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from redgreenrefactor.wiring import Surroundings
 
 
-SCREEN = 50  # lines of a history that are shown at once
+SCREEN, MANY = 50, 2000  # lines of a history that are shown at once: the first ones soon, the others cheaply
 
 
 @click.command()
@@ -117,16 +117,19 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
         if flags["as_json"] and not attempts:
             _print_notes(islice(looking.history_texts(project(flags), os.environ), limit))
             return
-        told = looking.history_with_attempts if attempts else looking.history
-        shown = islice(told(project(flags), os.environ), limit)
         if flags["as_json"]:
-            print_json([_entry_to_json(entry) for entry in shown])
+            tried = islice(looking.history_with_attempts(project(flags), os.environ), limit)
+            print_json([_entry_to_json(entry) for entry in tried])
         else:
             from redgreenrefactor.views.text import history_text  # noqa: PLC0415
 
-            lines = (f"{line}\n" for line in history_text(shown, width=width()))
-            while screen := "".join(islice(lines, SCREEN)):
-                click.echo(screen, nl=False)
+            told = looking.history_with_attempts if attempts else looking.glances
+            read = islice(told(project(flags), os.environ), limit)
+            lines = (f"{line}\n" for line in history_text(read, width=width()))
+            at_once = SCREEN
+            while shown := "".join(islice(lines, at_once)):
+                click.echo(shown, nl=False)
+                at_once = MANY
 
 
 def _show_transcript(turn: str, flags: dict[str, Any]) -> None:
@@ -168,8 +171,10 @@ def _wishes(flags: dict[str, Any]) -> Any:
 
 def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
     """Write a list of notes, each with its commit beside, without taking apart what is JSON already."""
-    end = len("\n}\n")
-    items = [f',\n{t[:-end]},\n  "commit": "{commit}"\n}}'.replace("\n", "\n  ") for commit, t in notes]
+    items = [
+        f',\n{text.rstrip()[:-1].rstrip()},\n  "commit": "{commit}"\n}}'.replace("\n", "\n  ")
+        for commit, text in notes
+    ]
     if not items:
         print_json(items)
         return

@@ -82,6 +82,7 @@ class _Key:
     write: Callable[[Any], Any] = lambda value: value
     required: bool = False
     always: bool = True  # written even when it says nothing
+    core: bool = True  # every note has it
     also: tuple[str, ...] = ()
 
     @property
@@ -138,29 +139,34 @@ def from_object(body: Json) -> Handoff:
     return Handoff(**values, extra=rest)
 
 
-def as_written(text: str) -> Json | None:
-    """Return the note's object if it is laid out and spelled as we do it, so that it can be passed on as it is."""
-    if not (text.startswith('{\n  "schemaVersion": 1,\n') and text.endswith("\n}\n")):
-        return None
+def plain_note(text: str) -> Json | None:
+    """Return the note's object if it is spelled as we do it and nothing has gone wrong, so that it can be passed on.
+
+    All of a handoff costs more to read than git needs to find it, and a history may be very long.
+    """
     try:
-        body, end = _DECODER.raw_decode(text)
+        found, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return body if end == len(text) - 1 and body.keys() >= _ALWAYS and _is_usable(body) else None
+    if type(found) is not dict or text[end:].strip():
+        return None
+    body = cast("Json", found)
+    return body if body.keys() >= _CORE and _is_usable(body) else None
 
 
 def _is_usable(body: Json) -> bool:
     """Tell whether what steers a run can be read; findings and errors have shapes of their own and are not looked at."""
     case, outcome = body["currentTest"], body.get("outcome")
     return (
-        body["phase"] in _PHASES
+        body["schemaVersion"] == SCHEMA_VERSION
+        and body["phase"] in _PHASES
         and body["nextPhase"] in _PHASES
         and body["state"] in _STATES
         and type(body["runId"]) is str
         and type(body["cycleNumber"]) is int
         and body["error"] is None
         and body["errorDetails"] is None
-        and not body["findings"]
+        and not body.get("findings")
         and (case is None or type(case) is dict)
         and (outcome is None or outcome in _OUTCOMES)
     )
@@ -279,12 +285,14 @@ _KEYS = (
     _Key("errorDetails", "error_details", _error_from_json, _error_to_json),
     _Key("retryCount", "retry_count", _count),
     _Key("timestamp", "timestamp", _text),
-    _Key("attempts", "attempts", _count),
+    _Key("attempts", "attempts", _count, core=False),
     _Key("outcome", "outcome", Outcome, always=False),
-    _Key("findings", "findings", _findings, lambda found: [finding_to_json(item) for item in found]),
+    _Key(
+        "findings", "findings", _findings, lambda found: [finding_to_json(item) for item in found], core=False
+    ),
     _Key("carriedFrom", "carried_from", _text, always=False),
     _Key("awaiting", "awaiting", _text, always=False),
 )
 _SPELLINGS = tuple((key, key.spellings) for key in _KEYS)
-_ALWAYS = frozenset(key.name for key in _KEYS if key.always)
+_CORE = frozenset({"schemaVersion"} | {key.name for key in _KEYS if key.always and key.core})
 _PHASES, _STATES, _OUTCOMES = frozenset(PhaseName), frozenset(State), frozenset(Outcome)

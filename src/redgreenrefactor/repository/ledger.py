@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import of_run, previous_of, stacked
-from redgreenrefactor.model.handoff import Handoff, as_written, from_json, to_json, to_object
+from redgreenrefactor.model.glance import Glance, glance_at_note
+from redgreenrefactor.model.handoff import Handoff, Json, from_json, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
 from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
@@ -43,20 +44,31 @@ class GitLedger:
                     return
 
     def history_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield commits and notes of the same handoffs, as we write them: for whoever only passes them on."""
+        """Yield commits and notes of the same handoffs, spelled as we do it: for whoever only passes them on."""
+        for commit, text, _, handoff in self._latest_run():
+            yield commit, text if handoff is None else to_json(handoff)
+
+    def glances(self) -> Iterator[Glance | Entry]:
+        """Yield what one line tells of each of the same handoffs; the whole one where there is more to tell."""
+        for commit, text, body, handoff in self._latest_run():
+            ordinary = glance_at_note(commit, body) if handoff is None else None
+            yield ordinary or Entry(commit, handoff or self._read(commit, text.encode()))
+
+    def _latest_run(self) -> Iterator[tuple[str, str, Json, Handoff | None]]:
+        """Yield the notes of the latest run, those that are not plain with what they mean."""
         run_id: str | None = None
         for commit, raw in self._notes("HEAD"):
-            text = raw.decode("utf-8", "replace")
-            body = as_written(text)
+            text, handoff = raw.decode("utf-8", "replace"), None
+            body = plain_note(text)
             if body is None or run_id not in (None, body["runId"]):
                 found = self._read(commit, raw)
                 run_id = found.run_id if run_id is None else run_id
                 handoff = of_run(found, run_id)
                 if handoff is None:
                     continue
-                text, body = to_json(handoff), to_object(handoff)
+                body = to_object(handoff)
             run_id = body["runId"]
-            yield commit, text
+            yield commit, text, body, handoff
             if body["cycleNumber"] == 0 and not body.get("carriedFrom"):
                 return
 

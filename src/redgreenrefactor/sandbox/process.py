@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import IO, TypedDict, Unpack, cast
 
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Held
@@ -25,6 +25,7 @@ from redgreenrefactor.sandbox.policy import Policy
 
 _PIECE = 65_536  # what is read or written at once, in bytes, and the longest line that is passed on whole
 _LEFT_IN_PIPE = 1024  # pieces: more than a pipe holds, but an end where somebody out of reach goes on writing
+_WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
 
 _FREE = Cage(NO_MEANS, Policy())
@@ -107,7 +108,7 @@ def call(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes
 
 def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a long-lived partner of our own, with pipes on its standard input and output."""
-    return subprocess.Popen(
+    partner = subprocess.Popen(
         argv,
         cwd=cwd,
         env=env,
@@ -116,6 +117,10 @@ def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subproce
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    # A wide pipe lets it write on while we read; not every system has one to give.
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(cast("IO[bytes]", partner.stdout), fcntl.F_SETPIPE_SZ, _WIDE)
+    return partner
 
 
 def run(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.glance import Glance, glance_at
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.session import Usage
@@ -48,13 +49,17 @@ def status_text(entry: Entry | None, *, width: int, ink: Ink | None = None) -> s
     return page.text
 
 
-def history_text(entries: Iterable[Entry], *, width: int, ink: Ink | None = None) -> Iterator[str]:
+def history_text(entries: Iterable[Entry | Glance], *, width: int, ink: Ink | None = None) -> Iterator[str]:
     """Yield the lines of a history, in the order given and as soon as each entry is read."""
     page = _Page(width, ink)
     empty = True
     told: set[tuple[PhaseName, str | None]] = set()  # rejections since the handoff that comes next
     for entry in entries:
         empty = False
+        if isinstance(entry, Glance):
+            yield from page.glance(entry)
+            told.clear()
+            continue
         handoff = entry.handoff
         if is_attempt(handoff):
             told.add((handoff.phase, handoff.error))
@@ -103,6 +108,7 @@ class _Page:
         self.width = max(min(width, WIDEST), NARROWEST)
         self.ink = ink or Ink()
         self._lines: list[str] = []
+        self._about = self._headline = ""
 
     @property
     def text(self) -> str:
@@ -112,6 +118,18 @@ class _Page:
     def title(self, text: str, run_id: str) -> None:
         run = f"run {self.ink.line(run_id)}" if run_id else ""
         self.add(self.ink.headline(text), run, indent=0, keep=0)
+
+    def glance(self, seen: Glance) -> list[str]:
+        """Return the line of a handoff; the phases of a case follow each other, and it is made harmless once."""
+        if seen.about != self._about:
+            self._about, self._headline = seen.about, self.ink.headline(seen.about)
+        where, phase = (f"cycle {seen.cycle}", seen.phase) if seen.cycle else ("start", "")
+        left = f"{short(seen.commit):<7}  {where:<9} {phase:<8}  {self._headline}"
+        when = _when(seen.timestamp, self.ink)
+        right = f"{seen.mark}  {when}" if seen.mark else when
+        if left.isascii() and right.isascii() and (room := self.width - len(right) - 2) >= len(left):
+            return [f"{left:<{room}}  {right}"]  # what nearly all of a history looks like
+        return self.row(left, seen.mark, when, indent=9, keep=0)
 
     def row(self, left: str, *right: str, indent: int = 2, keep: int = 1) -> list[str]:
         rows = aligned((Span(left),), right, self.width, self.ink, indent=indent, keep=keep)
@@ -171,7 +189,7 @@ def _facts(page: _Page, entry: Entry) -> None:
         page.fact("case", page.ink.headline(case.description))
         page.fact("", f"{page.ink.line(case.test_file)} {page.ink.arrow} {page.ink.line(case.impl_file)}")
     page.fact("last", _last(entry, page.ink))
-    page.fact("when", _when(handoff, page.ink))
+    page.fact("when", _when(handoff.timestamp, page.ink))
     if handoff.carried_from:
         page.fact(
             "",
@@ -196,9 +214,9 @@ def _measured(handoff: Handoff) -> str:
     )
 
 
-def _when(handoff: Handoff, ink: Ink) -> str:
-    match = _TIMESTAMP.fullmatch(handoff.timestamp)
-    return f"{match[1]} {match[2]}Z" if match else ink.line(handoff.timestamp)
+def _when(timestamp: str, ink: Ink) -> str:
+    match = _TIMESTAMP.fullmatch(timestamp)
+    return f"{match[1]} {match[2]}Z" if match else ink.line(timestamp)
 
 
 def _why(page: _Page, error: str | None, kind: str | None) -> None:
@@ -262,18 +280,7 @@ def _advice(page: _Page, handoff: Handoff) -> None:
 def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
     """Yield an accepted phase, and what has gone wrong since if it is the last and nobody has told yet."""
     handoff, ink = entry.handoff, page.ink
-    opening = handoff.cycle_number == 0
-    where = "start" if opening else f"cycle {handoff.cycle_number}"
-    phase = "" if opening else str(handoff.phase)
-    about = (
-        handoff.feature
-        if opening
-        else handoff.current_test.description
-        if handoff.current_test
-        else "no case left"
-    )
-    left = f"{short(ink.line(entry.commit)):<7}  {where:<9} {phase:<8}  {ink.headline(about)}"
-    yield from page.row(left, _marks(handoff), _when(handoff, ink), indent=9, keep=0)
+    yield from page.glance(glance_at(Entry(ink.line(entry.commit), handoff)))
     if handoff.carried_from:
         yield from page.row(f"         carried over from {short(ink.line(handoff.carried_from))}")
     for finding in handoff.findings if handoff.error is None else ():
@@ -286,12 +293,6 @@ def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
         yield from block(since, page.width, ink, indent=9, lead="! ", most=3)
 
 
-def _marks(handoff: Handoff) -> str:
-    if handoff.outcome is not None:
-        return str(handoff.outcome)
-    return "" if handoff.test_result is None else f"tests {handoff.test_result}"
-
-
 def _attempt_lines(page: _Page, entry: Entry) -> Iterator[str]:
     """Yield a rejected attempt, marked as one."""
     handoff, ink = entry.handoff, page.ink
@@ -300,7 +301,7 @@ def _attempt_lines(page: _Page, entry: Entry) -> Iterator[str]:
         f"{short(ink.line(entry.commit)):<7}  {f'cycle {handoff.cycle_number}':<9} {handoff.phase:<8}  "
         f"{ink.bad} attempt {handoff.attempts} rejected"
     )
-    yield from page.row(left, _when(handoff, ink), indent=9, keep=0)
+    yield from page.row(left, _when(handoff.timestamp, ink), indent=9, keep=0)
     yield from block(f"{kind}{handoff.error}", page.width, ink, indent=9, lead=f"{ink.bad} ", most=3)
 
 

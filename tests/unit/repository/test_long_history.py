@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.handoff import Handoff, as_written, to_json, to_object
-from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.glance import glance_at, glance_at_note
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import Handoff, plain_note, to_json, to_object
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository.ledger import SINGLY, GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
@@ -58,7 +61,6 @@ def test_as_texts_it_says_the_same(repository: Repository) -> None:
     ledger, _ = filled(repository, at3=odd, at71=odd, at7=other, at72=other)
     told = [(commit, json.loads(text)) for commit, text in ledger.history_texts()]
     assert told == [(entry.commit, to_object(entry.handoff)) for entry in ledger.history()]
-    assert all(text.endswith("\n}\n") for _, text in ledger.history_texts())
 
 
 @pytest.mark.parametrize("number", [3, 71])
@@ -66,7 +68,7 @@ def test_an_unreadable_note_is_told_wherever_it_is(repository: Repository, numbe
     ledger, _ = filled(repository)
     commit = repository.git.text("rev-list", "--first-parent", "HEAD").split()[number]
     repository.git.raw("notes", "--ref=tdd-handoffs", "add", "-f", "-m", "not a handoff", commit)
-    for read in (ledger.history, ledger.history_texts):
+    for read in (ledger.history, ledger.history_texts, ledger.glances):
         with pytest.raises(LedgerError, match=commit[:10]):
             list(read())
 
@@ -85,9 +87,36 @@ def test_an_unreadable_note_is_told_wherever_it_is(repository: Repository, numbe
         '{\n  "schemaVersion": 1,\n' + '{"a":' * 10_000 + "\n}\n",
     ],
 )
-def test_only_what_we_could_have_written_is_passed_on(text: str) -> None:
-    assert as_written(text) is None
+def test_only_what_is_spelled_as_we_do_it_is_passed_on(text: str) -> None:
+    assert plain_note(text) is None
 
 
-def test_what_we_write_is_passed_on() -> None:
-    assert as_written(to_json(OPENING)) == to_object(OPENING)
+@pytest.mark.parametrize("indent", [None, 0, 2, 8])
+def test_what_we_write_is_passed_on_however_it_is_laid_out(indent: int | None) -> None:
+    text = json.dumps(to_object(OPENING), indent=indent)
+    assert plain_note(text) == plain_note(f"{text}\n\n") == to_object(OPENING)
+
+
+def test_a_line_of_a_history_says_the_same_of_a_note_and_of_what_it_means(repository: Repository) -> None:
+    case = Case("reads <1 KB", "t.py", "x.py")
+    odd = {
+        "at2": replace(OPENING, cycle_number=2, current_test=case, test_result=TestOutcome.FAIL),
+        "at3": replace(OPENING, cycle_number=2, current_test=case, outcome=Outcome.COVERED),
+        "at71": replace(OPENING, cycle_number=2, findings=(Finding(FindingType.TEST_FAILURE, "m"),)),
+        "at72": replace(OPENING, cycle_number=0, carried_from="abc"),
+        "at73": replace(OPENING, run_id="other", cycle_number=3),
+    }
+    ledger, _ = filled(repository, **odd)
+    told = [glance_at(seen) if isinstance(seen, Entry) else seen for seen in ledger.glances()]
+    assert told == [glance_at(entry) for entry in ledger.history()]
+    assert sum(isinstance(seen, Entry) for seen in ledger.glances()) == 2  # the finding, the one carried over
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"timestamp": 7}, {"testResult": "MAYBE"}, {"currentTest": {"description": []}}, {"feature": None}],
+)
+def test_a_line_is_not_drawn_from_what_cannot_be_read(odd: dict[str, object]) -> None:
+    body = to_object(replace(OPENING, cycle_number=0 if "feature" in odd else 1)) | odd
+    assert plain_note(json.dumps(body)) is not None
+    assert glance_at_note("c", body) is None

@@ -1,0 +1,60 @@
+"""What one line of a history tells of a handoff."""
+
+from typing import Any, NamedTuple
+
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.verdict import TestOutcome
+
+NO_CASE = "no case left"
+_RESULTS = frozenset(TestOutcome)
+
+
+class Glance(NamedTuple):
+    """A handoff as far as a line of its own shows it."""
+
+    commit: str
+    cycle: int
+    phase: str
+    about: str
+    mark: str
+    timestamp: str
+
+
+def glance_at(entry: Entry) -> Glance:
+    """Return what one line tells of a handoff."""
+    handoff = entry.handoff
+    return Glance(
+        entry.commit,
+        handoff.cycle_number,
+        str(handoff.phase),
+        _about(handoff),
+        _mark(handoff.outcome, handoff.test_result),
+        handoff.timestamp,
+    )
+
+
+def glance_at_note(commit: str, body: dict[str, Any]) -> Glance | None:
+    """Return the same of a plain note, without reading all of it; None if there is more to tell."""
+    cycle, case, result, when = (
+        body["cycleNumber"],
+        body["currentTest"],
+        body["testResult"],
+        body["timestamp"],
+    )
+    about = (case.get("description") if case else NO_CASE) if cycle else body["feature"]
+    if type(about) is not str or type(when) is not str or body.get("carriedFrom"):
+        return None
+    if result is not None and result not in _RESULTS:
+        return None
+    return Glance(commit, cycle, body["phase"], about, _mark(body.get("outcome"), result), when)
+
+
+def _about(handoff: Handoff) -> str:
+    if handoff.cycle_number == 0:
+        return handoff.feature
+    return handoff.current_test.description if handoff.current_test else NO_CASE
+
+
+def _mark(outcome: str | None, result: str | None) -> str:
+    return str(outcome) if outcome is not None else f"tests {result}" if result is not None else ""
