@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.gates import Gate
 from redgreenrefactor.gates.common import history
 from redgreenrefactor.model.decision import (
@@ -39,7 +39,7 @@ from redgreenrefactor.model.events import (
     WorkSealed,
 )
 from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Rules
-from redgreenrefactor.model.goal import LIST, Plan
+from redgreenrefactor.model.goal import LIST, Plan, title_of
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_with
 from redgreenrefactor.model.rollback import attempts_left_behind
@@ -112,7 +112,7 @@ class Engine:
                 phase = self.workflow.phase(here.handoff.next_phase)
                 here, looked = self._diagnosed(here, phase, spent.left(limits))
                 spent = spent.plus(looked)
-                there, cost = self._turn(here, phase, spent.left(limits))
+                there, cost = self._turn(here, phase, spent.left(limits, whole=phase.inner))
                 advanced, here = there.commit != here.commit, there
                 cycles += advanced and here.handoff.next_phase is self.workflow.first.name
                 spent = spent.plus(cost, over=advanced)
@@ -120,6 +120,8 @@ class Engine:
                 self._rest(here)
         except InterruptedRunError as error:
             return Ended(RunStatus.INTERRUPTED, self._stopped(here), error.message)
+        except StoppedRunError as error:  # of an inner run
+            return Ended(RunStatus.STOPPED, self._stopped(here), error.message, FindingType(error.type))
         return ended
 
     def probe(self, handoff: Handoff) -> None:
@@ -414,7 +416,7 @@ class _Done:
 
 
 def _cost(report: Report) -> float:
-    return (report.usage.cost_usd or 0.0) if report.usage else 0.0
+    return (report.usage.cost_usd or 0.0) - report.paid_before if report.usage else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,10 +430,10 @@ class Spent:
         """Return it with one more session, after which the phase may be over."""
         return Spent(self.total + cost, 0.0 if over else self.phase + cost)
 
-    def left(self, limits: Limits) -> float | None:
-        """Return what the next session may cost, None if that does not matter."""
+    def left(self, limits: Limits, *, whole: bool = False) -> float | None:
+        """Return what the next session may cost, None if that does not matter; a whole run has phases of its own."""
         total = None if limits.budget_usd is None else limits.budget_usd - self.total
-        phase = None if limits.phase_usd is None else limits.phase_usd - self.phase
+        phase = None if limits.phase_usd is None or whole else limits.phase_usd - self.phase
         return min((amount for amount in (total, phase) if amount is not None), default=None)
 
     def over(self, limits: Limits) -> str | None:
@@ -451,4 +453,4 @@ def _description(phase: Phase, handoff: Handoff) -> str:
         return f"round {cycle_of(handoff)}"
     if handoff.current_test:
         return handoff.current_test.description
-    return next((line.strip("# ")[:TITLE] for line in handoff.feature.splitlines() if line.strip("# ")), "")
+    return title_of(handoff.feature)[:TITLE]

@@ -52,7 +52,7 @@ class ForgeError(NotReadyError):
 
 
 class StoppedRunError(RgrError):
-    """A limit was reached; what was done is kept, and it can go on."""
+    """A limit was reached, or something could not be measured; what was done is kept, and it can go on."""
 
     exit_code = 4
     type = "Stopped"

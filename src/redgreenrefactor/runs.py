@@ -60,6 +60,7 @@ class Wishes:
     approve: bool = False
     worktree: str | None = None
     new: bool = False
+    tells: bool = True  # on.finish is run at its end; if not, whoever wanted the run sees to that
     reached: Callable[[Entry], bool] | None = (
         None  # whether the goal is reached, whatever the last phase said
     )
@@ -297,10 +298,11 @@ class Bench:
         if ended.type is not None:
             details = ErrorDetails(ended.type, ended.reason)
             result = replace(result, error=ended.reason, error_details=details)
-        self._tell_on(result)
+        if wishes.tells:
+            self.tell_on(result)
         return result
 
-    def _tell_on(self, result: WorkflowResult) -> None:
+    def tell_on(self, result: WorkflowResult) -> None:
         """Run the user's own command about a run that has ended; whatever becomes of it, the result stands."""
         if not self.settings.on_finish:
             return
@@ -320,17 +322,21 @@ class Bench:
         """Return the limits with the budget: a flag's is for this invocation, a setting's for the whole run."""
         if limits.budget_usd is not None:
             return limits  # what is left of a budget that counts for more than this run
-        spent = 0.0
-        if not self.settings.budget_is_for_this_invocation:
-            history = list(self.ledger.history(run_id))
-            latest = history[0].handoff
-            notes = [*(entry.handoff.extra for entry in history), due_of(latest), rolled_back_of(latest)]
-            used = total_usage(notes)
-            spent = used.cost_usd or 0.0 if used else 0.0
         settings = self.settings
+        spent = 0.0 if settings.budget_is_for_this_invocation else self.spent(run_id)
         return replace(
             limits, budget_usd=settings.budget_usd, spent_usd=spent, phase_usd=settings.budget_phase_usd
         )
+
+    def spent(self, run_id: str) -> float:
+        """Return what a run has cost so far in US dollars, as far as its notes tell."""
+        history = list(self.ledger.history(run_id))
+        if not history:
+            return 0.0
+        latest = history[0].handoff
+        notes = [*(entry.handoff.extra for entry in history), due_of(latest), rolled_back_of(latest)]
+        used = total_usage(notes)
+        return used.cost_usd or 0.0 if used else 0.0
 
     def _approve(self, entry: Entry) -> Entry | None:
         if self.around.edit is None:

@@ -2,7 +2,8 @@
 
     python -I -S player.py PARTS.json
 
-PARTS.json maps "PHASE-CYCLE-ATTEMPT" (or "PHASE-CYCLE", or "PHASE") to
+PARTS.json maps "PHASE-CYCLE-ATTEMPT" (or "PHASE-CYCLE", or "PHASE"; "code-2/PHASE-CYCLE" where the run's id
+ends in code-2) to
 {"files": {path: text or null}, "run": [shell command, …], "commit": message or null, "say": final message,
 "exit": code}, done in this order. Every session first appends what it found to PARTS.json.log: its
 environment, brief, folder and handoff, the commit that is checked out, and what `git status` says.
@@ -54,7 +55,8 @@ def main() -> int:
         log.write(json.dumps(found(brief)) + "\n")
     parts: dict[str, Any] = json.loads(parts_file.read_text())
     phase, cycle, attempt = (os.environ[f"TDD_{name}"] for name in ("PHASE", "CYCLE", "ATTEMPT"))
-    names = (f"{phase}-{cycle}-{attempt}", f"{phase}-{cycle}", phase)
+    run = "-".join(os.environ["TDD_RUN_ID"].split("-")[3:])
+    names = (f"{run}/{phase}-{cycle}", f"{phase}-{cycle}-{attempt}", f"{phase}-{cycle}", phase)
     part = next((parts[name] for name in names if name in parts), None)
     if part is None:
         print(f"no part for {phase}-{cycle}-{attempt}", file=sys.stderr)

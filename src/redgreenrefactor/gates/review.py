@@ -8,6 +8,7 @@ from redgreenrefactor.gates.code import LONGEST, failing
 from redgreenrefactor.gates.common import errors, history, measure, scope, tail
 from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure
+from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
 
 ANSWER = (
@@ -36,7 +37,7 @@ def review(evidence: Evidence) -> Judgement:
     """The answer can be read, nothing was changed, and what is approved is green."""
     found = [*history(evidence), *_touched(evidence)]
     said = {"message": evidence.report.message[:LONGEST]}
-    opinion = read_opinion(evidence.report.message)
+    opinion = read_opinion(evidence.report.message, title_of(evidence.handoff.feature))
     if isinstance(opinion, str):
         found.append(Finding(FindingType.MALFORMED_HANDOFF, opinion, hint=ANSWER))
     if isinstance(opinion, str) or errors(found):
@@ -55,18 +56,16 @@ def review(evidence: Evidence) -> Judgement:
     return rule(*found, test_result=outcome, outcome=opinion.outcome, facts={**said, **opinion.facts()})
 
 
-def read_opinion(message: str) -> Opinion | str:
-    """Return what the last JSON object with a verdict says, or what is wrong with it."""
+def read_opinion(message: str, title: str = "") -> Opinion | str:
+    """Return what the last JSON object with a verdict says, or what is wrong with it; `title` is for want of one."""
     bodies = [body for body in objects(message) if "verdict" in body]
     if not bodies:
         return "the final message holds no JSON object with the key verdict"
     body = bodies[-1]
     words = {key: str(body.get(key) or "").strip() for key in ("title", "body", "feedback")}
     match body["verdict"]:
-        case "approve" if words["title"]:
-            return Opinion(Outcome.APPROVED, " ".join(words["title"].split()), words["body"])
         case "approve":
-            return "the verdict is approve, but there is no title for the pull request"
+            return Opinion(Outcome.APPROVED, " ".join(words["title"].split()) or title, words["body"])
         case "feedback" if words["feedback"]:
             return Opinion(Outcome.FEEDBACK, feedback=words["feedback"])
         case "feedback":

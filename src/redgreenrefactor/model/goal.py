@@ -50,3 +50,9 @@ def comparable(text: str) -> str:
     """Return what two wordings of the same case have in common."""
     plain = "".join(character for character in text if character not in "`*_")
     return " ".join(plain.split()).rstrip(".").casefold()
+
+
+def title_of(text: str) -> str:
+    """Return what a text is about, in a line: its first one that says something, without marks of a heading."""
+    lines = (" ".join(line.strip("# \t").split()) for line in text.splitlines())
+    return next(filter(None, lines), "")

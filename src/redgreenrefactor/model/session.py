@@ -74,6 +74,9 @@ class Report:
     usage: Usage | None = None
     failure: Finding | None = None
     model: str = ""  # that answered, as its maker calls it; nothing where the agent does not say
+    paid_before: float = (
+        0.0  # US dollars of the usage that do not count against the budget of this invocation
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from redgreenrefactor import runs
-from redgreenrefactor.errors import InterruptedRunError, NotReadyError, StoppedRunError
+from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.model.result import RunStatus, WorkflowResult, result_of
 from redgreenrefactor.model.review_task import inner_run_id
 from redgreenrefactor.model.session import Brief, Report
@@ -37,7 +37,13 @@ class InnerRun:
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:  # noqa: ARG002
         """Take the run of this round to its end; only one that is done or has failed is reported."""
         run_id = inner_run_id(self.task_id, brief.cycle)
-        wishes = runs.Wishes(limits=runs.Limits(budget_usd=brief.allowance_usd))
+        before, counts = self.bench.spent(run_id), not self.bench.settings.budget_is_for_this_invocation
+        limits = runs.Limits(
+            budget_usd=brief.allowance_usd,
+            spent_usd=before if counts else 0.0,
+            phase_usd=self.bench.settings.budget_phase_usd,
+        )
+        wishes = runs.Wishes(limits=limits, tells=False)
         latest = next(self.bench.ledger.history(run_id), None)
         if latest is None:
             self.bench.workspace.require_clean()
@@ -46,7 +52,7 @@ class InnerRun:
             result = result_of(list(self.bench.ledger.history(run_id)), RunStatus.COMPLETE, 0.0)
         else:
             result = runs.go_on(self.bench, latest, wishes)
-        return _reported(result)
+        return replace(_reported(result), paid_before=0.0 if counts else before)
 
     def _feature(self) -> str:
         """Return what is asked for: the specification, and all that reviewers have said so far."""
@@ -65,27 +71,22 @@ class InnerRun:
 
 
 def _reported(result: WorkflowResult) -> Report:
-    match runs.exit_code(result):
-        case 0:
+    """Return what a run that is over has to say; one that was stopped or interrupted does so to the task."""
+    match result.status:
+        case RunStatus.COMPLETE:
             cases = [f"- {cycle.test}" for cycle in result.cycles if cycle.test]
             return Report("\n".join(["Cases done, each test first:", *cases]), result.usage)
-        case 1:
-            why = result.error or "it was given up"
+        case RunStatus.FAILED:
             failure = Finding(
                 FindingType.AGENT_FAILURE,
-                f"the run that was to write the code failed: {why}",
+                f"the run that was to write the code failed: {result.error or 'it was given up'}",
                 hint="Look at it with 'rgr status' in the worktree; resuming the task goes on with it.",
             )
-            return Report(
-                failure=failure
-            )  # what it cost is told when it is done: it goes on with its own sums
-        case 3:
-            raise NotReadyError(
-                result.error or "nothing could be measured",
-                hint="See that the tests run in the worktree, then type 'rgr tdd --resume TASKID'.",
-                type="Undecided",
-            )
-        case 4:
-            raise StoppedRunError("the run that writes the code was stopped by a limit")
-        case _:
+            # What it cost is told when it is done: it goes on with its own sums.
+            return Report(failure=failure)
+        case RunStatus.STOPPED:
+            kind = result.error_details.type if result.error_details else FindingType.UNDECIDED
+            why = result.error or "nothing could be measured"
+            raise StoppedRunError(f"the run that writes the code was stopped: {why}", type=kind)
+        case RunStatus.INTERRUPTED:
             raise InterruptedRunError("the run that writes the code was interrupted")

@@ -1,6 +1,7 @@
 """An approved task becomes a pull request: one, whatever happened on the way."""
 
 from redgreenrefactor.forge.github import GitHub
+from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
@@ -53,7 +54,7 @@ def _draft(home: Home, state: TaskState, history: list[Entry]) -> Draft:
         history=history,
         inner=inner,
     )
-    title = words["title"] or next(iter(state.original_spec.strip("# ").splitlines()), state.branch_name)
+    title = words["title"] or title_of(state.original_spec) or state.branch_name
     return Draft(title, body(told), state.branch_name, state.worktree.base_branch)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redgreenrefactor import runs
-from redgreenrefactor.errors import RgrError, UsageError
+from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.goals.spec import Spec
 from redgreenrefactor.model.pull_request import PullRequest
@@ -15,8 +15,7 @@ from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus
 from redgreenrefactor.repository.worktrees import drop_branch, exclude, is_made, make, unmake
 from redgreenrefactor.reviews.cleaning import cleaned, require_idle
 from redgreenrefactor.reviews.home import Home, home_of
-from redgreenrefactor.reviews.publishing import published
-from redgreenrefactor.reviews.work import Work, current
+from redgreenrefactor.reviews.work import Work
 from redgreenrefactor.wiring import Surroundings, new_run_id, now
 
 IGNORED = (".codex/", ".workflow/")
@@ -81,8 +80,9 @@ def resume(task_id: str, around: Surroundings, wishes: TaskWishes) -> TaskResult
         if forge:
             forge.find(state.branch_name)
         exclude(home.repository, *IGNORED)
-        _remade(home, state)
-        return _worked(home, state, forge, wishes)
+        with _going_on(state.task_id):
+            _remade(home, state)
+            return _worked(home, state, forge, wishes)
 
 
 def listed(around: Surroundings) -> list[TaskState]:
@@ -125,16 +125,8 @@ def exit_code(result: TaskResult) -> int:
 
 
 def _worked(home: Home, state: TaskState, forge: GitHub | None, wishes: TaskWishes) -> TaskResult:
-    """Work at the task until it is over or has to wait, and tell how to go on where something stops it."""
-    with _going_on(state.task_id):
-        ended = Work(home, state, forge).done()
-        state = current(home, state)
-        if ended.status is RunStatus.COMPLETE and forge:
-            pull = published(home, state, forge)
-            state = replace(state, pr_url=pull.url)
-    if ended.status is RunStatus.COMPLETE:
-        state = replace(state, status=TaskStatus.COMPLETED, updated_at=now())
-    home.files.write(state)
+    """Work at the task until it is over or has to wait."""
+    ended, state = Work(home, state, forge).done()
     over = ended.status in (RunStatus.COMPLETE, RunStatus.FAILED)
     notices = cleaned(home, state, home_open=state.pr_url is not None) if over and wishes.cleanup else ()
     return replace(_result(state, ended), notices=notices)
@@ -192,11 +184,15 @@ def _undone_unless_begun(home: Home, state: TaskState) -> Generator[None]:
     """Leave nothing behind of a task that could not begin."""
     try:
         yield
-    except RgrError:
+    except RgrError as error:
         if not home.history(state):
             drop_branch(home.repository, state.branch_name, state.task_id)
             unmake(home.repository, Path(state.worktree.path))
             home.files.remove(state.task_id)
+            if isinstance(error, InterruptedRunError):
+                error.hint = "Nothing was begun yet: type 'rgr tdd SPEC.md' again."
+        else:
+            _tell_how(state.task_id, error)
         raise
 
 
@@ -205,13 +201,17 @@ def _going_on(task_id: str) -> Generator[None]:
     """Say which command goes on where the task was stopped, whatever stopped it."""
     try:
         yield
-    except UsageError:
-        raise
     except RgrError as error:
-        how = f"'rgr tdd --resume {task_id}' goes on with the task."
-        if how not in error.hint:
-            error.hint = f"{error.hint} {how}".strip()
+        _tell_how(task_id, error)
         raise
+
+
+def _tell_how(task_id: str, error: RgrError) -> None:
+    how = f"'rgr tdd --resume {task_id}' goes on with the task."
+    if isinstance(error, InterruptedRunError):
+        error.hint = how
+    elif not isinstance(error, UsageError):
+        error.hint = f"{error.hint} {how}".strip()
 
 
 def _relative(path: Path, root: Path) -> str:

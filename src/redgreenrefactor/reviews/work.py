@@ -10,13 +10,14 @@ from redgreenrefactor.gates import REVIEW_GATES
 from redgreenrefactor.model.events import Event, Judged, Warned
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, result_of
-from redgreenrefactor.model.review_task import TaskState, feedback_of, rebuilt
+from redgreenrefactor.model.review_task import TaskState, TaskStatus, feedback_of, rebuilt
 from redgreenrefactor.model.verdict import Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.rounds import Round
 from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.reviews.inner import InnerRun
-from redgreenrefactor.wiring import Table
+from redgreenrefactor.reviews.publishing import published
+from redgreenrefactor.wiring import Table, now
 from redgreenrefactor.workflows.review import review
 
 
@@ -28,13 +29,25 @@ class Work:
     state: TaskState
     forge: GitHub | None
 
-    def done(self) -> WorkflowResult:
-        """Let coder and reviewer work until there is nothing more to do for them."""
+    def done(self) -> tuple[WorkflowResult, TaskState]:
+        """Let coder and reviewer work until there is nothing more to do for them; what is approved is published."""
         around = replace(self.home.around, project=self._project, emit=self._recorded)
         table = Table(review(self.state.max_iterations, tdd=self.state.tdd), REVIEW_GATES)
         with runs.opened(around, runs.Wishes(), table=table) as bench:
             self._equip(bench)
-            return self._taken(bench)
+            ended = self._taken(bench)
+            state = self._settled(ended)
+            bench.tell_on(ended)
+            return ended, state
+
+    def _settled(self, ended: WorkflowResult) -> TaskState:
+        """Return the task as it is now, its pull request opened if it is approved, and write it down."""
+        state = current(self.home, self.state)
+        if ended.status is RunStatus.COMPLETE:
+            url = published(self.home, state, self.forge).url if self.forge else state.pr_url
+            state = replace(state, status=TaskStatus.COMPLETED, pr_url=url, updated_at=now())
+        self.home.files.write(state)
+        return state
 
     @property
     def _project(self) -> Path:
@@ -58,7 +71,7 @@ class Work:
 
     def _taken(self, bench: runs.Bench) -> WorkflowResult:
         latest = next(bench.ledger.history(self.state.run_id), None)
-        wishes = runs.Wishes(reached=self._stands if self.forge else None)
+        wishes = runs.Wishes(reached=self._stands if self.forge else None, tells=False)
         if latest is None:
             bench.workspace.require_clean()
             spec, run_id = self.state.original_spec, self.state.run_id

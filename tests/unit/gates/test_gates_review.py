@@ -72,8 +72,6 @@ def test_a_reviewer_changes_nothing() -> None:
     [
         "Looks good to me.",
         '{"verdict": "approve"',
-        '{"verdict": "approve", "body": "no title"}',
-        '{"verdict": "approve", "title": "  "}',
         '{"verdict": "feedback"}',
         '{"verdict": "feedback", "feedback": ""}',
         '{"verdict": "maybe", "title": "x"}',
@@ -90,6 +88,12 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again(message: str) -> None:
 def test_the_last_answer_counts() -> None:
     opinion = read_opinion(f"First I thought {FEEDBACK}, but now: {APPROVE}")
     assert opinion == Opinion(Outcome.APPROVED, "Add double", "It doubles.")
+
+
+@pytest.mark.parametrize("words", [{}, {"title": None}, {"title": "  "}])
+def test_an_approval_without_a_title_takes_that_of_what_was_asked_for(words: dict[str, str | None]) -> None:
+    opinion = read_opinion(json.dumps({"verdict": "approve", **words}), "Double it")
+    assert opinion == Opinion(Outcome.APPROVED, "Double it", "")
 
 
 def test_a_title_is_one_line() -> None:

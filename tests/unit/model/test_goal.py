@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redgreenrefactor.model.goal import Item, Plan, comparable
+from redgreenrefactor.model.goal import Item, Plan, comparable, title_of
 
 DONE, OPEN, LATER = Item("one", done=True, line=1), Item("two", done=False, line=2), Item("three", False, 3)
 
@@ -31,3 +31,16 @@ def test_other_words_are_another_case(other: str) -> None:
 def test_comparing_twice_changes_nothing_more(text: str) -> None:
     once = comparable(text)
     assert comparable(once) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Calculator\n\nIt adds.", "Calculator"),
+        ("\n\n##  A   calculator ##\n", "A calculator"),
+        ("#\n\t# \nIt adds.", "It adds."),
+        ("", ""),
+    ],
+)
+def test_a_text_is_about_what_its_first_line_says(text: str, title: str) -> None:
+    assert title_of(text) == title
