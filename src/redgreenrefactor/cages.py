@@ -14,6 +14,7 @@ from redgreenrefactor.model.events import Emit, Warned
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
+from redgreenrefactor.repository.lending import lent
 from redgreenrefactor.repository.objects import SUBMODULE
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.repository.stand_in import object_stores
@@ -125,7 +126,7 @@ class Cages:
             cache=found.cache,
             compiled=self._compiled,
             environ=found.environ,
-            tools=tools_of(found.root, found.project, found.environ),
+            tools=(*tools_of(found.root, found.project, found.environ), *lent(found)),
         )
 
 

@@ -32,6 +32,7 @@ from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.repository import lock, mark
 from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.lending import lend
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.sandbox import process
@@ -441,6 +442,7 @@ def _worktree(repository: Repository, around: Surroundings, name: str, *, resume
             str(folder),
             *([branch] if known else []),
         )
+        lend(repository, folder)
     repository.close()
     return open_repository(folder / repository.prefix, around.environ)
 

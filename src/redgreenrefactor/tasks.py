@@ -285,6 +285,7 @@ class _Work:
             interrupt=around.interrupt,
             cache=self.bench.workspace.compiled,
             cage=self.bench.cages.suite,
+            main=self.bench.repository.main_project,
         )
         return MaybeAbsent(suite)
 

@@ -112,6 +112,7 @@ def suite_of(
         cache=compiled,
         cage=cages.suite if cages else unheld,
         setup=settings.setup_command,
+        main=repository.main_project,
     )
 
 

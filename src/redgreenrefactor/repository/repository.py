@@ -62,6 +62,18 @@ class Repository:
         """The folder the program was asked to work in."""
         return self.root / self.prefix if self.prefix else self.root
 
+    @property
+    def main(self) -> Path | None:
+        """The main checkout; None where there is none."""
+        if self.git_dir == self.common_dir:
+            return self.root
+        return self.common_dir.parent if self.common_dir.name == ".git" else None
+
+    @property
+    def main_project(self) -> Path | None:
+        """The same folder in the main checkout."""
+        return self.main / self.prefix if self.main else None
+
     @cached_property
     def git(self) -> Git:
         """Git in the checkout, acting as the user, or as us where git does not know the user.
@@ -139,6 +151,10 @@ class Repository:
         place.parent.mkdir(exist_ok=True)
         separator = "" if not text or text.endswith("\n") else "\n"
         replace_file(place, encoded(f"{text}{separator}{pattern}\n"))
+
+    def exclude_path(self, path: str) -> None:
+        """Make git ignore this very path in every checkout."""
+        self.exclude(f"/{_literal(path)}")
 
     def write_excludes(self, *folders: str) -> None:
         """Make git ignore what is left out of commits and these folders, besides what the user ignores everywhere."""

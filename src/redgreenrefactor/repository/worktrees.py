@@ -8,6 +8,7 @@ from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
+from redgreenrefactor.repository.lending import lend
 from redgreenrefactor.repository.refs import KEPT, update_refs
 from redgreenrefactor.repository.repository import Repository, replace_file
 
@@ -59,6 +60,7 @@ def make(repository: Repository, folder: Path, branch: str, start: str) -> None:
     git.raw("symbolic-ref", "HEAD", ref)
     if tip is None:
         git.raw("update-ref", ref, start, "0" * len(start))
+    lend(repository, folder)
     replace_file(_git_dir(folder) / READY, b"")
 
 

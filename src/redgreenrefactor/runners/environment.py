@@ -35,6 +35,12 @@ class Surroundings:
     cache: Path  # ours, outside every checkout: bytecode, and reports while they are written
     interrupt: Interrupt | None = None
     cage: Callable[[Path], Cage | None] = lambda _: None  # what holds a run in a checkout
+    main: Path | None = None  # the same project in the main checkout, where its dependencies were installed
+
+    @property
+    def homes(self) -> tuple[Path, ...]:
+        """Where the project lies as far as installed packages know."""
+        return tuple(dict.fromkeys((self.project, self.main or self.project)))
 
     def prepared(self, folder: Path) -> dict[str, str]:
         """Return the environment for a run in a checkout: imports from there, bytecode kept by us and fresh."""
@@ -44,7 +50,9 @@ class Surroundings:
         env["PYTHONPYCACHEPREFIX"] = str(bytecode)
         if env.get("PYTHONPATH"):
             entries = env["PYTHONPATH"].split(os.pathsep)
-            env["PYTHONPATH"] = os.pathsep.join(_moved(entry, self.project, folder) for entry in entries)
+            for home in self.homes:
+                entries = [_moved(entry, home, folder) for entry in entries]
+            env["PYTHONPATH"] = os.pathsep.join(entries)
         return env
 
     def anchored(self, command: str) -> str:

@@ -94,7 +94,7 @@ def listen(where: Surroundings, probing: Probing, folder: Path, asked: Asked) ->
             "nonce": nonce,
             "canary": canary,
             "folder": str(folder.absolute()),
-            "project": str(where.project.absolute()),
+            "homes": [str(home.absolute()) for home in where.homes],
             "tests": list(asked.tests),
             "trace": asked.trace,
             "disguise": asked.disguise,

@@ -23,9 +23,10 @@ def suite_for(
     interrupt: Interrupt | None = None,
     cage: Callable[[Path], Cage | None] = lambda _: None,
     setup: str | None = None,
+    main: Path | None = None,
 ) -> Suite:
     """Return the tests that a command runs, with as much to tell as its runner allows, and what prepares them."""
-    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage)
+    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage, main)
     known = (recognise(command, where) for recognise in _RUNNERS)
     suite = next((suite for suite in known if suite is not None), None) or opaque.suite(command, where)
     return PreparedSuite(suite, setup, where) if setup else suite

@@ -150,3 +150,20 @@ def test_the_project_may_be_its_own_checkout(project: Path, environment: dict[st
     done = suite.run(project)
     assert done.green
     assert done.foreign == ()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["pytest", "unittest"])
+def test_a_project_installed_from_the_main_checkout_is_tested_as_it_is_in_another(
+    project: Path, checkout: Path, install: Install, environment: dict[str, str], cache: Path, command: str
+) -> None:
+    install(FINDER.format(path=str(project / "src" / "demo")))
+    beside = project.parent / "beside"
+    beside.mkdir()
+    made = [
+        suite_for(command, project=beside, env=environment, timeout=120, cache=cache, main=main)
+        for main in (project, None)
+    ]
+    known, unknown = (suite.run(checkout) for suite in made)
+    assert known.green
+    assert known.foreign == ()
+    assert not unknown.green

@@ -10,12 +10,14 @@ from rgr_records import is_installed
 
 
 class Redirection:
-    """Paths inside the person's project, and what they are in the checkout."""
+    """Paths inside the person's project, wherever that is checked out, and what they are in the checkout."""
 
-    def __init__(self, project: str, folder: str) -> None:
+    def __init__(self, homes: list[str], folder: str) -> None:
         self._folder = os.path.realpath(folder)
         self._inside = _closed(self._folder)
-        self._roots = tuple({_closed(project), _closed(os.path.realpath(project))} - {_closed(self._folder)})
+        spelled = {_closed(place) for home in homes for place in (home, os.path.realpath(home))}
+        # The innermost first: one checkout may lie in another.
+        self._roots = sorted(spelled - {_closed(self._folder)}, key=len, reverse=True)
 
     def of(self, path: object) -> str | None:
         """Return the same path in the checkout, if it lies in the project and exists there."""

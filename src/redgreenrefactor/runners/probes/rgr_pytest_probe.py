@@ -63,7 +63,7 @@ class Probe:
         self.order = Order()
         self.report = Report(self.order.report, self.order.nonce)
         self.paths = Paths(self.order.folder)
-        self.redirection = Redirection(self.order.project, self.order.folder)
+        self.redirection = Redirection(self.order.homes, self.order.folder)
         self.canaries: frozenset[str] = frozenset()
         self.planned = 0
         self.started = 0

@@ -37,7 +37,7 @@ class Order:
         self.nonce: str = asked["nonce"]
         self.canary: str = asked["canary"]
         self.folder: str = asked["folder"]
-        self.project: str = asked["project"]
+        self.homes: list[str] = asked["homes"]
         self.scratch: str = asked["scratch"]
         self.tests: frozenset[str] = frozenset(asked["tests"])
         self.trace: bool = asked["trace"]

@@ -22,7 +22,7 @@ class Probe:
         self.report = Report(self.order.report, self.order.nonce)
         self.paths = Paths(self.order.folder)
         self.canaries: frozenset[str] = frozenset()
-        self._redirection = Redirection(self.order.project, self.order.folder)
+        self._redirection = Redirection(self.order.homes, self.order.folder)
         self._classes: dict[str, type[Any]] = {}  # of the tests that are to run
         self._started: list[str] = []
         self._lines: Any = None
