@@ -1,11 +1,9 @@
 """From a specification to a pull request: coder, reviewer, real git, a remote, and a GitHub."""
 
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
-from review_stage import APPROVE, BOTH, ReviewStage, coded, plain_repo, said, two_rounds
+from review_stage import APPROVE, BOTH, ReviewStage, coded, command_lines, plain_repo, said, two_rounds
 from stage import CASES, PLAIN_SETTINGS, Stage, calculator, subjects
 
 from github_server import TOKEN, GitHubServer, github
@@ -379,12 +377,3 @@ def test_two_tasks_at_the_same_time_do_not_disturb_each_other(
     assert not any("HistoryRewritten" in out + err for out, err in ends)
     assert shown
     assert not any(TOKEN in line for line in shown)
-
-
-def command_lines() -> list[str]:
-    """Return what anybody can read of the processes that run now."""
-    lines: list[str] = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            lines.append(place.read_text(errors="replace"))
-    return lines

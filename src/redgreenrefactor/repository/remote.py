@@ -28,6 +28,15 @@ RACED = (
     "failed to update ref",
     "remote ref",
 )
+REFUSED = (
+    "could not read Username",
+    "could not read Password",
+    "Authentication failed",
+    "returned error: 403",
+    "returned error: 401",
+    "Permission denied (",
+    "Permission to ",
+)
 BATCH = 200  # refs pushed with one call
 
 
@@ -106,6 +115,13 @@ class Remote:
     def _trouble(self, what: str, done: process.Finished) -> NotReadyError:
         url = self.repository.config.get(f"remote.{self.name}.url", "")
         why = "it took too long" if done.timed_out else said(done)
+        if any(words in why for words in REFUSED):
+            return NotReadyError(
+                f"the remote {self.name} ({masked(url)}) refuses our credentials: {masked(why)}",
+                hint=f"See that 'git push {self.name}' works, or give GITHUB_TOKEN the right to write contents, "
+                "then try again. Nothing here was lost.",
+                type="RemoteRefused",
+            )
         return NotReadyError(
             f"the remote {self.name} ({masked(url)}) {what}: {masked(why)}",
             hint=f"See that 'git ls-remote {self.name}' works, then try again. Nothing here was lost.",
