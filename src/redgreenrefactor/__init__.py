@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from redgreenrefactor.errors import (
+        ForgeError,
         GitError,
         InterruptedRunError,
         LedgerError,
@@ -47,6 +48,7 @@ __all__ = [
     "Event",
     "Finding",
     "FindingType",
+    "ForgeError",
     "GitError",
     "Handoff",
     "InterruptedRunError",
@@ -78,7 +80,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "errors": "GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
+    "errors": "ForgeError GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
     "library": "history resume resume_async resume_task roles run run_async status task tdd",
     "model.events": "Event",
     "model.goal": "Case",
