@@ -388,7 +388,7 @@ def opened(
         if wishes.worktree:
             repository = _worktree(repository, around, wishes.worktree, resumes=resumes)
         with lock.held(repository.git_dir / lock.NAME):
-            if told := mark.steered_back(repository.git_dir, repository.cache):
+            if told := mark.steered_back(repository.git_dir, repository.common_dir, repository.cache):
                 for line in filter(None, told):
                     around.emit(Warned(line))
                 repository.close()

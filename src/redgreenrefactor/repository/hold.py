@@ -26,7 +26,7 @@ def held(project: Path, environ: Mapping[str, str], warn: Callable[[str], None])
     repository = open_repository(project, environ)
     try:
         with lock.held(repository.git_dir / lock.NAME):
-            if told := mark.steered_back(repository.git_dir, repository.cache):
+            if told := mark.steered_back(repository.git_dir, repository.common_dir, repository.cache):
                 for line in filter(None, told):
                     warn(line)
                 repository.close()

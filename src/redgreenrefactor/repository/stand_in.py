@@ -21,7 +21,8 @@ from redgreenrefactor.repository.refs import Refs, update_refs
 from redgreenrefactor.repository.repository import Repository, quoted, setting
 
 BORROWED = "shared-objects"  # where the repository's own objects are shown inside
-SHOWN = ("hooks", "modules", "lfs")  # what else of the repository is shown, read-only
+MODULES = "modules"
+SHOWN = ("hooks", MODULES, "lfs")  # what else of the repository is shown, read-only
 COPIED = ("info/exclude", "info/attributes", "shallow")
 OID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 OBJECT = re.compile(r"[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?|pack/pack-[0-9a-f]+\.(pack|idx)")
@@ -83,9 +84,10 @@ class StandIn:
         for store in object_stores(common / "objects")[1:]:
             yield store, store
         for name in SHOWN:
-            if (common / name).is_dir() and not (common / name).is_symlink():
+            source = (here if name == MODULES else common) / name  # every checkout has submodules of its own
+            if source.is_dir() and not source.is_symlink():
                 (self.folder / name).mkdir(exist_ok=True)
-                yield here / name, common / name
+                yield here / name, source
 
     def _put_files(self, refs: Refs) -> None:
         common, own = self._repository.common_dir, self._repository.git_dir

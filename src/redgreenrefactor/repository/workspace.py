@@ -15,7 +15,7 @@ from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.mark import MARK, Mark
 from redgreenrefactor.repository.message import fits, mended
-from redgreenrefactor.repository.objects import Commit, Node
+from redgreenrefactor.repository.objects import SUBMODULE, Commit, Node
 from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.refs import (
     ATTEMPTS,
@@ -123,9 +123,21 @@ class GitWorkspace(GitPast):
         self._stand_in.remove()
         branch = self._branch()
         ours = {name: self._objects.resolve(name) for name in (NOTES, branch) if name}
-        steering = mark.steering(self._repository.git_dir, self._repository.common_dir)
-        self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours), steering))
+        steering = mark.steering(
+            self._repository.git_dir, self._repository.common_dir, self._modules_at(base)
+        )
+        links = mark.links_in(self._repository.git_dir, self._repository.common_dir)
+        self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours), steering, links))
         self._ground = None
+
+    def _modules_at(self, base: str) -> Iterator[Path]:
+        """Yield the folders of the submodules that are checked out."""
+        root = self._repository.root
+        if not (root / ".gitmodules").exists():
+            return
+        for path, node in self._objects.files(self._commit(base).tree):
+            if node.mode == SUBMODULE and (root / path / ".git").exists():
+                yield root / path
 
     def adopt(self) -> None:
         """Take every untracked file for the user's: nothing that sessions of an earlier run left is theirs any more."""
@@ -336,7 +348,17 @@ class GitWorkspace(GitPast):
 
     def _steered_back(self) -> tuple[str, ...]:
         """Take back what the session did to the files that steer git, before git is asked anything; tell what."""
-        told = mark.put_back(self._mark.steering, self._repository.cache) if self._mark else ()
+        found = self._repository
+        if self._mark is None:
+            return ()
+        try:
+            told = mark.undone(self._mark, found.git_dir, found.common_dir, found.cache)
+        except OSError as error:
+            raise NotReadyError(
+                f"the session has put something else in the place of {found.git_dir} ({error.strerror})",
+                hint="Look for the git folder nearby, put it back, then type 'rgr resume'.",
+                type="GitFolderMoved",
+            ) from error
         return tuple(filter(None, told))
 
     def _write_mark(self, made: Mark) -> None:
@@ -450,7 +472,7 @@ class GitWorkspace(GitPast):
         """Stage everything but what is left out, and return the tree of it."""
         for folder in (self._repository.root / path for path in status.untracked if path.endswith("/")):
             self._absorb(folder)
-        self._git.raw("add", "--all", "--", ":/")
+        self._stage()
         tree = self._git.text("write-tree")
         added = [
             path
@@ -462,6 +484,18 @@ class GitWorkspace(GitPast):
             self._git.raw("update-index", "--force-remove", "-z", "--stdin", stdin=paths)
             tree = self._git.text("write-tree")
         return tree
+
+    def _stage(self) -> None:
+        """Stage everything; repositories in the repository by where they stand, without git going into them.
+
+        Adding the usual way, git looks there for changes, with the settings, and so the programs, that it finds.
+        """
+        listing = self._git.fields("ls-files", "--stage", "-z")
+        inner = [entry.partition("\t")[2] for entry in listing if entry.startswith(f"{SUBMODULE} ")]
+        self._git.raw("add", "--all", "--", ":/", *(f":(top,literal,exclude){path}" for path in inner))
+        if inner:
+            paths = encoded("".join(f"{path}\0" for path in inner))
+            self._git.raw("update-index", "--add", "--remove", "-z", "--stdin", stdin=paths)
 
     def _absorb(self, folder: Path) -> None:
         """Make repositories without a commit plain folders: git refuses to add them, and nothing is lost."""

@@ -1,8 +1,7 @@
 """A policy as bubblewrap's arguments: an own view of the file system, own processes, own network."""
 
-import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,10 +64,8 @@ class Bubblewrap:
         yield from ("--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp")  # noqa: S108
         if policy.devices:
             yield from _devices()
-        free = [place.shown for place in policy.ordered() if place.access is Access.WRITE]
-        for place in policy.ordered():
-            if _unmoved(place, free):
-                yield from self._mounted(place, policy)
+        for place in policy.sound():
+            yield from self._mounted(place, policy)
         for path in policy.of(Access.HIDE):  # not before: other places may lie inside
             if path.is_dir():
                 yield from ("--remount-ro", str(path))
@@ -107,12 +104,6 @@ class Bubblewrap:
                 yield from ("--ro-bind", str(_NOTHING), path)
             case _:
                 pass
-
-
-def _unmoved(place: Place, free: Sequence[Path]) -> bool:
-    """Tell whether a place is where it seems to be: in what is writable, a link may have been put in its way."""
-    inside = any(place.shown != path and place.shown.is_relative_to(path) for path in free)
-    return not inside or os.path.realpath(place.shown) == str(place.shown)
 
 
 def _system(*, network: bool) -> Iterator[str]:

@@ -53,7 +53,7 @@ def rules(policy: Policy, version: int, about: Policy | None = None) -> Iterator
     for path in (*_DEVICE_FILES, *_SHARED, *_temporary(about or policy)):
         yield from _allowed(Path(path), rights, rights)
     closed = policy.of(Access.HIDE)
-    for place in policy.ordered():
+    for place in policy.sound():
         if place.access is Access.WRITE:
             yield from _allowed(place.shown, rights, rights)
         elif place.access is Access.READ:

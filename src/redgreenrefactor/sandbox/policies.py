@@ -76,7 +76,7 @@ def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool) -
         *readable(checkout / ".git"),
     ]
     return Policy(
-        _real(places),
+        _real(places, ground),
         network=network,
         devices=True,
         temporary=ground.cache,
@@ -122,9 +122,9 @@ def session_policy(
         places += writable(
             ground.git_dir, *(ground.common_dir / name for name in ("objects", "refs/heads", "logs"))
         )
-        places += readable(ground.common_dir)
+        places += readable(ground.common_dir, *ground.object_stores[1:])
     return Policy(
-        _real(places),
+        _real(places, ground),
         network=network,
         temporary=ground.cache if level is Level.LANDLOCK else None,
         environment=_caches(ground, tools, level),
@@ -151,15 +151,22 @@ def _surroundings(ground: Ground, tools: Path, level: Level) -> Iterator[Place]:
     home = ground.home
     yield Place(home, Access.SCRATCH)
     cache = tools / "cache"
+    if cache.is_symlink() or cache.is_file():
+        cache.unlink()  # a session may have put it there
     cache.mkdir(parents=True, exist_ok=True)
     if level is Level.BUBBLEWRAP:
         yield Place(home / ".cache", Access.WRITE, cache)
     else:
-        yield from writable(tools)
+        yield from (*writable(tools), *readable(_settings(tools)))
     yield from readable(*ground.tools)
     if level is Level.BUBBLEWRAP:
         yield from writable(tools)
         yield from _cleaned_settings(home, tools)
+
+
+def _settings(tools: Path) -> Path:
+    """Return where copies of settings lie: not among the tools, where a session could put a link in their place."""
+    return tools.with_name(f"settings-{tools.name}")
 
 
 def _cleaned_settings(home: Path, tools: Path) -> Iterator[Place]:
@@ -182,7 +189,7 @@ def _cleaned(file: Path, tools: Path) -> Path | None:
     except (OSError, ValueError):
         return None
     kept = "".join(line for line in text.splitlines(keepends=True) if not _SECRET_LINE.search(line))
-    copy = tools / "settings" / f"{file.parent.name}-{file.name}"
+    copy = _settings(tools) / f"{file.parent.name}-{file.name}"
     copy.parent.mkdir(parents=True, exist_ok=True)
     copy.write_text(kept, "utf-8")
     return copy
@@ -199,7 +206,7 @@ def _caches(ground: Ground, tools: Path, level: Level) -> dict[str, str]:
     }
     if (home / ".gradle" / "caches").is_dir():
         found["GRADLE_RO_DEP_CACHE"] = str(home / ".gradle" / "caches")
-        _shadow(home / ".gradle" / "wrapper" / "dists", tools / "gradle" / "wrapper" / "dists")
+        _shadow(home / ".gradle" / "wrapper" / "dists", tools, "gradle/wrapper/dists")
     if level is Level.BUBBLEWRAP:
         return {**found, "TMPDIR": str(_TEMPORARY)}
     found["XDG_CACHE_HOME"] = str(tools / "cache")
@@ -213,11 +220,14 @@ def _caches(ground: Ground, tools: Path, level: Level) -> dict[str, str]:
     return found
 
 
-def _shadow(source: Path, target: Path) -> None:
+def _shadow(source: Path, tools: Path, name: str) -> None:
     """Make folders like those of the source, two deep, with links to what is in them: what is new goes beside."""
     with suppress(OSError):
         for inner in source.glob("*/*"):
-            place = target / inner.relative_to(source)
+            below = Path(name) / inner.relative_to(source)
+            place = tools / below
+            if os.path.realpath(place) != str(Path(os.path.realpath(tools)) / below):
+                continue  # a session has put a link in the way
             place.mkdir(parents=True, exist_ok=True)
             for entry in inner.iterdir():
                 if not (place / entry.name).exists() and entry.suffix != ".lck":
@@ -237,12 +247,27 @@ def _checkout(ground: Ground, folder: Path) -> Path:
     return ground.cache / below[0] if below else folder
 
 
-def _real(places: Iterable[Place]) -> tuple[Place, ...]:
-    """Return the places, each also where links lead to: programs find things under both names."""
+def _real(places: Iterable[Place], ground: Ground) -> tuple[Place, ...]:
+    """Return the places, each also where links lead to: programs find things under both names.
+
+    Links inside the checkout are not followed, and what they are in the way of is left out: a session may have
+    put them there.
+    """
     found: list[Place] = []
     for place in places:
         real = Path(os.path.realpath(place.path))
-        if real != place.path and place.source is None and place.access is not Access.HIDE:
+        plain = place.source is None and place.access is not Access.HIDE
+        if plain and real != _without_links(place.path, ground):
+            continue
+        if plain and real != place.path:
             found.append(Place(real, place.access))
         found.append(place)
     return tuple(found)
+
+
+def _without_links(path: Path, ground: Ground) -> Path:
+    """Return where a path really lies if no link inside the checkout, or inside our cache, leads elsewhere."""
+    for base in (ground.root, ground.common_dir, ground.cache):
+        if path.is_relative_to(base):
+            return Path(os.path.realpath(base)) / path.relative_to(base)
+    return Path(os.path.realpath(path))

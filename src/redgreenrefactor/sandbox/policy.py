@@ -1,5 +1,6 @@
 """What a held program may see, touch and use: values that every kind of sandbox turns into its own terms."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -66,6 +67,18 @@ class Policy:
         """Yield the places, parents first, one for each path."""
         last = {place.path: place for place in self.places}
         return iter(sorted(last.values(), key=lambda place: len(place.path.parts)))
+
+    def sound(self) -> Iterator[Place]:
+        """Yield the ordered places that are where they seem to be.
+
+        In what is writable an earlier command may have put a link in the way of one: following it would open
+        what it leads to.
+        """
+        free = [place.shown for place in self.ordered() if place.access is Access.WRITE]
+        for place in self.ordered():
+            inside = any(place.shown != path and place.shown.is_relative_to(path) for path in free)
+            if not inside or os.path.realpath(place.shown) == str(place.shown):
+                yield place
 
     def of(self, access: Access) -> tuple[Path, ...]:
         """Return the paths for which this is the rule."""

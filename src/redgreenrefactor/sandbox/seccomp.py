@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _ALLOW = 0x7FFF0000
 _ERRNO = 0x00050000
-_LOAD, _EQUAL, _GREATER_EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _GREATER_EQUAL, _ANY_BIT, _JUMP, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x05, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4  # where `struct seccomp_data` has them
 
 
@@ -19,97 +19,117 @@ def _argument(index: int) -> int:
 _NAMESPACES = 0x7E020080  # CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount, time
 _TERMINAL = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX: typing into the user's terminal
 
-# On x86-64 and aarch64; everything newer than 424 has the same number everywhere.
-_NUMBERS: dict[str, tuple[int, int]] = {
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "setns": (308, 268),
-    "swapon": (167, 224),
-    "swapoff": (168, 225),
-    "reboot": (169, 142),
-    "sethostname": (170, 161),
-    "setdomainname": (171, 162),
-    "init_module": (175, 105),
-    "delete_module": (176, 106),
-    "finit_module": (313, 273),
-    "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294),
-    "quotactl": (179, 60),
-    "acct": (163, 89),
-    "syslog": (103, 116),
-    "vhangup": (153, 58),
-    "lookup_dcookie": (212, 18),
-    "settimeofday": (164, 170),
-    "clock_settime": (227, 112),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "perf_event_open": (298, 241),
-    "open_by_handle_at": (304, 265),
-    "fanotify_init": (300, 262),
-    "bpf": (321, 280),
-    "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
-    "fspick": (433, 433),
-    "quotactl_fd": (443, 443),
-    "mount_setattr": (442, 442),
+# On x86-64, aarch64 and for 32-bit programs on x86-64; everything newer than 424 has the same number everywhere.
+_NUMBERS: dict[str, tuple[int, int, int | None]] = {
+    "mount": (165, 40, 21),
+    "umount2": (166, 39, 52),
+    "pivot_root": (155, 41, 217),
+    "chroot": (161, 51, 61),
+    "setns": (308, 268, 346),
+    "swapon": (167, 224, 87),
+    "swapoff": (168, 225, 115),
+    "reboot": (169, 142, 88),
+    "sethostname": (170, 161, 74),
+    "setdomainname": (171, 162, 121),
+    "init_module": (175, 105, 128),
+    "delete_module": (176, 106, 129),
+    "finit_module": (313, 273, 350),
+    "kexec_load": (246, 104, 283),
+    "kexec_file_load": (320, 294, None),
+    "quotactl": (179, 60, 131),
+    "acct": (163, 89, 51),
+    "syslog": (103, 116, 103),
+    "vhangup": (153, 58, 111),
+    "lookup_dcookie": (212, 18, 253),
+    "settimeofday": (164, 170, 79),
+    "clock_settime": (227, 112, 264),
+    "add_key": (248, 217, 286),
+    "request_key": (249, 218, 287),
+    "keyctl": (250, 219, 288),
+    "perf_event_open": (298, 241, 336),
+    "open_by_handle_at": (304, 265, 342),
+    "fanotify_init": (300, 262, 338),
+    "bpf": (321, 280, 357),
+    "userfaultfd": (323, 282, 374),
+    "io_uring_setup": (425, 425, 425),
+    "io_uring_enter": (426, 426, 426),
+    "io_uring_register": (427, 427, 427),
+    "open_tree": (428, 428, 428),
+    "move_mount": (429, 429, 429),
+    "fsopen": (430, 430, 430),
+    "fsconfig": (431, 431, 431),
+    "fsmount": (432, 432, 432),
+    "fspick": (433, 433, 433),
+    "quotactl_fd": (443, 443, 443),
+    "mount_setattr": (442, 442, 442),
 }
-_ONLY_INTEL = (172, 173)  # iopl, ioperm
 
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
+    """What programs of one kind call what; a machine may run programs of several."""
+
     architecture: int
     column: int  # in the table of numbers
     clone: int
-    clone3: int
     unshare: int
     ioctl: int
+    socket: int
+    more: tuple[int, ...] = ()  # refused beside what is in the table
+    absent: tuple[int, ...] = ()  # as if the kernel were older
+    highest: int | None = None  # beyond it are calls by a third way, which nobody uses
 
 
-_MACHINES = {
-    "x86_64": _Machine(0xC000003E, 0, clone=56, clone3=435, unshare=272, ioctl=16),
-    "aarch64": _Machine(0xC00000B7, 1, clone=220, clone3=435, unshare=97, ioctl=29),
-}
-_X32 = 0x40000000  # system calls by a third way, which nobody uses
+_CLONE3 = 435  # its arguments lie behind a pointer, where a filter cannot look: libraries then take `clone`
+_OLD_SOCKETS = 102  # socketcall, the same; libraries have had another way for ten years
+_VIRTUAL = 40  # AF_VSOCK: to whatever runs this machine; a network of one's own does not shut it out
+
+_NATIVE_INTEL = _Machine(
+    0xC000003E, 0, 56, 272, 16, 41, more=(172, 173), absent=(_CLONE3,), highest=0x40000000
+)  # and iopl, ioperm
+_SHORT_INTEL = _Machine(
+    0x40000003, 2, 120, 310, 54, 359, more=(22, 25, 101, 110, 404), absent=(_CLONE3, _OLD_SOCKETS)
+)  # and umount, stime, ioperm, iopl, clock_settime64
+_NATIVE_ARM = _Machine(0xC00000B7, 1, 220, 97, 29, 198, absent=(_CLONE3,))
+_MACHINES = {"x86_64": (_NATIVE_INTEL, _SHORT_INTEL), "aarch64": (_NATIVE_ARM,)}
 
 
 def filter_for(machine: str) -> bytes | None:
     """Return the filter as the kernel wants it; None for a machine whose numbers we do not know.
 
-    A program of another architecture (32 bits) is let through: it is held by everything but this filter.
+    A program of an architecture whose numbers we do not know finds no system call at all.
     """
     known = _MACHINES.get(machine)
     return None if known is None else b"".join(_program(known))
 
 
-def _program(machine: _Machine) -> Iterable[bytes]:
-    refuse = _ERRNO | errno.EPERM
+def _program(machines: Iterable[_Machine]) -> Iterable[bytes]:
     yield _step(_LOAD, _ARCHITECTURE)
-    yield _step(_EQUAL, machine.architecture, yes=1)
-    yield _step(_RETURN, _ALLOW)
+    for machine in machines:
+        own = list(_own(machine))
+        yield _step(_EQUAL, machine.architecture, yes=1)
+        yield _step(_JUMP, len(own))
+        yield from own
+    yield _step(_RETURN, _ERRNO | errno.ENOSYS)
+
+
+def _own(machine: _Machine) -> Iterable[bytes]:
+    """Yield the steps for programs of one kind."""
+    refuse = _ERRNO | errno.EPERM
     yield _step(_LOAD, _NUMBER)
-    if machine.column == 0:
-        yield from _refused(_step(_GREATER_EQUAL, _X32, no=1), refuse)
-        for number in _ONLY_INTEL:
-            yield from _refused(_step(_EQUAL, number, no=1), refuse)
-    for numbers in _NUMBERS.values():
-        yield from _refused(_step(_EQUAL, numbers[machine.column], no=1), refuse)
-    # Its arguments lie behind a pointer, where a filter cannot look: libraries then take `clone`.
-    yield from _refused(_step(_EQUAL, machine.clone3, no=1), _ERRNO | errno.ENOSYS)
+    if machine.highest is not None:
+        yield from _refused(_step(_GREATER_EQUAL, machine.highest, no=1), refuse)
+    numbers = [row[machine.column] for row in _NUMBERS.values()]
+    for number in (*machine.more, *(number for number in numbers if number is not None)):
+        yield from _refused(_step(_EQUAL, number, no=1), refuse)
+    for number in machine.absent:
+        yield from _refused(_step(_EQUAL, number, no=1), _ERRNO | errno.ENOSYS)
     yield from _by_argument(machine.clone, 0, [_step(_ANY_BIT, _NAMESPACES & ~0xFF, no=1)], refuse)
     yield from _by_argument(machine.unshare, 0, [_step(_ANY_BIT, _NAMESPACES, no=1)], refuse)
     requests = [_step(_EQUAL, request, no=1) for request in _TERMINAL]
     yield from _by_argument(machine.ioctl, 1, requests, refuse)
+    virtual = [_step(_EQUAL, _VIRTUAL, no=1)]
+    yield from _by_argument(machine.socket, 0, virtual, _ERRNO | errno.EAFNOSUPPORT)
     yield _step(_RETURN, _ALLOW)
 
 

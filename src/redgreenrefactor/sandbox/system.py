@@ -37,18 +37,29 @@ def _closed(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield what there is in a folder but for what is closed: the folder itself where nothing is."""
+    """Yield what there is in a folder but for what is closed: the folder itself where nothing is.
+
+    Links in it are left out: what they lead to has rules of its own, and where they lead others may have chosen.
+    """
     if not any(path.is_relative_to(folder) for path in closed):
         yield folder
         return
     for entry in _entries(folder):
         path = Path(entry.path)
-        if path in closed:
+        if path in closed or (entry.is_symlink() and not _leads_to_system(path)):
             continue
         if entry.is_dir() and not entry.is_symlink():
             yield from without(path, closed)
         else:
             yield path
+
+
+def _leads_to_system(path: Path) -> bool:
+    """Tell whether a link of the system's settings leads to what everybody may read, as some systems have them all."""
+    real = Path(os.path.realpath(path))
+    return path.is_relative_to(SETTINGS) and any(
+        real.is_relative_to(place) for place in (*PROGRAMS, SETTINGS)
+    )
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -289,18 +289,21 @@ def test_a_killed_session_steers_nobody(play: Play) -> None:
     before = config.read_text()
     play.begin()
     play.repo.git("config", "core.worktree", str(play.path.parent))
-    told = steered_back(play.path / ".git", play.repository.cache)
+    told = steered_back(play.path / ".git", play.path / ".git", play.repository.cache)
     assert (len(told), config.read_text()) == (1, before)
     assert "config was changed" in told[0]
     config.write_text(f"{before}[user]\n\tname = Eve\n")
-    assert (steered_back(play.path / ".git", play.repository.cache), config.read_text()) == (("",), before)
-    assert steered_back(play.path / ".git", play.repository.cache) == ()
+    assert (
+        steered_back(play.path / ".git", play.path / ".git", play.repository.cache),
+        config.read_text(),
+    ) == (("",), before)
+    assert steered_back(play.path / ".git", play.path / ".git", play.repository.cache) == ()
     play.repo.git("config", "my.own", "setting")
     play.again()
     play.begin()
     play.seal()
     play.repo.git("config", "my.other", "setting")
-    assert steered_back(play.path / ".git", play.repository.cache) == ()
+    assert steered_back(play.path / ".git", play.path / ".git", play.repository.cache) == ()
 
 
 def test_an_interrupted_session_steers_nobody(play: Play) -> None:
@@ -308,6 +311,66 @@ def test_an_interrupted_session_steers_nobody(play: Play) -> None:
     play.repo.git("config", "core.worktree", str(play.path.parent))
     play.workspace.abandon()
     assert "worktree" not in (play.path / ".git/config").read_text()
+
+
+def test_hooks_that_a_session_left_are_gone_and_those_it_changed_are_back(play: Play) -> None:
+    hooks = play.path / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    play.repo.write("scripts/check", "old\n")
+    (hooks / "pre-commit").write_text("mine\n")
+    (hooks / "pre-push").write_text("mine\n")
+    (hooks / "commit-msg").symlink_to("../../scripts/check")
+    play.repo.git("add", "-A")
+    play.repo.git("commit", "-q", "--no-verify", "-m", "chore: scripts")
+    play.begin()
+    (hooks / "pre-commit").write_text("evil\n")
+    (hooks / "pre-push").unlink()
+    (hooks / "post-checkout").write_text("evil\n")
+    play.repo.write("scripts/check", "new\n")
+    sealed = play.seal()
+    assert len(sealed.warnings) == 3
+    assert {hook.name: hook.read_text() for hook in hooks.iterdir() if hook.suffix != ".sample"} == {
+        "pre-commit": "mine\n",
+        "pre-push": "mine\n",
+        "commit-msg": "new\n",
+    }
+    assert os.access(hooks / "pre-push", os.X_OK)
+
+
+def test_links_in_gits_folder_do_not_make_us_write_where_they_lead(play: Play, tmp_path: Path) -> None:
+    git, elsewhere = play.path / ".git", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (git / "own").symlink_to(elsewhere)
+    play.begin()
+    for name in ("info", "logs"):
+        (git / name).rename(git / f"{name}-2")
+        (git / name).symlink_to(elsewhere)
+    (git / "config.worktree").symlink_to(elsewhere / "config")
+    play.repo.write("a.py", "1\n")
+    play.seal()
+    play.workspace.rewind(play.base)
+    assert list(elsewhere.iterdir()) == []
+    assert (git / "own").is_symlink()
+
+
+def test_a_pipe_in_place_of_the_settings_is_put_back(play: Play) -> None:
+    config = play.path / ".git/config"
+    before = config.read_text()
+    play.begin()
+    config.unlink()
+    os.mkfifo(config)
+    play.seal()
+    assert config.read_text() == before
+
+
+def test_a_git_folder_that_was_put_away_is_told_with_words(play: Play) -> None:
+    play.begin()
+    (play.path / ".git").rename(play.path / "old")
+    (play.path / ".git").write_text("gitdir: nowhere\n")
+    with pytest.raises(NotReadyError, match="in the place of"):
+        play.seal()
+    (play.path / ".git").unlink()
+    (play.path / "old").rename(play.path / ".git")
 
 
 # --- half done
@@ -372,6 +435,59 @@ def test_a_repository_with_commits_in_a_folder_is_seen_as_a_submodule(play: Play
     assert change.path == "inner"
     assert change.after is not None
     assert (change.after.mode, change.after.text) == ("160000", None)
+
+
+def hostile(play: Play, folder: str, ran: Path) -> None:
+    """Make the settings of a repository run a program as soon as git looks at its files."""
+    play.repo.write(f"{folder}/.gitattributes", "* filter=x\n")
+    play.repo.write(f"{folder}/a", "changed\n")
+    for key in ("filter.x.clean", "filter.x.smudge"):
+        play.repo.git("-C", folder, "config", key, f"touch {ran}; cat")
+    play.repo.git("-C", folder, "config", "core.fsmonitor", f"touch {ran}; false")
+
+
+def test_git_does_not_go_into_a_repository_in_the_repository(play: Play, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    play.begin()
+    play.repo.write("inner/a", "1\n")
+    for command in ("init -q", "add -A", "-c user.name=x -c user.email=x@x commit -q -m a"):
+        play.repo.git("-C", "inner", *command.split())
+    play.repo.git("add", "inner")
+    play.repo.git("commit", "-q", "-m", "feat: inner")
+    hostile(play, "inner", ran)
+    ran.unlink(missing_ok=True)
+    play.repo.write("b.py", "1\n")
+    sealed = play.seal()
+    assert {change.path for change in play.workspace.changes(play.base, sealed.commit)} == {"inner", "b.py"}
+    play.workspace.rewind(play.base)
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_submodule_whose_settings_were_changed_runs_nothing(
+    play: Play, make_repo: MakeRepo, tmp_path: Path, own: bool
+) -> None:
+    ran = tmp_path / "ran"
+    library = make_repo("library", {"a": "1\n"})
+    play.repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), "sub")
+    play.repo.git("commit", "-q", "-m", "chore: library")
+    play.begin()
+    if own:
+        (play.path / "sub/.git").unlink()
+        play.repo.git("-C", "sub", "init", "-q")
+    play.repo.git("-C", "sub", "add", "-A")
+    play.repo.git(
+        "-C", "sub", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", "x"
+    )
+    hostile(play, "sub", ran)
+    ran.unlink(missing_ok=True)
+    play.repo.write("b.py", "1\n")
+    sealed = play.seal()
+    moved = {change.path for change in play.workspace.changes(play.base, sealed.commit)}
+    assert moved == ({"b.py"} if own else {"sub", "b.py"})
+    play.workspace.rewind(play.base)
+    assert not ran.exists()
+    assert (play.path / "sub/.git").is_file()
 
 
 def test_a_submodule_that_was_moved_goes_back(play: Play, make_repo: MakeRepo) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.policy import Access, Place, Policy, readable, writable
-from redgreenrefactor.sandbox.seccomp import filter_for
 
 
 def arguments(version: str, policy: Policy, *, as_root: bool = False) -> list[str]:
@@ -55,13 +54,11 @@ def test_root_keeps_what_concerns_files_and_its_own_processes_only() -> None:
     assert "--unshare-user" in arguments("0.8.0", Policy())
 
 
-@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_a_filter_is_a_row_of_whole_steps_that_ends_by_allowing(machine: str) -> None:
-    program = filter_for(machine)
-    assert program is not None
-    assert len(program) % 8 == 0
-    assert program[-8:] == b"\x06\x00\x00\x00\x00\x00\xff\x7f"
-
-
-def test_of_an_unknown_machine_no_numbers_are_guessed() -> None:
-    assert filter_for("riscv64") is None
+def test_what_a_link_in_a_writable_folder_leads_to_is_not_mounted(tmp_path: Path) -> None:
+    (tmp_path / "work" / "real").mkdir(parents=True)
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "work" / "link").symlink_to(tmp_path / "keys")
+    work = tmp_path / "work"
+    found = arguments("0.8.0", Policy((*writable(work), *readable(work / "link", work / "real"))))
+    assert str(work / "real") in found
+    assert str(work / "link") not in found

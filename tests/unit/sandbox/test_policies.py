@@ -135,3 +135,43 @@ def test_a_program_that_is_an_agent_keeps_its_own_folder_and_finds_its_model(hom
     policy = agent_policy(Policy(), home)
     assert policy.of(Access.WRITE) == (home / ".claude",)
     assert policy.network
+
+
+@pytest.mark.parametrize("level", [Level.BUBBLEWRAP, Level.LANDLOCK])
+def test_links_that_a_session_left_in_the_checkout_open_nothing(home: Path, level: Level) -> None:
+    here = ground(home)
+    (here.root / "node_modules").symlink_to(home / ".ssh")
+    (here.root / "tests").symlink_to(home / ".config")
+    (here.root / ".git").mkdir()
+    for name in ("objects", "logs"):
+        (here.root / ".git" / name).symlink_to(home)
+    for policy in (
+        session_policy(here, level, lent=None, protected=("tests",), network=False),
+        suite_policy(here, here.cache / "checkout", level, network=False),
+    ):
+        opened = {place.path for place in policy.places if place.access in (Access.READ, Access.WRITE)}
+        assert opened.isdisjoint({home, home / ".ssh", home / ".config"})
+        assert not any(path.is_relative_to(here.root) and path.is_symlink() for path in opened)
+
+
+def test_a_checkout_that_is_reached_by_a_link_is_there_under_both_names(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "short").symlink_to(home)
+    here = ground(tmp_path / "short")
+    policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    assert {here.root, home / "work/project"} <= set(policy.of(Access.WRITE))
+
+
+def test_a_link_among_a_sessions_tools_does_not_make_us_write_elsewhere(home: Path) -> None:
+    here = ground(home)
+    tools = here.cache / "tools-session"
+    tools.mkdir(parents=True)
+    (tools / "settings").mkdir()
+    (tools / "settings" / ".m2-settings.xml").symlink_to(home / "written")
+    (tools / "cache").symlink_to(home / "nowhere")
+    (tools / "gradle").symlink_to(home / "made")
+    (home / "made").mkdir()
+    policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    assert not (home / "written").exists()
+    assert not list((home / "made").iterdir())
+    place = next(place for place in policy.places if place.path == home / ".m2/settings.xml")
+    assert not place.shown.is_relative_to(tools)

@@ -1,0 +1,93 @@
+"""What the filter of system calls answers, worked out step by step as the kernel does."""
+
+import errno
+import struct
+
+import pytest
+
+from redgreenrefactor.sandbox.seccomp import filter_for
+
+ALLOWED = 0x7FFF0000
+INTEL, SHORT, ARM = 0xC000003E, 0x40000003, 0xC00000B7
+
+
+def answer(machine: str, architecture: int, number: int, *arguments: int) -> int:
+    """Return what the filter says to one system call."""
+    program = filter_for(machine)
+    assert program is not None
+    steps = list(struct.iter_unpack("=HBBI", program))
+    given = struct.pack("=iIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
+    held = place = 0
+    while True:
+        code, yes, no, value = steps[place]
+        place += 1
+        match code:
+            case 0x20:
+                held = int.from_bytes(given[value : value + 4], "little")
+            case 0x05:
+                place += value
+            case 0x06:
+                return value
+            case _:
+                true = {0x15: held == value, 0x35: held >= value, 0x45: held & value != 0}[code]
+                place += yes if true else no
+
+
+def refused(code: int) -> int:
+    return 0x00050000 | code
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "number"),
+    [
+        ("x86_64", INTEL, 250),  # keyctl
+        ("x86_64", INTEL, 165),  # mount
+        ("x86_64", INTEL, 0x40000000 + 39),  # by the third way
+        ("x86_64", SHORT, 288),  # keyctl
+        ("x86_64", SHORT, 21),  # mount
+        ("x86_64", SHORT, 22),  # umount
+        ("aarch64", ARM, 219),  # keyctl
+        ("x86_64", INTEL, 425),  # io_uring_setup
+        ("x86_64", SHORT, 425),
+        ("aarch64", ARM, 425),
+    ],
+)
+def test_what_no_test_needs_is_refused_by_every_door(machine: str, architecture: int, number: int) -> None:
+    assert answer(machine, architecture, number) == refused(errno.EPERM)
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "clone", "unshare", "ioctl", "socket"),
+    [
+        ("x86_64", INTEL, 56, 272, 16, 41),
+        ("x86_64", SHORT, 120, 310, 54, 359),
+        ("aarch64", ARM, 220, 97, 29, 198),
+    ],
+)
+def test_some_calls_are_refused_by_what_they_ask_for(
+    machine: str, architecture: int, clone: int, unshare: int, ioctl: int, socket: int
+) -> None:
+    assert answer(machine, architecture, clone, 0x10000011) == refused(errno.EPERM)
+    assert answer(machine, architecture, clone, 0x11) == ALLOWED
+    assert answer(machine, architecture, unshare, 0x20000) == refused(errno.EPERM)
+    assert answer(machine, architecture, unshare, 0x400) == ALLOWED
+    assert answer(machine, architecture, ioctl, 0, 0x5412) == refused(errno.EPERM)
+    assert answer(machine, architecture, ioctl, 0, 0x5413) == ALLOWED
+    assert answer(machine, architecture, socket, 40) == refused(errno.EAFNOSUPPORT)
+    assert answer(machine, architecture, socket, 2) == ALLOWED
+    assert answer(machine, architecture, 435) == refused(errno.ENOSYS)
+
+
+def test_ordinary_calls_go_through() -> None:
+    assert {answer("x86_64", INTEL, number) for number in (0, 1, 2, 57, 59, 101, 257)} == {ALLOWED}
+    assert {answer("x86_64", SHORT, number) for number in (1, 2, 3, 4, 5, 11)} == {ALLOWED}
+    assert {answer("aarch64", ARM, number) for number in (56, 63, 64, 221)} == {ALLOWED}
+
+
+def test_programs_of_an_architecture_whose_numbers_are_unknown_find_no_call_at_all() -> None:
+    assert answer("aarch64", 0x40000028, 4) == refused(errno.ENOSYS)
+    assert answer("x86_64", 0x12345678, 4) == refused(errno.ENOSYS)
+
+
+def test_of_an_unknown_machine_no_numbers_are_guessed() -> None:
+    assert filter_for("riscv64") is None
