@@ -26,7 +26,7 @@ from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Brief, Report
-from redgreenrefactor.model.task import Strategy, Task
+from redgreenrefactor.model.task import Strategy, Task, command_of_tests
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Continuing, Suite
@@ -45,11 +45,6 @@ from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 DIAGNOSIS_SECONDS = 300.0
 SAID = 8_000  # characters of a final message that a note keeps for later sessions
 OUTPUT = 20_000  # characters of a command's output
-_TESTS = re.compile(
-    r"\b(pytest|py\.test|unittest|jest|vitest|mocha|ava|tox|nox|rspec|phpunit|ctest|mvnw?|gradlew?)\b"
-    r"|\b(npm|yarn|pnpm)\s+(run\s+)?(t|test)\b|\bnode\s+(\S+\s+)*--test\b|\b(go|cargo|dotnet|deno)\s+test\b"
-    r"|\bmake\s+(\S+\s+)*(test|check)\b"
-)
 _TOOLS = {"claude": "claude-code"}
 _STATUS = {
     RunStatus.COMPLETE: TaskFileStatus.COMPLETE,
@@ -504,11 +499,6 @@ def _said(bench: runs.Bench, name: str) -> str:
 def digest_of(document: Mapping[str, Any]) -> str:
     """Return what two task files have in common that say the same."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def command_of_tests(task: Task) -> str:
-    """Return the criterion that runs the tests: the first that names a runner, else the first command."""
-    return next((command for command in task.commands if _TESTS.search(command)), task.commands[0])
 
 
 def agent_spec(tool: str) -> str | None:

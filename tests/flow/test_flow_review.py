@@ -44,7 +44,13 @@ def test_two_rounds_from_a_specification_to_a_pull_request(stage: ReviewStage, s
         f"tdd/{task}",
         "main",
     )
-    for part in ("It adds and subtracts.", "1. feedback: calc.py", "2. approved", "rgr history", "Cost:"):
+    for part in (
+        "It adds and subtracts.",
+        "1. feedback: calc.py",
+        "2. approved",
+        "rgr verify origin/main..",
+        "Cost:",
+    ):
         assert part in pull["body"]
 
     assert stage.turns == ["CODE-1-1", "REVIEW-1-1", "CODE-2-1", "REVIEW-2-1"]
@@ -337,7 +343,7 @@ def test_with_tdd_the_coder_is_a_whole_run_whose_commits_and_notes_stay(
     assert stage.note(f"tdd/{task}~2")["runId"] == f"{task}-code-1"
     (pull,) = server.pulls
     assert f"- [x] {CASES[0]}" in pull["body"]
-    assert f"rgr verify main..tdd/{task}" in pull["body"]
+    assert f"rgr verify origin/main..tdd/{task}" in pull["body"]
     assert stage.turns[-1] == "REVIEW-1-1"
 
 

@@ -144,6 +144,15 @@ def plain(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, env: dict[st
     return copied(once(tmp_path_factory, "verify-plain", lambda folder: made(folder, PLAIN)), tmp_path, env)
 
 
+def test_broken_code_is_found_out_where_only_an_exit_code_is_told(plain: Past) -> None:
+    plain.rewrite(
+        lambda _subject, files: {path: text.replace("a + b", "a - b") for path, text in files.items()}
+    )
+    verified = plain.verify()
+    assert not verified.ok
+    assert {str(f.type) for cycle in verified.cycles for f in cycle.findings} >= {"TestFailure"}
+
+
 # --- honest
 
 

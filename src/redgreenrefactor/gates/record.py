@@ -53,7 +53,7 @@ def recorded(link: Link, phase: Phase, plan: Plan, verdict: Verdict) -> Iterator
     due = accepted(link.before.handoff, turn, verdict)
     name = f"{note.phase} {link.after.commit[:10]}"
     for key, told in _TOLD.items():
-        if told(note) != told(due):
+        if told(note) != told(due) and not (key == "nextPhase" and _reached(note)):
             yield _malformed(
                 f"{name}: the note says {key} {_shown(told(note))}, but it is {_shown(told(due))}"
             )
@@ -61,6 +61,12 @@ def recorded(link: Link, phase: Phase, plan: Plan, verdict: Verdict) -> Iterator
         yield _malformed(f"{name}: the note was written for another test-list.md than the commit holds")
     yield from _lists(name, note, due)
     yield from _tests(name, note, verdict)
+
+
+def _reached(note: Handoff) -> bool:
+    """Tell whether a task was over before its reviewer approved: somebody had opened its pull request."""
+    over = note.next_phase is PhaseName.COMPLETE and note.extra.get("reached") is True
+    return over and note.phase in (PhaseName.CODE, PhaseName.REVIEW)
 
 
 def _case(case: Case | None) -> str | None:

@@ -180,7 +180,7 @@ def stopped(handoff: Handoff, timestamp: str, *, awaiting: str | None = None) ->
 
 def finished(handoff: Handoff, timestamp: str) -> Handoff:
     """Return the handoff of a run whose goal was reached by other means than its last phase."""
-    return replace(
+    done = replace(
         handoff,
         state=State.COMPLETE,
         next_phase=PhaseName.COMPLETE,
@@ -188,6 +188,7 @@ def finished(handoff: Handoff, timestamp: str) -> Handoff:
         error_details=None,
         timestamp=timestamp,
     )
+    return with_extra(done, reached=True)
 
 
 def opening(

@@ -10,6 +10,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
 WORKED = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+ROUND = (PhaseName.CODE, PhaseName.REVIEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCycle:
-    """One cycle, judged again: what its test does at each of its commits, and what does not hold."""
+    """One cycle, or round, judged again: what tests do at each of its commits, and what does not hold."""
 
     cycle_number: int
     test: str | None
@@ -47,6 +48,7 @@ class CheckedCycle:
     findings: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     run_id: str = ""
+    is_round: bool = False  # of code, and a review of it or none
 
     @property
     def ok(self) -> bool:
@@ -55,8 +57,9 @@ class CheckedCycle:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `rgr verify --json` prints it."""
+        rows = ROUND if self.is_round else WORKED
         phases = {
-            phase.lower(): self.phases[phase].to_json() if phase in self.phases else None for phase in WORKED
+            phase.lower(): self.phases[phase].to_json() if phase in self.phases else None for phase in rows
         }
         return {
             "cycleNumber": self.cycle_number,
@@ -99,16 +102,18 @@ class Verification:
     warnings: tuple[Finding, ...] = ()
     missing: tuple[str, ...] = ()  # what could not be looked at, in words
     merged: tuple[Merged, ...] = ()
+    rounds: tuple[CheckedCycle, ...] = ()  # of coders and reviewers, and of tasks without tests of their own
 
     @property
     def ok(self) -> bool:
         """Whether everything that could be looked at holds."""
-        return not self.findings and all(cycle.ok for cycle in self.cycles)
+        return not self.findings and all(each.ok for each in (*self.cycles, *self.rounds))
 
     @property
     def undecided(self) -> bool:
         """Whether it does not hold for no other reason than that it could not be measured."""
-        found = [*self.findings, *(finding for cycle in self.cycles for finding in cycle.findings)]
+        each = (*self.cycles, *self.rounds)
+        found = [*self.findings, *(finding for cycle in each for finding in cycle.findings)]
         return bool(found) and all(finding.type is FindingType.UNDECIDED for finding in found)
 
     def to_json(self) -> dict[str, Any]:
@@ -116,6 +121,7 @@ class Verification:
         return {
             "ok": self.ok,
             "cycles": [cycle.to_json() for cycle in self.cycles],
+            "rounds": [cycle.to_json() for cycle in self.rounds],
             "findings": [finding_to_json(finding) for finding in self.findings],
             "warnings": [finding_to_json(finding) for finding in self.warnings],
             "missing": list(self.missing),
@@ -132,4 +138,5 @@ def together(parts: Iterable[Verification]) -> Verification:
         warnings=tuple(finding for part in known for finding in part.warnings),
         missing=tuple(words for part in known for words in part.missing),
         merged=tuple(merged for part in known for merged in part.merged),
+        rounds=tuple(cycle for part in known for cycle in part.rounds),
     )

@@ -133,9 +133,15 @@ def task_id_of(run_id: str) -> str | None:
     return run_id.removesuffix(_RUN) if run_id.endswith(_RUN) else None
 
 
+def task_of(run_id: str) -> str | None:
+    """Return the task that a run is the whole of, or the coder of a round; None if it is no task's."""
+    found = _OF_A_TASK.search(run_id)
+    return run_id[: found.start()] if found else None
+
+
 def belongs_to_a_task(run_id: str) -> bool:
     """Tell whether a run is a task's, or the coder of one: it goes on in the task's worktree."""
-    return _OF_A_TASK.search(run_id) is not None
+    return task_of(run_id) is not None
 
 
 def inner_run_id(task_id: str, cycle: int) -> str:

@@ -167,3 +167,15 @@ def command_of(criterion: str) -> str | None:
 
 def _is_run(text: str) -> bool:
     return _PROGRAMS.fullmatch(text.split(maxsplit=1)[0]) is not None
+
+
+_TESTS = re.compile(
+    r"\b(pytest|py\.test|unittest|jest|vitest|mocha|ava|tox|nox|rspec|phpunit|ctest|mvnw?|gradlew?)\b"
+    r"|\b(npm|yarn|pnpm)\s+(run\s+)?(t|test)\b|\bnode\s+(\S+\s+)*--test\b|\b(go|cargo|dotnet|deno)\s+test\b"
+    r"|\bmake\s+(\S+\s+)*(test|check)\b"
+)
+
+
+def command_of_tests(task: Task) -> str:
+    """Return the criterion that runs the tests: the first that names a runner, else the first command."""
+    return next((command for command in task.commands if _TESTS.search(command)), task.commands[0])

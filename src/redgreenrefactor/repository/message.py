@@ -3,7 +3,9 @@
 import re
 from collections.abc import Sequence
 
-CONVENTIONAL = "build|chore|ci|docs|feat|feature|fix|perf|plan|refactor|revert|style|test|tests|wip|red|green"  # fmt: skip
+CONVENTIONAL = (
+    "build|chore|ci|docs|feat|feature|fix|perf|plan|refactor|revert|review|style|test|tests|wip|red|green"
+)
 PREFIX = re.compile(rf"^(?P<kind>{CONVENTIONAL})(?P<scope>\([^()\n]*\))?(?P<mark>!?):[^\S\n]*", re.IGNORECASE)
 
 

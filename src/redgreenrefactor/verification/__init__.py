@@ -3,22 +3,28 @@
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
-from redgreenrefactor.cages import cages_of
+from redgreenrefactor.cages import Cages, cages_of
+from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.events import Event, LookedBack, Warned
 from redgreenrefactor.model.proof import WORKED, Verification, together
+from redgreenrefactor.model.task import Task, command_of_tests
 from redgreenrefactor.model.verdict import Severity
+from redgreenrefactor.ports import Suite
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.objects import Commit
 from redgreenrefactor.repository.past import GitPast, looking_back
 from redgreenrefactor.repository.refs import NOTES, RUNS
 from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.runners.absent import MaybeAbsent
 from redgreenrefactor.verification.blunt import BluntSuite
 from redgreenrefactor.verification.merges import Merges, Source, compared
 from redgreenrefactor.verification.retrial import Retrial
 from redgreenrefactor.verification.strands import Strand, runs_along, strand, tests_noted
+from redgreenrefactor.verification.tables import Made
 from redgreenrefactor.wiring import Surroundings, lab_of, settings_of, suite_of
 
 GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
@@ -62,7 +68,7 @@ class Court:
 
     def judge(self, found: Strand, wanted: frozenset[str] | None = None) -> Verification:
         """Judge one run again."""
-        return self._retrial(found.last.commit).judge(found, wanted)
+        return self._retrial(found.last.commit, found.made).judge(found, wanted)
 
     def merged(self, span: str | None) -> Verification:
         """Return what holds of the run that a pull request brought, from the refs that were pushed with it."""
@@ -78,31 +84,36 @@ class Court:
         return together(parts)
 
     def _brought(self, source: Source) -> Iterator[Verification]:
-        found = strand(self.ledger, source.tip, source.handoff.run_id, shallow=self.shallow)
-        if found is None:
+        strands = list(self.strands(source.tip, None))
+        if not strands:
             return
-        retrial = self._retrial(source.tip)
-        own = tests_noted(self.ledger, source.handoff.run_id)
-        remarks = list(compared(self.past, retrial.lab, source, own))
-        yield retrial.judge(found, None)
+        named = [tests_noted(self.ledger, found.run_id) for found in strands]
+        own = frozenset[str]().union(*named)
+        whole = any(found.made.in_rounds for found in strands)
+        lab = self._retrial(source.tip, strands[0].made).lab
+        remarks = list(compared(self.past, lab, source, None if whole else own))
+        yield from (self.judge(found) for found in strands)
         yield Verification(
             findings=tuple(remark for remark in remarks if remark.severity is Severity.ERROR),
             warnings=tuple(remark for remark in remarks if remark.severity is not Severity.ERROR),
             merged=(source.merged,),
         )
 
-    def _retrial(self, commit: str) -> Retrial:
-        """Return what judges again with the settings that a commit has."""
+    def _retrial(self, commit: str, made: Made) -> Retrial:
+        """Return what judges again with the settings that a commit has, and by the table the run was made by."""
         settings = settings_of(self.repository, self.around, commit)
         settings = replace(settings, probe_budget=settings.probe_budget * GENEROUS)
         around = replace(self.around, emit=self._emit)
         cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
         if noted := self.ledger.read(commit):
             cages.as_noted(noted)
-        suite = suite_of(self.repository, settings, around, self.past.compiled, cages)
+        suite = self._suite(settings, around, cages, made.task)
+        lab = lab_of(self.past, suite, settings, around)
+        if made.task:
+            lab = replace(lab, suite_of=partial(self._of, settings, around, cages))
         return Retrial(
             past=self.past,
-            lab=lab_of(self.past, suite, settings, around),
+            lab=lab,
             blunt=lab_of(self.past, BluntSuite(suite), settings, around),
             emit=self.around.emit,
             command=suite.command,
@@ -110,6 +121,16 @@ class Court:
             legacy_on_break=settings.legacy_on_break,
             known_tests=lambda run_id: tests_noted(self.ledger, run_id),
         )
+
+    def _suite(self, settings: Settings, around: Surroundings, cages: Cages, task: Task | None) -> Suite:
+        """Return the project's tests, or those that a task file names."""
+        if task is None:
+            return suite_of(self.repository, settings, around, self.past.compiled, cages)
+        return MaybeAbsent(self._of(settings, around, cages, command_of_tests(task)))
+
+    def _of(self, settings: Settings, around: Surroundings, cages: Cages, command: str) -> Suite:
+        named = replace(settings, test_command=command, setup_command=None)
+        return suite_of(self.repository, named, around, self.past.compiled, cages)
 
     def _emit(self, event: Event) -> None:
         """Pass on what a person wants to know; single runs of suites are not told."""
@@ -169,9 +190,15 @@ class Court:
 
     def _require_something(self, strands: list[Strand], verified: Verification) -> None:
         """Refuse to call a run proved of which no turn of a cycle could be judged."""
-        if not verified.ok or any(cycle.phases for cycle in verified.cycles):
+        if not verified.ok or any(each.phases for each in (*verified.cycles, *verified.rounds)):
             return
         run_id = strands[0].run_id
+        if unknown := next((found.made.unknown for found in strands if found.made.unknown), ""):
+            raise NotReadyError(
+                f"run {run_id} cannot be judged: {unknown}",
+                hint=f"Type \"{self.fetching()}\" or 'git fetch --unshallow', then 'rgr verify' again.",
+                type="NothingToVerify",
+            )
         if self.shallow and any(found.lost is not None for found in strands):
             raise NotReadyError(
                 f"this clone is too shallow: of run {run_id} no turn of a cycle can be judged",

@@ -86,8 +86,8 @@ class Merges:
         return made.stdout.decode().split("\n")[0] if made.exit_code == 0 else None
 
 
-def compared(past: GitPast, lab: Lab, source: Source, own: frozenset[str]) -> Iterator[Finding]:
-    """Yield what a merge that differs from its run has done to the run's tests."""
+def compared(past: GitPast, lab: Lab, source: Source, own: frozenset[str] | None) -> Iterator[Finding]:
+    """Yield what a merge that differs from its run has done to the run's tests; None: to all there were."""
     merged = source.merged
     if merged.tree != "differs":
         return
@@ -103,7 +103,7 @@ def compared(past: GitPast, lab: Lab, source: Source, own: frozenset[str]) -> It
         if left.green and not now.green:
             yield _broken(merged, "the suite fails", None)
         return
-    wanted = sorted(name for name in left.passed if any(belongs(name, test) for test in own))
+    wanted = sorted(name for name in left.passed if own is None or any(belongs(name, test) for test in own))
     if gone := [name for name in wanted if name not in now.passed]:
         yield _broken(merged, f"tests of the run are gone or fail: {named(gone)}", left.results[gone[0]].file)
         return

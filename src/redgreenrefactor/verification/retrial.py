@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.gates.common import tail
 from redgreenrefactor.gates.paths import module_files
 from redgreenrefactor.gates.proof import belongs
@@ -24,7 +23,7 @@ from redgreenrefactor.model.evidence import (
 )
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, case_to_json
-from redgreenrefactor.model.proof import WORKED, Checked, CheckedCycle, Link, Verification
+from redgreenrefactor.model.proof import ROUND, WORKED, Checked, CheckedCycle, Link, Verification
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.verdict import (
@@ -39,8 +38,8 @@ from redgreenrefactor.model.verdict import (
 )
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Past
-from redgreenrefactor.verification.strands import OF_TDD, Strand
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.verification.strands import Strand
+from redgreenrefactor.verification.tables import Made
 
 TIMES = (
     3  # a turn that does not hold is measured so often: what only happens sometimes is no proof against it
@@ -65,6 +64,8 @@ class Retrial:
 
     def judge(self, strand: Strand, wanted: frozenset[str] | None) -> Verification:
         """Return what holds of a run's cycles, or of those with one of these commits."""
+        if strand.made.unknown:
+            return Verification(missing=(f"run {strand.run_id} was not judged: {strand.made.unknown}",))
         cycles = [number for number in _cycles(strand) if _asked_for(strand, number, wanted)]
         links = [link for link in strand.links if link.after.handoff.cycle_number in cycles]
         self._runnable(links)
@@ -76,8 +77,10 @@ class Retrial:
         checked = [self._cycle(strand, number, turns) for number in cycles]
         worked = [cycle for cycle in checked if cycle.phases or _lost(strand, cycle.cycle_number)]
         others = [cycle for cycle in checked if cycle not in worked]
+        in_rounds = strand.made.in_rounds
         return Verification(
-            cycles=tuple(worked),
+            cycles=() if in_rounds else tuple(worked),
+            rounds=tuple(worked) if in_rounds else (),
             findings=tuple(finding for cycle in others for finding in cycle.findings),
             warnings=tuple(finding for cycle in others for finding in cycle.warnings),
             missing=tuple(_missing(strand, wanted)),
@@ -125,25 +128,28 @@ class Retrial:
     def _turn(self, strand: Strand, link: Link, legacy: SuiteRun | None) -> "_Judged":
         """Judge one turn; what does not hold is measured anew before it is believed."""
         evidence = self._evidence(strand, link)
-        judged = self._tried(link, evidence, legacy)
+        judged = self._tried(strand.made, link, evidence, legacy)
         for _ in range(TIMES - 1):
             if judged.holds or not judged.asked or judged.only_told_wrong:
                 break
             self.lab.forget()
             self.blunt.forget()
-            judged = self._tried(link, evidence, legacy)
+            judged = self._tried(strand.made, link, evidence, legacy)
         return self._excused(judged, evidence)
 
-    def _tried(self, link: Link, evidence: Evidence, legacy: SuiteRun | None) -> "_Judged":
+    def _tried(self, made: Made, link: Link, evidence: Evidence, legacy: SuiteRun | None) -> "_Judged":
         note, plan = link.after.handoff, self._plan(link.after.commit)
         structure = tuple(chained(link))
-        if note.phase not in OF_TDD:
+        if not made.knows(note.phase):
             return _Judged(link, rule(), structure)
         watch = _Watch(legacy)
         lab = self.blunt if note.extra.get("evidence") == Measure.EXIT_CODE else self.lab
-        verdict = lab.judge(watch.over(TDD_GATES[note.phase](evidence)))
+        verdict = lab.judge(watch.over(made.gates[note.phase](evidence)))
         if verdict.ruling is Ruling.ACCEPTED:
-            differs = (*recorded(link, TDD.phase(note.phase), plan, verdict), *shares(link, verdict))
+            differs = (
+                *recorded(link, made.workflow.phase(note.phase), plan, verdict),
+                *shares(link, verdict),
+            )
         else:
             differs = tuple(named(verdict.findings, note.phase, link.after.commit))
         if _out_of_time(note, verdict, watch):
@@ -211,6 +217,8 @@ class Retrial:
         if evidence.opening == LEGACY:
             return False
         before, after = (self._settled(Trial(commit)) for commit in (evidence.opening, evidence.head))
+        if after.measure is Measure.EXIT_CODE:
+            return False  # nobody knows which tests fail
         failing = {name for name in after.ids if name not in after.passed}
         if evidence.phase is PhaseName.RED:
             failing &= before.ids  # the new test has to fail
@@ -235,7 +243,7 @@ class Retrial:
         phases = {
             judged.link.after.handoff.phase: Checked(judged.link.after.commit, judged.result, judged.holds)
             for judged in own
-            if judged.link.after.handoff.phase in WORKED
+            if judged.link.after.handoff.phase in (*WORKED, *ROUND)
         }
         case = next(
             (e.handoff.current_test for e in _entries(strand, number) if e.handoff.current_test), None
@@ -247,6 +255,7 @@ class Retrial:
             tuple(finding for finding in found if finding.severity is Severity.ERROR),
             tuple(finding for finding in found if finding.severity is not Severity.ERROR),
             strand.run_id,
+            strand.made.in_rounds,
         )
 
 
@@ -305,7 +314,9 @@ def _out_of_time(note: Handoff, verdict: Verdict, watch: _Watch) -> bool:
 
 
 def _answer(note: Handoff) -> str:
-    """Return what PLAN must have said, by its note."""
+    """Return what a session must have said, by its note."""
+    if note.phase is not PhaseName.PLAN:
+        return str(note.extra.get("message") or "")
     dropped: Any = note.extra.get("dropped")
     texts = cast("list[Any]", dropped) if isinstance(dropped, list) else []
     given = [{"description": text, "reason": ""} for text in texts]
@@ -324,7 +335,7 @@ def _of(strand: Strand, number: int) -> list[Link]:
 def _lost(strand: Strand, number: int) -> bool:
     """Tell whether a cycle's work is there, but not what it started from."""
     lost = strand.lost.handoff if strand.lost else None
-    return lost is not None and lost.cycle_number == number and lost.phase in WORKED
+    return lost is not None and lost.cycle_number == number and lost.phase in (*WORKED, *ROUND)
 
 
 def _entries(strand: Strand, number: int) -> Iterator[Entry]:

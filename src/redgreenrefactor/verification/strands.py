@@ -1,22 +1,21 @@
 """A run as a chain of commits and notes: who follows whom, and where the chain ends."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from redgreenrefactor.gates.record import RESTORE, carried_over
-from redgreenrefactor.model.chain import of_run, previous_of
+from redgreenrefactor.model.chain import of_run, runs_of
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Link
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.message import fits
 from redgreenrefactor.repository.objects import Commit
-from redgreenrefactor.workflows.tdd import TDD
-
-OF_TDD = frozenset(phase.name for phase in TDD.phases)
+from redgreenrefactor.verification.tables import Made, made_by
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,14 @@ class Strand:
     baseline: str | None = None  # where the tests are that were there before the run; None: out of reach
     lost: Entry | None = None  # the oldest turn, where what it started from is out of reach
     after: int = 0  # commits on top of the last handoff
+    made: Made = field(default_factory=Made)
 
 
 @dataclass
 class _Spun:
     """A strand in the making."""
 
+    made: Made
     links: list[Link] = field(default_factory=list[Link])
     findings: list[tuple[int, Finding]] = field(default_factory=list[tuple[int, Finding]])
     baseline: str | None = None
@@ -44,47 +45,67 @@ class _Spun:
 
 
 def runs_along(ledger: GitLedger, tip: str, wanted: frozenset[str] | None) -> list[str]:
-    """Return the runs with a turn of theirs on these commits, newest first; the latest run where none are named."""
+    """Return the runs with a turn of theirs on these commits, newest first.
+
+    Where none are named that is the latest run, and with it all that belong to the same task.
+    """
     found: dict[str, None] = {}
     for commit, handoff in ledger.along(tip):
         if wanted is not None and commit.oid not in wanted:
             continue
-        for one in _stack(handoff):
-            if one.phase in OF_TDD and (wanted is None or one.cycle_number > 0):
+        for one in runs_of(handoff):
+            if wanted is not None and one.cycle_number > 0:
                 found.setdefault(one.run_id)
-                if wanted is None:
+            elif wanted is None and (not found or _family(one.run_id) == _family(next(iter(found)))):
+                found.setdefault(one.run_id)
+                if _begins(one):
                     return list(found)
     return list(found)
 
 
-def _stack(handoff: Handoff | None) -> Iterator[Handoff]:
-    while handoff is not None:
-        yield handoff
-        handoff = previous_of(handoff)
+def _family(run_id: str) -> str:
+    return task_of(run_id) or run_id
+
+
+def _begins(handoff: Handoff) -> bool:
+    """Tell whether nothing older belongs to the same task."""
+    return _opens(handoff) and task_of(handoff.run_id) in (None, task_id_of(handoff.run_id))
 
 
 def strand(ledger: GitLedger, tip: str, run_id: str, *, shallow: bool) -> Strand | None:
     """Return a run as it lies along the first parents of a commit, None where it has no handoff there."""
     steps = _steps(ledger, tip, run_id)
-    noted = [Entry(commit.oid, handoff) for commit, handoff in steps if handoff is not None]
+    noted = [Entry(step.commit.oid, step.handoff) for step in steps if step.handoff is not None]
     if not noted:
         return None
-    after = next(number for number, (_, handoff) in enumerate(steps) if handoff is not None)
-    spun = _spun(ledger, run_id, steps[after:][::-1], shallow=shallow)
+    after = next(number for number, step in enumerate(steps) if step.handoff is not None)
+    made = made_by([entry.handoff for entry in noted])
+    spun = _spun(ledger, run_id, steps[after:][::-1], made, shallow=shallow)
     return Strand(
-        run_id, tip, noted[0], tuple(spun.links), tuple(spun.findings), spun.baseline, spun.lost, after
+        run_id, tip, noted[0], tuple(spun.links), tuple(spun.findings), spun.baseline, spun.lost, after, made
     )
 
 
-def _steps(ledger: GitLedger, tip: str, run_id: str) -> list[tuple[Commit, Handoff | None]]:
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A commit, and what the run has noted there; `lent` tells that a turn's own run has."""
+
+    commit: Commit
+    handoff: Handoff | None
+    lent: bool = False
+
+
+def _steps(ledger: GitLedger, tip: str, run_id: str) -> list[_Step]:
     """Return the commits from the tip down to the run's opening, or to the end, newest first."""
-    steps: list[tuple[Commit, Handoff | None]] = []
+    steps: list[_Step] = []
+    task = task_id_of(run_id)
     for commit, handoff in ledger.along(tip):
         own = of_run(handoff, run_id) if handoff else None
-        steps.append((commit, own))
+        lent = task is not None and handoff is not None and task_of(handoff.run_id) == task
+        steps.append(_Step(commit, own, lent))
         if own is not None and _opens(own):
             break
-    while steps and steps[-1][1] is None:
+    while steps and steps[-1].handoff is None:
         steps.pop()  # older than the run's oldest note that is left
     return steps
 
@@ -93,15 +114,14 @@ def _opens(handoff: Handoff) -> bool:
     return handoff.cycle_number == 0 and handoff.carried_from is None
 
 
-def _spun(
-    ledger: GitLedger, run_id: str, steps: Sequence[tuple[Commit, Handoff | None]], *, shallow: bool
-) -> _Spun:
-    spun = _Spun()
+def _spun(ledger: GitLedger, run_id: str, steps: Sequence[_Step], made: Made, *, shallow: bool) -> _Spun:
+    spun = _Spun(made)
     before: Entry | None = None
     between = 0
-    for commit, handoff in steps:
+    for step in steps:
+        commit, handoff = step.commit, step.handoff
         if handoff is None:
-            between += 1
+            between += not step.lent
             continue
         entry = Entry(commit.oid, handoff)
         if handoff.carried_from is not None and before is not None:
@@ -127,7 +147,7 @@ def _turn(ledger: GitLedger, run_id: str, spun: _Spun, commit: Commit, turned: _
     """Add a turn to the strand, or say why what it started from is not there."""
     entry, before = turned.entry, turned.before
     if before is None:
-        before = _supposed(ledger, run_id, commit, entry)
+        before = _supposed(ledger, run_id, spun.made, commit, entry)
         if before is None:
             spun.lost = entry
             if not turned.shallow:
@@ -143,25 +163,26 @@ def _turn(ledger: GitLedger, run_id: str, spun: _Spun, commit: Commit, turned: _
             entry,
             commit.parents,
             commit.subject,
-            _fits(commit, entry.handoff.phase),
+            _fits(spun.made, commit, entry.handoff.phase),
             turned.between,
         )
     )
 
 
-def _fits(commit: Commit, phase: PhaseName) -> bool:
-    return phase in OF_TDD and fits(commit.message, TDD.phase(phase).prefixes)
+def _fits(made: Made, commit: Commit, phase: PhaseName) -> bool:
+    return made.knows(phase) and fits(commit.message, made.workflow.phase(phase).prefixes)
 
 
-def _supposed(ledger: GitLedger, run_id: str, commit: Commit, entry: Entry) -> Entry | None:
+def _supposed(ledger: GitLedger, run_id: str, made: Made, commit: Commit, entry: Entry) -> Entry | None:
     """Return the handoff a run's first turn started from, where it was rebased away from its opening."""
-    first = entry.handoff.phase is PhaseName.PLAN and entry.handoff.cycle_number == 1
+    opener = made.workflow.first.name
+    first = entry.handoff.phase is opener and entry.handoff.cycle_number == 1
     parent = next(ledger.along(commit.parents[0]), None) if first and commit.parents else None
     if parent is None:
         return None
     openings = (of_run(found.handoff, run_id) for found in ledger.everything())
     opening = next((found for found in openings if found and _opens(found)), None)
-    blank = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id=run_id, feature=entry.handoff.feature)
+    blank = Handoff(opener, opener, run_id=run_id, feature=entry.handoff.feature)
     return Entry(parent[0].oid, opening or blank)
 
 

@@ -1,8 +1,8 @@
 """What judging a workflow again has shown, as plain text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from redgreenrefactor.model.proof import WORKED, CheckedCycle, Merged, Verification
+from redgreenrefactor.model.proof import ROUND, WORKED, CheckedCycle, Merged, Verification
 from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.views.lines import NARROWEST, Ink, block, cells, count, cut, short
 
@@ -10,8 +10,11 @@ from redgreenrefactor.views.lines import NARROWEST, Ink, block, cells, count, cu
 def verified_text(verified: Verification, name: str, *, width: int, ink: Ink | None = None) -> str:
     """Return which cycles hold and which do not, why, and what could not be looked at."""
     pen = ink or Ink()
-    lines = [f"verified {count(len(verified.cycles), 'cycle')} of {pen.line(name)}"]
-    for cycle in verified.cycles:
+    kinds = [(verified.cycles, "cycle"), (verified.rounds, "round")]
+    shown = [(each, noun) for each, noun in kinds if each] or kinds[:1]
+    told = " and ".join(count(len(each), noun) for each, noun in shown)
+    lines = [f"verified {told} of {pen.line(name)}"]
+    for cycle in (*verified.cycles, *verified.rounds):
         lines += _cycle(cycle, width, pen)
     for finding in verified.findings:
         lines += _finding(finding, width, pen, pen.bad)
@@ -21,10 +24,13 @@ def verified_text(verified: Verification, name: str, *, width: int, ink: Ink | N
         lines += block(_merged(merged), width, pen, indent=2, lead=f"{pen.dot} ")
     for words in verified.missing:
         lines += block(words, width, pen, indent=2, lead=f"{pen.dot} ")
-    good = sum(cycle.ok for cycle in verified.cycles)
-    verb = "holds" if len(verified.cycles) == 1 else "hold"
-    lines.append(f"{good} of {count(len(verified.cycles), 'cycle')} {verb}" + _beyond(verified))
+    lines.append(", ".join(_sum(each, noun) for each, noun in shown) + _beyond(verified))
     return "\n".join(lines)
+
+
+def _sum(each: Sequence[CheckedCycle], noun: str) -> str:
+    good = sum(cycle.ok for cycle in each)
+    return f"{good} of {count(len(each), noun)} {'holds' if len(each) == 1 else 'hold'}"
 
 
 def _beyond(verified: Verification) -> str:
@@ -34,10 +40,13 @@ def _beyond(verified: Verification) -> str:
 
 def _cycle(cycle: CheckedCycle, width: int, ink: Ink) -> Iterator[str]:
     steps = ", ".join(
-        f"{phase} {cycle.phases[phase].result or 'not measured'}" for phase in WORKED if phase in cycle.phases
+        f"{phase} {cycle.phases[phase].result or 'not measured'}"
+        for phase in (*WORKED, *ROUND)
+        if phase in cycle.phases
     )
     mark = ink.ok if cycle.ok else ink.bad
-    left = f"  {mark} {cycle.cycle_number:>3}  {ink.headline(cycle.test or '')}"
+    name = cycle.test or (f"round of {cycle.run_id}" if cycle.is_round else "")
+    left = f"  {mark} {cycle.cycle_number:>3}  {ink.headline(name)}"
     yield f"{cut(left, max(width - cells(steps) - 4, NARROWEST), ink)}  ({steps})"
     for finding in cycle.findings:
         yield from _finding(finding, width, ink, ink.bad)

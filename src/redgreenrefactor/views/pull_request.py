@@ -111,14 +111,13 @@ def _cases(inner: Sequence[Handoff]) -> str:
 
 
 def _check(told: Told) -> str:
-    verify = f"rgr verify {told.base}..{told.branch}" if told.inner else "rgr history"
     return (
         "### Check it\n\n"
         "Every turn left its verdict as a note on its commit. In a clone:\n\n"
         "```sh\n"
         f"git fetch origin {told.branch} 'refs/notes/tdd-handoffs:refs/notes/tdd-handoffs'\n"
         f"git switch {told.branch}\n"
-        f"{verify}\n"
+        f"rgr verify origin/{told.base}..{told.branch}\n"
         "```"
     )
 

@@ -28,7 +28,7 @@ def test_several_are_told_as_one_and_in_the_keys_that_scripts_know() -> None:
         [Verification((HELD,), missing=("x",)), Verification(findings=(FAILED,), merged=(merged,))]
     )
     body = whole.to_json()
-    assert list(body) == ["ok", "cycles", "findings", "warnings", "missing", "merged"]
+    assert list(body) == ["ok", "cycles", "rounds", "findings", "warnings", "missing", "merged"]
     assert (body["ok"], len(body["cycles"]), body["missing"]) == (False, 1, ["x"])
     assert body["merged"] == [
         {"commit": "c", "runId": "run", "head": "h", "tree": "differs", "differs": ["a.py"]}

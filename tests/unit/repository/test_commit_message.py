@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redgreenrefactor.repository.message import fits, mended
+from redgreenrefactor.workflows.review import review
 from redgreenrefactor.workflows.tdd import TDD
 
 GREEN = ("feat", "fix")
-prefixes = st.sampled_from([phase.prefixes for phase in TDD.phases])
+prefixes = st.sampled_from([phase.prefixes for phase in (*TDD.phases, *review(3).phases)])
 words = st.text(max_size=40) | st.sampled_from(
     ["", "feat:", "chore(x)!: a", "fix: \n\nb", "feat(a\nb): c", "test:x"]
 )
