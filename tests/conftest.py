@@ -1,5 +1,6 @@
 """What all tests share: a scrubbed environment and real repositories."""
 
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,12 @@ from repos import MakeRepo, Repo
 
 settings.register_profile("rgr", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rgr")
+
+
+def pytest_configure() -> None:
+    """Let every process have its signals: a shell that starts the tests in the background takes two away."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -11,19 +11,21 @@ _TERMINAL = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn")
-_KEPT = "\n\t\u200c\u200d"  # the joiners are part of words and emoji
+_KEPT = "\t\u200c\u200d"  # the joiners are part of words and emoji
 
 
 def plain(text: str) -> str:
     """Return the text without terminal sequences and without characters that show nothing."""
     unified = _TERMINAL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    if unified.isascii() and unified.isprintable():
-        return unified
-    return "".join(character for character in unified if character in _KEPT or _visible(character))
+    return "\n".join(line if line.isprintable() else _shown(line) for line in unified.split("\n"))
 
 
-def _visible(character: str) -> bool:
-    return unicodedata.category(character) not in _INVISIBLE
+def _shown(line: str) -> str:
+    return "".join(
+        character
+        for character in line
+        if character in _KEPT or unicodedata.category(character) not in _INVISIBLE
+    )
 
 
 def bounded(text: str, limit: int = LIMIT) -> str:
