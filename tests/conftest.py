@@ -21,7 +21,10 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment with an empty home folder, nobody's settings, and no sandbox: tests of that ask for one."""
+    """An environment with an empty home folder, nobody's settings, and no sandbox: tests of that ask for one.
+
+    What suites compile is kept for all tests, as it is for all of a person's repositories.
+    """
     import os  # noqa: PLC0415
 
     home = tmp_path_factory.mktemp("home")
@@ -29,7 +32,7 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {
         **kept,
         "HOME": str(home),
-        "XDG_CACHE_HOME": str(home / "cache"),
+        "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "TDD_SANDBOX": "off",
     }

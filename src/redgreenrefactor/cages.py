@@ -11,6 +11,7 @@ from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.paths import kept_from
 from redgreenrefactor.model.events import Emit, Warned
+from redgreenrefactor.model.evidence import ALL, Manner
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
@@ -76,11 +77,13 @@ class Cages:
         if self.suite_may_need_network and handoff.extra.get("suiteNetwork") is True:
             self.suite_network = True
 
-    def suite(self, folder: Path) -> Cage | None:
-        """Return what holds a suite that is run in a clean checkout."""
+    def suite(self, folder: Path, manner: Manner = ALL) -> Cage | None:
+        """Return what holds a suite that is run in a clean checkout; it may keep what it compiles, or not."""
         if self.level is Level.OFF:
             return None
-        policy = suite_policy(self._ground, folder, self.level, network=self.suite_network)
+        policy = suite_policy(
+            self._ground, folder, self.level, network=self.suite_network, keeps=manner.keeps
+        )
         return Cage(self.means, policy)
 
     def session(self, brief: Brief) -> Cage | None:
@@ -128,11 +131,6 @@ class Cages:
             environ=found.environ,
             tools=(*tools_of(found.root, found.project, found.environ), *lent(found)),
         )
-
-
-def unheld(_folder: Path) -> Cage | None:
-    """Hold no suite."""
-    return None
 
 
 def cages_of(

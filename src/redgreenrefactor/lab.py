@@ -10,6 +10,7 @@ from redgreenrefactor.model.evidence import (
     NO_COVERAGE,
     UNANSWERED,
     Coverage,
+    Manner,
     Measure,
     Question,
     SuiteRun,
@@ -87,7 +88,7 @@ class Lab:
 
     def _key(self, trial: Trial) -> Key:
         """Commits whose trees differ only in the list of cases have the same results."""
-        return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False)
+        return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False, keeps=False)
 
     def _limit(self, trial: Trial) -> float | None:
         """Return how long a probe may take: a planted mistake often makes a loop endless."""
@@ -121,5 +122,7 @@ class Lab:
             coverage = self.meter(folder)
             return SuiteRun(coverage=coverage, seconds=self.clock() - started)
         suite = self.suite_of(trial.command) if trial.command and self.suite_of else self.suite
-        options = {"trace": trial.trace, "disguise": trial.disguise}
-        return suite.run(folder, trial.tests, seed=trial.seed, limit=self._limit(trial), **options)
+        manner = Manner(
+            trial.tests, trial.trace, trial.disguise, trial.seed, self._limit(trial), keeps=trial.keeps
+        )
+        return suite.run(folder, manner)

@@ -1,11 +1,11 @@
 """The places where the engine meets the world, as protocols."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from redgreenrefactor.model.evidence import Change, Measure, SuiteRun, TestId
+from redgreenrefactor.model.evidence import ALL, Change, Manner, Measure, SuiteRun
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
@@ -61,16 +61,7 @@ class Suite(Protocol):
         """How much its runs tell."""
         ...
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),
-        *,
-        trace: bool = False,
-        disguise: bool = False,
-        seed: int | None = None,
-        limit: float | None = None,
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run the tests, or just these, in a checkout of the project; never raises for what tests do."""
         ...
 

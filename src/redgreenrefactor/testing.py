@@ -8,7 +8,17 @@ from pathlib import Path
 
 from redgreenrefactor.errors import ForgeError, LedgerError
 from redgreenrefactor.model.chain import of_run, stacked
-from redgreenrefactor.model.evidence import Change, File, Measure, Status, SuiteRun, TestId, TestResult
+from redgreenrefactor.model.evidence import (
+    ALL,
+    Change,
+    File,
+    Manner,
+    Measure,
+    Status,
+    SuiteRun,
+    TestId,
+    TestResult,
+)
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.pull_request import Draft, PullRequest, PullRequestState
 from redgreenrefactor.model.result import Entry
@@ -269,18 +279,10 @@ class FakeSuite:
         self.runs: list[tuple[Path, tuple[TestId, ...]]] = []  # every run so far, in order
         self._answer = answer
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),
-        *,
-        trace: bool = False,  # noqa: ARG002
-        disguise: bool = False,  # noqa: ARG002
-        seed: int | None = None,  # noqa: ARG002
-        limit: float | None = None,  # noqa: ARG002
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Call the function, or look the tests up; a name without parameters chooses all their sets."""
-        self.runs.append((folder, tuple(tests)))
+        tests = manner.tests
+        self.runs.append((folder, tests))
         if callable(self._answer):
             return self._answer(folder, tests)
         results = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.agents.environment import free
-from redgreenrefactor.cages import Cages, unheld
+from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Flags, Settings, load
 from redgreenrefactor.engine import Engine
 from redgreenrefactor.errors import NotReadyError, UsageError
@@ -33,7 +33,7 @@ from redgreenrefactor.repository.results import KeptResults
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.runners.coverage import Meter, meter_for
 from redgreenrefactor.runners.detect import detect
-from redgreenrefactor.runners.environment import identity
+from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets

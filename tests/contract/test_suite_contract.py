@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.model.evidence import Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import Manner, Measure, Status, SuiteRun, TestResult
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.testing import FakeSuite
@@ -49,7 +49,7 @@ class Subject:
         (self.folder / "code_c.py").write_text(CODE[value])
 
     def run(self, *tests: str) -> SuiteRun:
-        return self.suite.run(self.folder, tests)
+        return self.suite.run(self.folder, Manner(tests))
 
 
 def fake_answer(folder: Path, tests: Sequence[str]) -> SuiteRun:
@@ -134,7 +134,7 @@ def test_a_run_leaves_the_checkout_as_it_is(subject: Subject) -> None:
 
 
 def test_whatever_else_is_asked_for_changes_no_result(subject: Subject) -> None:
-    done = subject.suite.run(subject.folder, (subject.one,), trace=True, disguise=True, seed=7)
+    done = subject.suite.run(subject.folder, Manner((subject.one,), trace=True, disguise=True, seed=7))
     assert done.passed == {subject.one}
 
 
@@ -144,8 +144,8 @@ class TestFakeOfStatuses:
         done = suite.run(tmp_path)
         assert done.passed == {"a", "b[2]"}
         assert done.exit_code == 1
-        assert suite.run(tmp_path, ["b"]).ids == {"b[1]", "b[2]"}
-        assert suite.run(tmp_path, ["a", "c"]).green
+        assert suite.run(tmp_path, Manner(("b",))).ids == {"b[1]", "b[2]"}
+        assert suite.run(tmp_path, Manner(("a", "c"))).green
         assert suite.runs == [(tmp_path, ()), (tmp_path, ("b",)), (tmp_path, ("a", "c"))]
 
     def test_it_may_know_an_exit_code_only(self, tmp_path: Path) -> None:

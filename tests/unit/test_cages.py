@@ -1,6 +1,8 @@
 """Sessions that are held do honest work in every kind of checkout, and git's own folder stays out of their reach."""
 
 import json
+import shlex
+import sys
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +14,16 @@ from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.events import Event, Warned
+from redgreenrefactor.model.evidence import Manner
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox import process
-from redgreenrefactor.sandbox.policies import collapsed
+from redgreenrefactor.sandbox.policies import BYTECODE, collapsed
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.process import Finished
 from redgreenrefactor.workflows.tdd import TDD
@@ -29,6 +33,20 @@ PHASES = {phase.name: phase for phase in TDD.phases}
 CASE = {"currentTest": {"description": "a", "testFile": "tests/test_a.py", "implFile": "code.py"}}
 
 
+PLANTS = """\
+import os, sys, unittest
+
+class TestA(unittest.TestCase):
+    def test_a(self):
+        try:
+            open(os.path.join(sys.pycache_prefix, "planted"), "x")
+            for home, _, names in os.walk(sys.pycache_prefix):
+                for name in names:
+                    with open(os.path.join(home, name), "ab"):
+                        pass
+        except OSError:
+            return
+"""
 OPENED: list[Repository] = []
 
 
@@ -269,6 +287,32 @@ def test_a_suite_writes_into_its_checkout_and_nowhere_else(repo: Repo) -> None:
     assert (repo.path / "code.py").read_text() == "1\n"
     assert b"feat: more" in done.stdout
     assert b"HEAD" not in done.stdout
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_what_later_runs_execute_is_not_written_by_what_a_session_wrote(repo: Repo, level: str) -> None:
+    means(level)
+    held = session(repo, level=level)
+    folder = held.workspace.checkout(held.base, {})
+    suite = suite_for(
+        f"{shlex.quote(sys.executable)} -m unittest",
+        project=repo.path,
+        env=held.env,
+        timeout=60,
+        cache=held.workspace.compiled,
+        cage=held.cages.suite,
+    )
+    (folder / "test_a.py").write_text(PLANTS)
+    bytecode = held.workspace.compiled / BYTECODE
+    (bytecode / "planted").unlink(missing_ok=True)
+    assert suite.run(folder).green
+    assert not (bytecode / "planted").exists()
+    assert suite.run(folder, Manner(keeps=True)).green
+    assert (bytecode / "planted").exists()
+    kept = {file: file.stat().st_mtime_ns for file in bytecode.rglob("**/unittest/*.pyc")}
+    assert kept
+    assert suite.run(folder).green
+    assert {file: file.stat().st_mtime_ns for file in bytecode.rglob("**/unittest/*.pyc")} == kept
 
 
 def test_settings_that_tests_write_are_ours_again_before_git_looks(repo: Repo, tmp_path: Path) -> None:

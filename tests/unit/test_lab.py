@@ -10,11 +10,13 @@ import pytest
 from redgreenrefactor.lab import Lab
 from redgreenrefactor.model.events import Event, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
+    ALL,
     NO_COVERAGE,
     UNANSWERED,
     CollectError,
     Coverage,
     Judgement,
+    Manner,
     Measure,
     Status,
     SuiteRun,
@@ -43,13 +45,11 @@ class Tests:
     seconds: float = 10.0
     spoil: str = ""
     time: float = 0.0
-    asked: list[tuple[dict[str, str], tuple[str, ...], dict[str, Any]]] = field(
-        default_factory=list[tuple[dict[str, str], tuple[str, ...], dict[str, Any]]]
-    )
+    asked: list[tuple[dict[str, str], Manner]] = field(default_factory=list[tuple[dict[str, str], Manner]])
 
-    def run(self, folder: Path, tests: Sequence[str] = (), **options: Any) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         texts = {place.name: place.read_text() for place in folder.rglob("*") if place.is_file()}
-        self.asked.append((texts, tuple(tests), options))
+        self.asked.append((texts, manner))
         self.time += self.seconds
         if self.spoil:
             (folder / self.spoil).write_text("spoiled")
@@ -78,9 +78,7 @@ def bench(tmp_path: Path) -> Bench:
 def test_a_trial_is_run_on_a_checkout_with_its_files_replaced(bench: Bench) -> None:
     trial = Trial(bench.workspace.head(), (("b.py", "2\n"),), ("a::t",), trace=True)
     run = bench.lab.answer(trial)
-    ((texts, tests, options),) = bench.suite.asked
-    assert (texts, tests) == ({"a.py": "1\n", "b.py": "2\n"}, ("a::t",))
-    assert options["trace"] is True
+    assert bench.suite.asked == [({"a.py": "1\n", "b.py": "2\n"}, Manner(("a::t",), trace=True))]
     assert run.results == RESULTS
 
 
@@ -90,6 +88,7 @@ def test_what_is_known_is_not_run_again(bench: Bench) -> None:
     listed = bench.workspace.commit("plan: list")
     assert bench.lab.answer(Trial(first)) is bench.lab.answer(Trial(listed))
     assert bench.lab.answer(Trial(first, probe=True)) is bench.lab.answer(Trial(first))
+    assert bench.lab.answer(Trial(first, keeps=True)) is bench.lab.answer(Trial(first))
     assert len(bench.suite.asked) == 1
 
 
@@ -138,7 +137,7 @@ def test_other_code_is_another_run(bench: Bench) -> None:
     bench.lab.answer(Trial(bench.workspace.head()))
     bench.workspace.files["a.py"] = "2\n"
     bench.lab.answer(Trial(bench.workspace.commit("feat: two")))
-    assert [texts["a.py"] for texts, _, _ in bench.suite.asked] == ["1\n", "2\n"]
+    assert [texts["a.py"] for texts, _ in bench.suite.asked] == ["1\n", "2\n"]
 
 
 def test_runs_are_told_as_they_begin_and_end(bench: Bench) -> None:

@@ -89,7 +89,11 @@ def project(make_repo: MakeRepo) -> Repo:
 
 @pytest.fixture
 def environ(env: dict[str, str]) -> dict[str, str]:
-    return {**env, "TDD_TEST_COMMAND": f"{shlex.quote(sys.executable)} -m pytest"}
+    return {
+        **env,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "TDD_TEST_COMMAND": f"{shlex.quote(sys.executable)} -m pytest",
+    }
 
 
 def test_a_workflow_runs_in_any_thread_stops_at_a_limit_and_is_resumed_to_its_end(

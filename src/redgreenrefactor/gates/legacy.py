@@ -53,7 +53,7 @@ class Baseline:
 
 def baseline(opening: str) -> Generator[Question, SuiteRun, Baseline]:
     """Return what the tests do before anything is done; those that fail are run once more."""
-    run = yield Trial(opening)
+    run = yield Trial(opening, keeps=True)
     failed = sorted(result.id for result in run.results.values() if result.failed)
     uncollected = sorted({error.file for error in run.errors})
     if not run.finished or not (failed or uncollected):

@@ -173,6 +173,21 @@ UNANSWERED = SuiteRun(finished=False, answered=False)
 
 
 @dataclass(frozen=True, slots=True)
+class Manner:
+    """How tests are run."""
+
+    tests: tuple[TestId, ...] = ()  # none: the whole suite
+    trace: bool = False
+    disguise: bool = False
+    seed: int | None = None
+    limit: float | None = None  # in seconds, where the usual one is too generous
+    keeps: bool = False
+
+
+ALL = Manner()
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """A question: run these tests, on this commit's tree, with these files replaced."""
 
@@ -186,6 +201,7 @@ class Trial:
     repeat: int = 0  # a different number asks for a measurement of its own
     coverage: bool = False  # nothing but how much of the code the tests reach
     command: str = ""  # this command instead of the tests
+    keeps: bool = False  # what is compiled may serve later runs: no session has written any of it
 
 
 Question = Trial

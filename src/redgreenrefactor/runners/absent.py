@@ -1,10 +1,9 @@
 """Tests that are named and not there yet."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redgreenrefactor.model.evidence import Measure, SuiteRun, TestId
+from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
 
 _USAGE, _NONE = 4, 5  # pytest's exit codes: it was called wrongly, it found nothing to run
@@ -29,18 +28,9 @@ class MaybeAbsent:
         """How much its runs tell."""
         return self.suite.measure
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),
-        *,
-        trace: bool = False,
-        disguise: bool = False,
-        seed: int | None = None,
-        limit: float | None = None,
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run the tests, or just these, in a checkout of the project."""
-        run = self.suite.run(folder, tests, trace=trace, disguise=disguise, seed=seed, limit=limit)
+        run = self.suite.run(folder, manner)
         absent = not run.finished and run.exit_code == _USAGE and not run.results
         if absent and "file or directory not found" in run.output:
             return replace(run, finished=True, exit_code=_NONE)

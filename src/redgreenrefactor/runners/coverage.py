@@ -7,21 +7,19 @@ the project is never read.
 import json
 import re
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.evidence import Coverage
+from redgreenrefactor.model.evidence import ALL, Coverage
 from redgreenrefactor.runners import pytest_suite
 from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.runners.detect import is_python_only
-from redgreenrefactor.runners.environment import Surroundings, with_managers
+from redgreenrefactor.runners.environment import Held, Surroundings, unheld, with_managers
 from redgreenrefactor.runners.probed import PROBES
 from redgreenrefactor.sandbox import process
-from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 
 Meter = Callable[[Path], Coverage]  # a checkout of the project → what its tests reach
@@ -69,7 +67,7 @@ class _Asked:
             env={**self.where.prepared(self.folder), **added},
             timeout=self.where.timeout,
             interrupt=self.where.interrupt,
-            cage=self.where.cage(self.folder),
+            cage=self.where.cage(self.folder, ALL),
         )
 
 
@@ -81,15 +79,14 @@ def meter_for(
     timeout: float,
     cache: Path,
     interrupt: Interrupt | None = None,
-    cage: Callable[[Path], Cage | None] = lambda _: None,
+    cage: Held = unheld,
 ) -> Meter:
     """Return what measures how much of a checkout this test command reaches."""
     where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage)
 
     def measure(folder: Path) -> Coverage:
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="coverage-", dir=cache, ignore_cleanup_errors=True) as place:
-            asked = _Asked(command, folder.resolve(), Path(place).resolve(), where)
+        with where.drop() as place:
+            asked = _Asked(command, folder.resolve(), place, where)
             found = (tool(asked) for tool in (_python, _go, _node, _maven, _gradle))
             return next((coverage for coverage in found if coverage is not None), NO_TOOL)
 

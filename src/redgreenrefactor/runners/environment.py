@@ -1,17 +1,23 @@
 """What a Python suite finds around it, and where its bytecode goes."""
 
+import contextlib
 import hashlib
 import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from redgreenrefactor.model.evidence import Manner
 from redgreenrefactor.sandbox.cage import Cage
+from redgreenrefactor.sandbox.policies import BYTECODE, RUNS
 from redgreenrefactor.sandbox.process import Interrupt
+
+Held = Callable[[Path, Manner], Cage | None]  # what holds a run in a checkout
 
 _USUAL = ".venv"
 _UV = re.compile(r"\buv\b")
@@ -25,6 +31,11 @@ _CHECKED_HASH = 0b11  # the flags of bytecode that is compared with its source's
 _RACE = 1  # seconds within which a source may change without its time telling
 
 
+def unheld(_folder: Path, _manner: Manner) -> Cage | None:
+    """Hold no suite."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What every suite runs with."""
@@ -34,7 +45,7 @@ class Surroundings:
     timeout: float
     cache: Path  # ours, outside every checkout: bytecode, and reports while they are written
     interrupt: Interrupt | None = None
-    cage: Callable[[Path], Cage | None] = lambda _: None  # what holds a run in a checkout
+    cage: Held = unheld  # what holds a run in a checkout
     main: Path | None = None  # the same project in the main checkout, where its dependencies were installed
 
     @property
@@ -42,18 +53,34 @@ class Surroundings:
         """Where the project lies as far as installed packages know."""
         return tuple(dict.fromkeys((self.project, self.main or self.project)))
 
-    def prepared(self, folder: Path) -> dict[str, str]:
-        """Return the environment for a run in a checkout: imports from there, bytecode kept by us and fresh."""
-        bytecode = self.cache.absolute() / "bytecode"
+    def prepared(self, folder: Path, *, keeps: bool = False) -> dict[str, str]:
+        """Return the environment for a run in a checkout: imports from there, bytecode kept by us and fresh.
+
+        Whoever can write bytecode decides what later runs execute, whatever their sources say. It is written while
+        only the person's own code runs, and read from then on.
+        """
+        bytecode = self.cache.absolute() / BYTECODE
+        bytecode.mkdir(parents=True, exist_ok=True)
         forget_uncertain_bytecode(bytecode, folder)
         env = {name: value for name, value in self.env.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        env["PYTHONPYCACHEPREFIX"] = str(bytecode)
+        env |= {"PYTHONPYCACHEPREFIX": str(bytecode)} | ({} if keeps else {"PYTHONDONTWRITEBYTECODE": "1"})
         if env.get("PYTHONPATH"):
             entries = env["PYTHONPATH"].split(os.pathsep)
             for home in self.homes:
                 entries = [_moved(entry, home, folder) for entry in entries]
             env["PYTHONPATH"] = os.pathsep.join(entries)
         return env
+
+    @contextlib.contextmanager
+    def drop(self) -> Generator[Path]:
+        """Make a folder for what one run has to say, of which nobody knows the name, and take it away again."""
+        runs = self.cache / RUNS
+        runs.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=runs)).resolve()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def anchored(self, command: str) -> str:
         """Return the command with the project's virtual environments, which no checkout has, found all the same."""

@@ -1,14 +1,13 @@
 """A command that does not say what it runs: an exit code, and more if a probe makes itself heard."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.model.evidence import Measure, SuiteRun, TestId
+from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.detect import is_python_only
 from redgreenrefactor.runners.environment import Surroundings
-from redgreenrefactor.runners.probed import Asked, Hearing, Probing, listen, printed, told
+from redgreenrefactor.runners.probed import Hearing, Probing, listen, printed, told
 from redgreenrefactor.runners.pytest_suite import pytest_probing
 from redgreenrefactor.sandbox import process
 
@@ -28,24 +27,15 @@ class ExitCodeSuite:
         """Green or not, all together."""
         return Measure.EXIT_CODE
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),  # noqa: ARG002
-        *,
-        trace: bool = False,  # noqa: ARG002
-        disguise: bool = False,  # noqa: ARG002
-        seed: int | None = None,  # noqa: ARG002
-        limit: float | None = None,
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run all the tests, because single ones cannot be asked for."""
         ended = process.shell(
             self._where.anchored(self.command),
             cwd=folder,
-            env=self._where.prepared(folder),
-            timeout=min(self._where.timeout, limit or self._where.timeout),
+            env=self._where.prepared(folder, keeps=manner.keeps),
+            timeout=min(self._where.timeout, manner.limit or self._where.timeout),
             interrupt=self._where.interrupt,
-            cage=self._where.cage(folder),
+            cage=self._where.cage(folder, manner),
         )
         return by_exit_code(ended)
 
@@ -71,27 +61,16 @@ class OpaqueSuite:
         """How much the runs so far have told."""
         return Measure.PER_TEST if self._heard else Measure.EXIT_CODE
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),
-        *,
-        trace: bool = False,
-        disguise: bool = False,
-        seed: int | None = None,
-        limit: float | None = None,
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run the tests, just these if that is possible, in a checkout of the project."""
         if self._harmful:
-            return self._plain.run(folder, limit=limit)
-        hearing = listen(
-            self._where, self._probing, folder, Asked(tuple(tests), trace, disguise, seed, limit)
-        )
+            return self._plain.run(folder, manner)
+        hearing = listen(self._where, self._probing, folder, manner)
         self._heard = self._heard or hearing.heard.sessions > 0
         if self._heard:
             return self._told(hearing)
         self._harmful = _PROBE in hearing.ended.stdout + hearing.ended.stderr
-        return self._plain.run(folder, limit=limit) if self._harmful else by_exit_code(hearing.ended)
+        return self._plain.run(folder, manner) if self._harmful else by_exit_code(hearing.ended)
 
     def _told(self, hearing: Hearing) -> SuiteRun:
         run = told(hearing, self._where, exits_as_runner=False)

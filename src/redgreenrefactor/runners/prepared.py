@@ -1,9 +1,8 @@
 """Tests of a checkout that has to be made runnable first."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from redgreenrefactor.model.evidence import Measure, SuiteRun, TestId
+from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.environment import Surroundings
 from redgreenrefactor.runners.probed import printed
@@ -28,24 +27,15 @@ class PreparedSuite:
         """How much the tests tell."""
         return self._suite.measure
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),
-        *,
-        trace: bool = False,
-        disguise: bool = False,
-        seed: int | None = None,
-        limit: float | None = None,
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Prepare the checkout, then run the tests; what cannot be prepared was not measured."""
         ended = process.shell(
             self._where.anchored(self._setup),
             cwd=folder,
-            env=self._where.prepared(folder),
+            env=self._where.prepared(folder, keeps=manner.keeps),
             timeout=self._where.timeout,
             interrupt=self._where.interrupt,
-            cage=self._where.cage(folder),
+            cage=self._where.cage(folder, manner),
         )
         if ended.exit_code or ended.timed_out:
             return SuiteRun(
@@ -56,4 +46,4 @@ class PreparedSuite:
                 seconds=ended.seconds,
                 output=f"setup.command {self._setup!r} failed\n{printed(ended)}",
             )
-        return self._suite.run(folder, tests, trace=trace, disguise=disguise, seed=seed, limit=limit)
+        return self._suite.run(folder, manner)

@@ -1,16 +1,21 @@
 """A suite with a probe inside its runner: a result for every test."""
 
-import contextlib
 import json
 import secrets
-import shutil
-import tempfile
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from redgreenrefactor.model.evidence import CollectError, Measure, Status, SuiteRun, TestId, TestResult
+from redgreenrefactor.model.evidence import (
+    ALL,
+    CollectError,
+    Manner,
+    Measure,
+    Status,
+    SuiteRun,
+    TestResult,
+)
 from redgreenrefactor.runners.environment import Surroundings
 from redgreenrefactor.runners.report import Heard, read
 from redgreenrefactor.sandbox import process
@@ -54,40 +59,19 @@ class ProbedSuite:
         """A result for every test."""
         return Measure.PER_TEST
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),
-        *,
-        trace: bool = False,
-        disguise: bool = False,
-        seed: int | None = None,
-        limit: float | None = None,
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run the tests, or just these, in a checkout of the project; never raises for what tests do."""
-        asked = Asked(tuple(tests), trace, disguise, seed, limit)
-        return told(listen(self.where, self.probing, folder, asked), self.where)
+        return told(listen(self.where, self.probing, folder, manner), self.where)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is wanted of one run."""
-
-    tests: tuple[TestId, ...] = ()
-    trace: bool = False
-    disguise: bool = False
-    seed: int | None = None
-    limit: float | None = None  # in seconds, where the usual one is too generous
-
-
-def listen(where: Surroundings, probing: Probing, folder: Path, asked: Asked) -> Hearing:
+def listen(where: Surroundings, probing: Probing, folder: Path, manner: Manner) -> Hearing:
     """Run a command with its probe and return what came of it."""
-    env = where.prepared(folder)
-    if asked.seed is not None:
-        env = {**env, "PYTHONHASHSEED": str(asked.seed)}
+    env = where.prepared(folder, keeps=manner.keeps)
+    if manner.seed is not None:
+        env = {**env, "PYTHONHASHSEED": str(manner.seed)}
     added = probing.variables(env)
     nonce, canary = secrets.token_hex(16), secrets.token_hex(8)
-    with _drop(where.cache) as drop:
+    with where.drop() as drop:
         order = {
             "report": str(drop / "report"),
             "scratch": str(drop / "scratch"),
@@ -95,9 +79,9 @@ def listen(where: Surroundings, probing: Probing, folder: Path, asked: Asked) ->
             "canary": canary,
             "folder": str(folder.absolute()),
             "homes": [str(home.absolute()) for home in where.homes],
-            "tests": list(asked.tests),
-            "trace": asked.trace,
-            "disguise": asked.disguise,
+            "tests": list(manner.tests),
+            "trace": manner.trace,
+            "disguise": manner.disguise,
             "environ": {name: env.get(name) for name in added},
             "current_folder_first": probing.current_folder_first,
         }
@@ -106,22 +90,11 @@ def listen(where: Surroundings, probing: Probing, folder: Path, asked: Asked) ->
             probing.line,
             cwd=folder,
             env={**env, **added, "RGR_PROBE": str(drop / "order")},
-            timeout=min(where.timeout, asked.limit or where.timeout),
+            timeout=min(where.timeout, manner.limit or where.timeout),
             interrupt=where.interrupt,
-            cage=where.cage(folder),
+            cage=where.cage(folder, manner),
         )
         return Hearing(ended, read(drop / "report", nonce), folder, canary)
-
-
-@contextlib.contextmanager
-def _drop(cache: Path) -> Generator[Path]:
-    """Make a folder of our own that nobody knows the name of, and take it away again."""
-    cache.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=cache)).resolve()
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def told(hearing: Hearing, where: Surroundings, *, exits_as_runner: bool = True) -> SuiteRun:

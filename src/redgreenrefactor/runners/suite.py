@@ -1,13 +1,12 @@
 """Which runner a command means."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners import opaque, pytest_suite, unittest_suite
-from redgreenrefactor.runners.environment import Surroundings, with_managers
+from redgreenrefactor.runners.environment import Held, Surroundings, unheld, with_managers
 from redgreenrefactor.runners.prepared import PreparedSuite
-from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 
 _RUNNERS = (pytest_suite.recognise, unittest_suite.recognise)
@@ -21,7 +20,7 @@ def suite_for(
     timeout: float,
     cache: Path,
     interrupt: Interrupt | None = None,
-    cage: Callable[[Path], Cage | None] = lambda _: None,
+    cage: Held = unheld,
     setup: str | None = None,
     main: Path | None = None,
 ) -> Suite:

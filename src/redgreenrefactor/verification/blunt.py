@@ -1,10 +1,9 @@
 """A suite that tells no more than green or not, for turns that were judged by that alone."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.model.evidence import Measure, SuiteRun, TestId
+from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
 
 
@@ -24,16 +23,7 @@ class BluntSuite:
         """Green or not, all together."""
         return Measure.EXIT_CODE
 
-    def run(
-        self,
-        folder: Path,
-        tests: Sequence[TestId] = (),  # noqa: ARG002
-        *,
-        trace: bool = False,  # noqa: ARG002
-        disguise: bool = False,  # noqa: ARG002
-        seed: int | None = None,  # noqa: ARG002
-        limit: float | None = None,
-    ) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run all the tests and keep their exit code."""
-        run = self._suite.run(folder, limit=limit)
+        run = self._suite.run(folder, Manner(limit=manner.limit, keeps=manner.keeps))
         return replace(run, results={}, errors=(), measure=Measure.EXIT_CODE)

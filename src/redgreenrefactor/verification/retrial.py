@@ -68,6 +68,9 @@ class Retrial:
             return Verification(missing=(f"run {strand.run_id} was not judged: {strand.made.unknown}",))
         cycles = [number for number in _cycles(strand) if _asked_for(strand, number, wanted)]
         links = [link for link in strand.links if link.after.handoff.cycle_number in cycles]
+        if links and strand.baseline is not None:
+            # Compiles what every later run needs, before anything runs that a session has written.
+            self.lab.answer(Trial(strand.baseline, keeps=True))
         self._runnable(links)
         legacy = self._legacy(strand)
         turns: dict[str, _Judged] = {}

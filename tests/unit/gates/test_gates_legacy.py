@@ -55,7 +55,7 @@ def always(_trial: Trial) -> bool:
 def test_nothing_is_run_again_where_nothing_fails() -> None:
     green = suite(result(ONE))
     found, asked = drive(baseline(OPENING), lambda _trial: green)
-    assert (found, asked) == (Baseline(green), [Trial(OPENING)])
+    assert (found, asked) == (Baseline(green), [Trial(OPENING, keeps=True)])
     assert (found.facts, found.told) == ({}, ())
 
 
@@ -69,7 +69,7 @@ def test_failing_and_flaky_tests_are_kept_apart() -> None:
         return suite(failing(ONE), result(TWO) if trial.repeat else failing(TWO))
 
     found, asked = drive(baseline(OPENING), answer)
-    assert asked == [Trial(OPENING), Trial(OPENING, tests=(ONE, TWO), repeat=1)]
+    assert asked == [Trial(OPENING, keeps=True), Trial(OPENING, tests=(ONE, TWO), repeat=1)]
     assert (found.failing, found.flaky) == ((ONE,), (TWO,))
     assert found.facts == {"failing": [ONE], "flaky": [TWO]}
     assert [ONE in line for line in found.told] == [True, False]

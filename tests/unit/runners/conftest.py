@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.model.evidence import SuiteRun
+from redgreenrefactor.model.evidence import Manner, SuiteRun
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
 
@@ -74,6 +74,6 @@ def run(
         timeout: float = 120.0,
     ) -> SuiteRun:
         lay(files)
-        return suite(command, timeout).run(project, tests, trace=trace)
+        return suite(command, timeout).run(project, Manner(tuple(tests), trace=trace, keeps=True))
 
     return go

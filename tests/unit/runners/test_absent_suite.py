@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from redgreenrefactor.model.evidence import Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import ALL, Manner, Measure, Status, SuiteRun, TestResult
 from redgreenrefactor.runners.absent import MaybeAbsent
 
 
@@ -18,7 +18,7 @@ class Tests:
     command: str = "pytest tests/x.py"
     measure: Measure = Measure.PER_TEST
 
-    def run(self, folder: Path, tests: Any = (), **options: Any) -> SuiteRun:
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         return self.answer
 
 

@@ -11,9 +11,19 @@ from threading import Thread
 import pytest
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError
-from redgreenrefactor.model.evidence import Kind, Measure, Missing, Place, Status, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import (
+    Kind,
+    Manner,
+    Measure,
+    Missing,
+    Place,
+    Status,
+    SuiteRun,
+    TestResult,
+)
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.sandbox.policies import RUNS
 from redgreenrefactor.sandbox.process import Interrupt
 
 Run = Callable[..., SuiteRun]
@@ -649,7 +659,7 @@ def test_a_run_that_is_interrupted_leaves_nothing(
         suite.run(project)
     asked.join()
     interrupt.close()
-    assert [path.name for path in cache.iterdir()] == ["bytecode"]
+    assert list((cache / RUNS).iterdir()) == []
 
 
 def request_when(interrupt: Interrupt, file: Path) -> None:
@@ -673,7 +683,7 @@ def test_a_project_below_the_runners_own_root_is_told_of_by_its_own_paths(
     lay({"pytest.ini": "[pytest]", "sub/test_a.py": "def test_a(): pass\ndef test_b(): pass"})
     folder = project / "sub"
     suite = suite_for(PYTEST, project=folder, env=environment, timeout=120, cache=cache)
-    done = suite.run(folder, ["sub/test_a.py::test_b"])
+    done = suite.run(folder, Manner(("sub/test_a.py::test_b",)))
     assert done.passed == {"sub/test_a.py::test_b"}
     assert done.results["sub/test_a.py::test_b"].file == "test_a.py"
 
@@ -698,7 +708,7 @@ def test_paths_with_spaces_and_other_letters_are_no_problem(
     suite = suite_for(PYTEST, project=folder, env=environment, timeout=120, cache=tmp_path / "ca che")
     name = "tëst dir/test_ä.py::test_ö"
     for tests in ((), (name,)):
-        done = suite.run(folder, tests)
+        done = suite.run(folder, Manner(tuple(tests)))
         assert done.results[name].status is Status.FAILED
         assert done.results[name].file == "tëst dir/test_ä.py"
         assert "ü" in done.results[name].message
@@ -715,7 +725,7 @@ def test_a_report_is_gone_afterwards(
     lay({"test_a.py": "def test_a(): pass"})
     cache = tmp_path / "own"
     suite_for(PYTEST, project=project, env=environment, timeout=120, cache=cache).run(project)
-    assert [path.name for path in cache.iterdir()] == ["bytecode"]
+    assert list((cache / RUNS).iterdir()) == []
 
 
 def test_a_changed_source_is_noticed_however_fast_it_changes(

@@ -9,16 +9,27 @@ import pytest
 from redgreenrefactor.runners.environment import Surroundings, forget_uncertain_bytecode, with_managers
 
 
-def prepared(tmp_path: Path, **env: str) -> dict[str, str]:
+def prepared(tmp_path: Path, *, keeps: bool = True, **env: str) -> dict[str, str]:
     where = Surroundings(tmp_path / "project", env, 1.0, tmp_path / "cache")
-    return where.prepared(tmp_path / "checkout")
+    return where.prepared(tmp_path / "checkout", keeps=keeps)
 
 
-def test_bytecode_is_written_and_goes_to_our_own_folder(tmp_path: Path) -> None:
+def test_bytecode_of_what_nobody_but_the_person_wrote_goes_to_our_own_folder(tmp_path: Path) -> None:
     env = prepared(tmp_path, PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="7", HOME="/h")
     assert env == {
         "PYTHONPYCACHEPREFIX": str(tmp_path / "cache" / "bytecode"),
         "PYTHONHASHSEED": "7",
+        "HOME": "/h",
+    }
+
+
+def test_bytecode_of_what_a_session_may_have_written_is_not_kept_but_that_of_others_is_read(
+    tmp_path: Path,
+) -> None:
+    env = prepared(tmp_path, keeps=False, HOME="/h")
+    assert env == {
+        "PYTHONPYCACHEPREFIX": str(tmp_path / "cache" / "bytecode"),
+        "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/h",
     }
 

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.sandbox import toolchains
-from redgreenrefactor.sandbox.policies import Ground, agent_policy, session_policy, suite_policy, tools_of
+from redgreenrefactor.sandbox.policies import (
+    BYTECODE,
+    RUNS,
+    Ground,
+    agent_policy,
+    session_policy,
+    suite_policy,
+    tools_of,
+)
 from redgreenrefactor.sandbox.policy import Access, Level, Policy
 
 
@@ -108,13 +116,20 @@ def test_settings_are_shown_without_what_is_secret(home: Path) -> None:
 def test_a_suite_may_write_where_it_runs_and_reads_the_project_without_its_git_folder(home: Path) -> None:
     here = ground(home)
     policy = suite_policy(here, here.cache / "checkout" / "pkg", Level.BUBBLEWRAP, network=True)
-    assert {here.cache / "checkout", here.compiled} <= set(policy.of(Access.WRITE))
+    assert {here.cache / "checkout", here.compiled / RUNS} <= set(policy.of(Access.WRITE))
+    assert here.compiled / BYTECODE in policy.of(Access.READ)
     assert here.root in policy.of(Access.READ)
     assert here.git_dir in policy.of(Access.HIDE)
     assert policy.network
     assert policy.environment["GRADLE_RO_DEP_CACHE"] == str(home / ".gradle/caches")
     shadow = Path(policy.environment["GRADLE_USER_HOME"]) / "wrapper/dists/gradle-8/abc"
     assert [entry.name for entry in shadow.iterdir()] == ["gradle-8"]
+
+
+def test_what_a_suite_compiles_is_kept_only_if_no_session_has_written_it(home: Path) -> None:
+    here = ground(home)
+    policy = suite_policy(here, here.cache / "checkout", Level.BUBBLEWRAP, network=False, keeps=True)
+    assert here.compiled / BYTECODE in policy.of(Access.WRITE)
 
 
 def test_where_the_home_folder_is_the_workspace_its_secrets_are_hidden(home: Path) -> None:
