@@ -458,6 +458,7 @@ COMMON = (
     Attack("reads standard input", "cat; read x; echo $?", says("1")),
     Attack("invalid text", "printf '\\377\\376abc'", says("abc")),
     Attack("giant file", "head -c 300M /dev/zero > big; s=$(stat -c %s big); rm -f big; echo $s; [ $s -le 104857600 ]", works, limits=Limits(file_size=100 << 20)),
+    Attack("many files", "for n in 1 2 3 4 5; do head -c 60M /dev/zero > big$n; done; sleep 25", lambda lab, done: b"ended by the sandbox: it has written more than" in done.stderr and not done.timed_out, limits=Limits(disk=100 << 20, free=0)),
     Attack("home in memory", "head -c 200M /dev/zero > ~/big; [ $(stat -c %s ~/big) -lt 200000000 ]", works, STRONG, limits=Limits(home_size=64 << 20)),
     Attack("fork bomb", "python3 -c \"\nimport os, time\nfor n in range(400):\n    try:\n        os.fork() or time.sleep(9)\n    except OSError:\n        print('HELD'); break\n\"", lambda lab, done: b"HELD" in done.stdout or not lab.counts, limits=Limits(processes=150)),
     Attack("memory", "python3 -c 'x = bytearray(600 << 20); print(\"GOT\")'", lambda lab, done: b"GOT" not in done.stdout or lab.cages.means.group is None, limits=Limits(memory=300 << 20)),

@@ -12,6 +12,7 @@ from redgreenrefactor.sandbox import landlock, seatbelt
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
 from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, held_environment, readable
+from redgreenrefactor.sandbox.room import Meter
 from redgreenrefactor.sandbox.seccomp import filter_for
 
 _NPROC, _FSIZE, _CORE = 6, 1, 4  # what Linux calls these limits
@@ -42,6 +43,7 @@ class Held:
     env: Mapping[str, str]
     rules: int | None = None  # where the keeper reads what it does to itself before it becomes the program
     descriptors: tuple[int, ...] = ()  # what is passed on
+    meter: Meter | None = None  # of the room it takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,14 @@ class Cage:
             case Level.SEATBELT:
                 profile = seatbelt.profile(self.policy)
                 held = held_environment(env, self.policy)
-                yield Held(("sandbox-exec", "-p", profile, *argv), held)
+                line = ("sandbox-exec", "-p", profile, *argv)
+                yield Held(line, held, meter=_meter(self.policy))
             case Level.LANDLOCK:
                 with contextlib.ExitStack() as stack:
                     joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
                     policy = self._with_private_folder(stack)
                     rules = _in_memory(_joined([*joining, *self._restrictions(policy)]), stack)
-                    yield Held(tuple(argv), held_environment(env, policy), rules)
+                    yield Held(tuple(argv), held_environment(env, policy), rules, meter=_meter(policy))
             case Level.BUBBLEWRAP:
                 with contextlib.ExitStack() as stack:
                     policy = self._with_temporary_folder(stack)
@@ -125,7 +128,7 @@ class Cage:
         passed = (arguments,) if seccomp is None else (arguments, seccomp)
         line = (tool.program, "--args", str(arguments), "--", *argv)
         rules = _in_memory(_joined([*self._limits(), *joining]), stack)
-        return Held(line, held_environment(env, self.policy), rules, passed)
+        return Held(line, held_environment(env, self.policy), rules, passed, _meter(policy))
 
     def _limits(self) -> list[str]:
         limits = self.policy.limits
@@ -145,6 +148,11 @@ class Cage:
         if self.level is Level.BUBBLEWRAP and code - _SHELL in _SIGNALS:
             return _SHELL - code
         return code
+
+
+def _meter(policy: Policy) -> Meter:
+    """Return what tells how much room a program takes in the folders it may write to."""
+    return Meter((place.shown for place in policy.sound() if place.access is Access.WRITE), policy.limits)
 
 
 def _joined(lines: Iterable[str]) -> bytes:

@@ -24,6 +24,8 @@ class Limits:
     memory: int | None = None  # bytes, where the system lets us count them; None: nearly all there is
     file_size: int = 32 << 30  # bytes, of a single file
     home_size: int = 1 << 30  # bytes, of the home folder in memory
+    disk: int = 32 << 30  # bytes that one program writes into its folders
+    free: int = 512 << 20  # bytes that stay free on a disk, if they were when it was started
 
 
 class Access(StrEnum):

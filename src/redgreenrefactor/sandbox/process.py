@@ -22,6 +22,7 @@ from typing import IO, TypedDict, Unpack, cast
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Held
 from redgreenrefactor.sandbox.policy import Policy
+from redgreenrefactor.sandbox.room import OFTEN, Meter
 
 _PIECE = 65_536  # what is read or written at once, in bytes, and the longest line that is passed on whole
 _LEFT_IN_PIPE = 1024  # pieces: more than a pipe holds, but an end where somebody out of reach goes on writing
@@ -141,7 +142,8 @@ def run(
 
     Not even SIGKILL on this process leaves anything behind. When time is up or a stop is requested, the
     program and its descendants are asked with SIGTERM and ended with SIGKILL after the grace; leftovers of a
-    program that has ended are ended at once. Lines are passed on as they come. A program that cannot be
+    program that has ended are ended at once. A held one that takes too much room on disk is ended, too, and the
+    last line of its standard error says so. Lines are passed on as they come. A program that cannot be
     started answers as in a shell: exit code 127 or 126, and the reason on its standard error. A cage holds the
     program and all it starts; one that cannot be closed is a program that cannot be started.
     """
@@ -157,10 +159,14 @@ def run(
                 raise
             return Finished(_NOT_EXECUTABLE, b"", os.fsencode(f"{argv[0]}: {problem.strerror}\n"))
         stdout, stderr = _Stream(tree.stdout, keep, on_stdout), _Stream(tree.stderr, keep, on_stderr)
-        watch = _Watch(tree, stdin, interrupt, None if timeout is None else began + timeout)
+        watch = _Watch(tree, stdin, interrupt, None if timeout is None else began + timeout, held.meter)
         watch.until_gone(stdout, stderr)
         code = (cage or _FREE).exit_code(_exit_code(watch.told, tree.keeper.wait()))
-    return Finished(code, stdout.kept(), stderr.kept(), watch.timed_out, time.monotonic() - began)
+    complaint = stderr.kept()
+    if watch.too_much:
+        complaint += os.fsencode(f"\nended by the sandbox: {watch.too_much}\n")
+        code = code or -signal.SIGKILL
+    return Finished(code, stdout.kept(), complaint, watch.timed_out, time.monotonic() - began)
 
 
 class Limits(TypedDict, total=False):
@@ -262,13 +268,21 @@ def _exit_code(told: bytes, keeper: int) -> int:
 
 
 class _Watch:
-    """Feeds a program, listens to it, and has its tree ended when time is up or a stop is requested."""
+    """Feeds a program, listens to it, and has its tree ended when time or room is up or a stop is requested."""
 
     def __init__(
-        self, tree: _Tree, stdin: bytes, interrupt: Interrupt | None, deadline: float | None
+        self,
+        tree: _Tree,
+        stdin: bytes,
+        interrupt: Interrupt | None,
+        deadline: float | None,
+        meter: Meter | None,
     ) -> None:
         self.told = b""
         self.timed_out = False
+        self.too_much = ""  # what it has taken
+        self._meter = meter
+        self._look = time.monotonic() + OFTEN
         self._gone = False
         self._interrupted = False
         self._tree = tree
@@ -301,12 +315,24 @@ class _Watch:
 
     def _step(self) -> None:
         """Take care of whatever comes next, be it the end of patience."""
-        patience = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-        for key, _ in self._selector.select(patience):
+        moments = [self._deadline, self._look if self._meter else None]
+        due = min((moment for moment in moments if moment is not None), default=None)
+        for key, _ in self._selector.select(None if due is None else max(0.0, due - time.monotonic())):
             key.data()
+        self._measure()
         if self._deadline is not None and time.monotonic() >= self._deadline and not self._gone:
             self._deadline = None
             self.timed_out = True
+            self._tree.control.close()
+
+    def _measure(self) -> None:
+        """Now and then, end the tree if it has taken too much room."""
+        if self._meter is None or self._gone or time.monotonic() < self._look:
+            return
+        self.too_much = self._meter.over()
+        self._look = time.monotonic() + OFTEN
+        if self.too_much:
+            self._meter = None
             self._tree.control.close()
 
     def _hear(self) -> None:

@@ -205,6 +205,24 @@ def test_files_do_not_grow_beyond_the_limit(level: str, tmp_path: Path) -> None:
     assert (tmp_path / "big").stat().st_size <= 1 << 20
 
 
+@both
+def test_a_program_that_writes_too_much_is_ended_and_told_why(level: str, tmp_path: Path) -> None:
+    held = cage(level, tmp_path)
+    held = replace(held, policy=replace(held.policy, limits=Limits(disk=64 << 20, free=0)))
+    done = sh("for n in 1 2 3 4 5; do head -c 60M /dev/zero > big$n; done; exec sleep 60", held, tmp_path)
+    assert done.stderr.endswith(b"ended by the sandbox: it has written more than 64 MiB\n")
+    assert (done.exit_code < 0, done.timed_out) == (True, False)
+
+
+@both
+def test_a_program_that_writes_what_it_may_runs_to_its_end(level: str, tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(bytes(80 << 20))
+    held = cage(level, tmp_path)
+    held = replace(held, policy=replace(held.policy, limits=Limits(disk=64 << 20, free=0)))
+    done = sh("head -c 8M /dev/zero > new; sleep 1.3; ls", held, tmp_path)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, b"new\nold\n", b"")
+
+
 class Broken(Cage):
     """A cage with a rule that nobody can obey."""
 

@@ -1,0 +1,58 @@
+"""How much room a program takes, told from what others take."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from redgreenrefactor.sandbox.policy import Limits
+from redgreenrefactor.sandbox.room import Meter
+
+MIB = 1 << 20
+
+
+def disk(*free: int) -> Callable[[Path], int]:
+    """Return a disk on which so much is free, each time it is asked."""
+    answers = iter(free)
+    return lambda _place: next(answers)
+
+
+def test_the_end_of_the_disk_is_told_whoever_has_filled_it(tmp_path: Path) -> None:
+    meter = Meter([tmp_path], Limits(free=100), disk(500, 100, 99))
+    assert meter.over() == ""
+    assert "are left on the disk" in meter.over()
+
+
+def test_a_disk_that_was_full_before_is_nobodys_fault(tmp_path: Path) -> None:
+    assert Meter([tmp_path], Limits(free=100), disk(50, 20)).over() == ""
+
+
+def test_what_others_write_is_not_counted(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    limits = Limits(disk=MIB, free=0)
+    meter = Meter([own], limits, disk(10 * MIB, 2 * MIB))
+    (tmp_path / "theirs").write_bytes(bytes(4 * MIB))
+    assert meter.over() == ""
+
+
+def test_what_was_there_before_is_not_counted_and_what_is_new_is(tmp_path: Path) -> None:
+    old = tmp_path / "deep" / "old"
+    old.parent.mkdir()
+    old.write_bytes(os.urandom(2 * MIB))
+    deadline = old.stat().st_ctime + 1.1
+    while time.time() < deadline:
+        time.sleep(0.05)
+    limits = Limits(disk=MIB, free=0)
+    assert Meter([tmp_path], limits, disk(10 * MIB, 8 * MIB)).over() == ""
+    meter = Meter([tmp_path], limits, disk(10 * MIB, 8 * MIB))
+    (tmp_path / "deep" / "new").write_bytes(os.urandom(2 * MIB))
+    assert meter.over() == "it has written more than 1 MiB"
+
+
+def test_a_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    meter = Meter([own, tmp_path / "never"], Limits())
+    own.rmdir()
+    assert meter.over() == ""
