@@ -6,7 +6,7 @@ import pytest
 from review_stage import APPROVE, BOTH, ReviewStage, coded, command_lines, plain_repo, said, two_rounds
 from stage import CASES, PLAIN_SETTINGS, Stage, calculator, subjects
 
-from github_server import TOKEN, GitHubServer, github
+from github_server import TOKEN, Asked, GitHubServer, github
 from repos import MakeRepo
 
 
@@ -214,6 +214,22 @@ def test_a_pull_request_the_reviewer_opened_is_the_end(stage: ReviewStage, serve
     assert done.json["prUrl"] == server.pulls[0]["html_url"]
 
 
+def test_an_open_pull_request_of_the_branch_is_updated_and_not_opened_twice(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    stage.repo.git("push", "-q", "origin", "main:refs/heads/feature/calc")
+    draft = {"title": "Draft", "body": "later", "head": "feature/calc", "base": "main"}
+    place = f"/repos/{server.owner}/{server.repo}/pulls"
+    server.answer(Asked("POST", place, {}, draft, f"Bearer {TOKEN}", ""))
+    stage.play({"CODE-1": coded(), "REVIEW-1": said({"verdict": "approve"})})
+    done = stage.tdd("SPEC.md", "--branch", "feature/calc", "--json")
+    assert done.code == 0, done
+    (pull,) = server.pulls
+    assert (pull["title"], pull["state"]) == ("Calculator", "open")  # the title is the specification's
+    assert "### How this was made" in pull["body"]
+    assert stage.pushed("refs/heads/feature/calc") == stage.repo.git("rev-parse", "feature/calc")
+
+
 @pytest.mark.slow
 def test_a_github_that_is_gone_after_the_approval_can_be_tried_again(
     stage: ReviewStage, server: GitHubServer
@@ -314,6 +330,37 @@ def test_what_cannot_be_done_is_refused_in_words(
     assert done.json["errorDetails"]["type"] == kind
     assert done.json["hint"]
     assert not (stage.repo.path / ".codex").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("{", "StateUnusable"),
+        ("[]", "StateMalformed"),
+        ('{"taskId": "20260101-000000-abcd"}', "StateMalformed"),
+    ],
+)
+def test_a_broken_state_file_without_notes_says_what_is_wrong_with_it(
+    alone: ReviewStage, text: str, kind: str
+) -> None:
+    task = "20260101-000000-abcd"
+    alone.repo.write(f".codex/task-{task}.json", text)
+    done = alone.tdd("--resume", task, "--json")
+    assert (done.code, done.json["errorDetails"]["type"]) == (3, kind), done
+    assert f".codex/task-{task}.json" in done.json["hint"]
+
+
+def test_places_that_cannot_be_written_are_named_and_nothing_is_left_behind(alone: ReviewStage) -> None:
+    (alone.repo.path.parent / "file").write_text("")
+    settings = f"{PLAIN_SETTINGS}worktree.dir=../file/x\n"
+    alone.repo.commit("chore: settings", {"tdd.properties": settings})
+    done = alone.tdd("SPEC.md", "--forge", "none", "--json")
+    assert (done.code, done.json["errorDetails"]["type"]) == (3, "WorktreeFailed"), done
+    assert (alone.states(), alone.branches()) == ({}, ["main"])
+    alone.repo.write(".codex", "a file")
+    done = alone.tdd("SPEC.md", "--forge", "none", "--json")
+    assert (done.code, done.json["errorDetails"]["type"]) == (3, "StateUnusable"), done
+    assert alone.branches() == ["main"]
 
 
 @pytest.mark.slow

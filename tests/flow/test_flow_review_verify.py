@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from review_stage import APPROVE, BOTH, FEEDBACK, TEST_BOTH, ReviewStage, coded, plain_repo, said
 from stage import GREENFIELD, PLAIN, PLAIN_SETTINGS, Done, Json, Parts, Stage, calculator
-from task_stage import CODE, WRONG, staged
+from task_stage import CODE, TEST, TESTS, WRONG, staged
 from task_stage import parts as task_parts
 from task_stage import task as task_document
 from test_flow_review_tdd import SECOND
@@ -59,11 +59,11 @@ def forged(stage: Stage, commit: str, **keys: Any) -> None:
     stage.repo.git("notes", NOTES, "add", "-f", "-F", "-", commit, stdin=json.dumps(body))
 
 
-def replaced(stage: ReviewStage, subject: str, path: str, text: str) -> str:
-    """Make a task's commits again with a file changed from one commit on, the notes following; return the branch."""
-    repo, branch = stage.repo, f"tdd/{stage.task}"
-    parent, changed = repo.git("merge-base", "main", branch), False
-    for commit in repo.git("rev-list", "--reverse", f"main..{branch}").split():
+def replaced(stage: Stage, base: str, branch: str, subject: str, path: str, text: str) -> None:
+    """Make the commits of a branch again with a file changed from one of them on, the notes following."""
+    repo, changed = stage.repo, False
+    parent = repo.git("rev-parse", base)
+    for commit in repo.git("rev-list", "--reverse", f"{base}..{branch}").split():
         message = repo.git("log", "-1", "--format=%B", commit)
         changed = changed or message.startswith(subject)
         repo.git("read-tree", commit)
@@ -72,9 +72,8 @@ def replaced(stage: ReviewStage, subject: str, path: str, text: str) -> str:
             repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
         parent = repo.git("commit-tree", repo.git("write-tree"), "-p", parent, "-m", message)
         repo.git("notes", NOTES, "copy", "-f", commit, parent)
-    repo.git("read-tree", "HEAD")
     repo.git("update-ref", f"refs/heads/{branch}", parent)
-    return branch
+    repo.git("read-tree", "HEAD")
 
 
 # --- coder and reviewer
@@ -169,7 +168,7 @@ def test_code_that_was_changed_afterwards_is_found_out(make_repo: MakeRepo) -> N
     span = f"main..tdd/{stage.task}"
     first = verified(stage, span)
     assert first.code == 0, first
-    replaced(stage, "feat:", "calc.py", "def add(a, b):\n    return a - b\n")
+    replaced(stage, "main", f"tdd/{stage.task}", "feat:", "calc.py", "def add(a, b):\n    return a - b\n")
     done = verified(stage, span)
     assert done.code == 1, done
     assert "TestFailure" in kinds(done)
@@ -186,7 +185,7 @@ def test_what_a_reviewer_is_said_to_have_changed_or_decided_is_found_out(make_re
     done = verified(stage, f"main..{branch}")
     assert (done.code, kinds(done)) == (1, {"MalformedHandoff"}), done
 
-    replaced(stage, "review:", "calc.py", "def add(a, b):\n    return b + a\n")
+    replaced(stage, "main", branch, "review:", "calc.py", "def add(a, b):\n    return b + a\n")
     done = verified(stage, f"main..{branch}")
     assert done.code == 1, done
     assert "ScopeViolation" in kinds(done)
@@ -237,14 +236,22 @@ def test_a_task_with_tries_at_green_and_criteria_is_proved_and_a_plain_one_too(m
     assert (each["code"]["result"], each["review"]) == ("PASS", None)
 
 
-def test_a_task_whose_tests_were_weakened_afterwards_is_found_out(make_repo: MakeRepo) -> None:
+def test_a_task_whose_note_or_tests_were_changed_afterwards_is_found_out(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
+    base = stage.head()
     assert stage.rgr_task().code == 0
     green = stage.repo.git("rev-parse", "HEAD~1")
     forged(stage, "HEAD~1", testResult="FAIL")
     done = verified(stage)
     assert (done.code, kinds(done)) == (1, {"MalformedHandoff"}), done
     assert green[:10] in json.dumps(done.json["cycles"])
+    forged(stage, "HEAD~1", testResult="PASS")
+    assert verified(stage).code == 0
+    weak = TESTS.replace("== 9", "> 0")
+    replaced(stage, base, "main", "feat:", TEST, weak)
+    done = verified(stage)
+    assert done.code == 1, done
+    assert "TestTampering" in kinds(done)
 
 
 def test_a_task_whose_opening_is_not_here_is_said_not_to_be_judged(

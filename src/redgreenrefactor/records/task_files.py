@@ -54,6 +54,8 @@ class TaskFiles:
         state = read_state(body)
         if state.task_id != task_id:
             raise _unusable(path, f"tells of another task, {state.task_id!r:.50}")
+        if Path(state.worktree.path).name != task_id:  # what is taken away at the end has to be the task's
+            raise _unusable(path, f"names a worktree that is not the task's, {state.worktree.path!r:.100}")
         return state
 
     def write(self, state: TaskState) -> None:

@@ -72,8 +72,11 @@ def is_made(folder: Path) -> bool:
 
 
 def unmake(repository: Repository, folder: Path) -> None:
-    """Take a worktree away, however much of it is there; whatever is in its folder is lost."""
-    known = next((tree for tree in worktrees(repository) if tree.path == folder.resolve()), None)
+    """Take a worktree away, however much of it is there; whatever is in its folder is lost. Never the main one."""
+    main, *others = worktrees(repository)
+    if folder.resolve() == main.path:
+        return
+    known = next((tree for tree in others if tree.path == folder.resolve()), None)
     if known is not None:
         done = repository.git.attempt("worktree", "remove", "--force", "--force", str(known.path))
         if done.exit_code:

@@ -1,7 +1,7 @@
 """The repository that tasks belong to: its main checkout, its forge, and what is known about each task."""
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -130,19 +130,15 @@ class Home:
 
     def find(self, task_id: str) -> TaskState:
         """Return what is known of a task, from its file or, where that is missing or broken, from its notes."""
-        self.files.path(task_id)
-        state: TaskState | None = None
-        with suppress(NotReadyError):
-            state = self.files.read(task_id)
-        if state is not None:
-            return state
+        broken: NotReadyError | None = None
+        try:
+            if (state := self.files.read(task_id)) is not None:
+                return state
+        except NotReadyError as error:
+            broken = error
         found = self._from_notes(task_id)
         if found is None:
-            raise NotReadyError(
-                f"there is no task {task_id}",
-                hint="Type 'rgr tdd --list' to see the tasks.",
-                type="TaskNotFound",
-            )
+            raise _unknown(task_id, broken)
         self.files.write(found)
         self.around.emit(
             Warned(f"the state file of {task_id} was missing or broken; it was made again from the notes")
@@ -177,6 +173,21 @@ class Home:
                     first = rebuilt([Entry(entry.commit, handoff)])
                     return rebuilt(self.history(first) or [Entry(entry.commit, handoff)])
         return None
+
+
+def _unknown(task_id: str, broken: NotReadyError | None) -> NotReadyError:
+    """Return what to say about a task that neither its file nor a note tells of."""
+    if broken is None:
+        return NotReadyError(
+            f"there is no task {task_id}",
+            hint="Type 'rgr tdd --list' to see the tasks.",
+            type="TaskNotFound",
+        )
+    return NotReadyError(
+        f"{broken.message}; and there are no notes to make it from",
+        hint=f"Nothing of the task was begun: remove .codex/task-{task_id}.json, then type 'rgr tdd SPEC.md'.",
+        type=broken.type,
+    )
 
 
 @contextmanager
