@@ -1,0 +1,76 @@
+"""What a task leaves in its folder: a log of every try at Green, and a summary."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from redgreenrefactor import runs
+from redgreenrefactor.model.evidence import Change
+from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.records.task import Iteration, TaskFolder, failure_text
+from redgreenrefactor.views.task_text import summary
+
+
+@dataclass(frozen=True)
+class Diary:
+    """The folder of one task, kept from the notes."""
+
+    bench: runs.Bench
+    task: Task
+    folder: TaskFolder
+
+    def log(self) -> None:
+        """Write the log of every try at Green; all of them, for one may have been cut off before its log."""
+        for iteration in self._iterations():
+            self.folder.log(self.task, iteration)
+
+    def _iterations(self) -> Iterator[Iteration]:
+        ledger = self.bench.ledger
+        history = list(ledger.history())
+        run_id = history[0].handoff.run_id
+        tried = {e.handoff.attempts: e for e in ledger.attempts(run_id) if e.handoff.phase is PhaseName.GREEN}
+        green = next(
+            (e for e in history if e.handoff.phase is PhaseName.GREEN and e.handoff.cycle_number), None
+        )
+        red = next((e for e in history if e.handoff.phase is PhaseName.RED and e.handoff.cycle_number), None)
+        if red is None:
+            return
+        tries = {**tried, green.handoff.attempts: green} if green else tried
+        count = max([*tries, red.handoff.attempts_due if not green else 0], default=0)
+        ground = red.commit
+        for number in range(1, count + 1):
+            entry = tries.get(number)
+            before = tries.get(number - 1)
+            changed = self._changed(ground, entry.commit) if entry else ()
+            ref = f"refs/tdd/attempts/{run_id}/1-GREEN-{number}" if entry and entry is not green else None
+            most = max(number, self.task.max_iterations)
+            yield Iteration(number, most, entry, before.handoff if before else None, changed, ref)
+            ground = entry.commit if entry else ground
+
+    def _changed(self, base: str, head: str) -> tuple[str, ...]:
+        return tuple(described(change) for change in self.bench.workspace.changes(base, head))
+
+    def record(self, result: TaskFileResult) -> None:
+        """Write down what came of the task, and why Green was given up if it was."""
+        history = list(self.bench.ledger.history())
+        latest = history[0]
+        if result.status is TaskFileStatus.FAILED and result.phase is PhaseName.GREEN:
+            kept = [item.ref for item in self._iterations() if item.ref]
+            self.folder.fail(failure_text(result, latest.handoff, kept))
+        changed = self._changed(history[-1].commit, latest.commit)
+        self.folder.summarise(result, summary(result, changed))
+
+
+def described(change: Change) -> str:
+    """Return what happened to a file, in a line."""
+    if change.before is None:
+        return f"`{change.path}`: added"
+    if change.after is None:
+        return f"`{change.path}`: deleted"
+    before, after = ((side.text or "").splitlines() for side in (change.before, change.after))
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    more = sum(code[4] - code[3] for code in codes if code[0] != "equal")
+    less = sum(code[2] - code[1] for code in codes if code[0] != "equal")
+    return f"`{change.path}`: edited, {more} lines in, {less} out"

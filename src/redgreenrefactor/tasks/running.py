@@ -1,0 +1,153 @@
+"""Running task files: one or several, from the start or from where they stand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from redgreenrefactor import runs
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
+from redgreenrefactor.goals.task_context import check_paths
+from redgreenrefactor.goals.task_file import TaskFile, task_from
+from redgreenrefactor.model.decision import refreshed
+from redgreenrefactor.model.handoff import ErrorDetails, with_extra
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.tasks.standing import Begun, begun_in, digest_of, done_before
+from redgreenrefactor.tasks.work import Work
+from redgreenrefactor.wiring import Surroundings, new_run_id
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWishes:
+    """What one invocation was asked for beside the tasks."""
+
+    session: str | None = None
+    new: bool = False  # from the start, whatever stands here
+    keep_going: bool = False  # with the tasks that do not depend on one that failed
+    worktree: str | None = None
+
+
+NO_WISHES = TaskWishes()
+
+
+def run_tasks(
+    files: Sequence[TaskFile], around: Surroundings, wishes: TaskWishes = NO_WISHES
+) -> Iterator[TaskFileResult]:
+    """Yield what becomes of the tasks, one after the other; the first that does not complete is the last, or not."""
+    for file in files:
+        check_paths(file.task, around.project)
+    lost: set[str] = set()
+    new = wishes.new
+    for file in files:
+        if waits := sorted(lost.intersection(file.task.depends_on)):
+            lost.add(file.task.id)
+            yield _never_begun(file.task, waits)
+            continue
+        result = run_task(file, around, replace(wishes, new=new or bool(lost)))
+        yield result
+        if result.status is TaskFileStatus.COMPLETE:
+            continue
+        lost.add(file.task.id)
+        if not wishes.keep_going or result.status in (TaskFileStatus.INTERRUPTED, TaskFileStatus.STOPPED):
+            return
+
+
+def run_task(file: TaskFile, around: Surroundings, wishes: TaskWishes = NO_WISHES) -> TaskFileResult:
+    """Do a task, or go on with it where it was begun here; what is in its way is a result, too."""
+    check_paths(file.task, around.project)
+    try:
+        with runs.opened(around, runs.Wishes(worktree=wishes.worktree)) as bench:
+            return _run(file, bench, wishes)
+    except (NotReadyError, InterruptedRunError) as error:
+        return _in_the_way(file.task, wishes.session, error)
+
+
+def resume_task(around: Surroundings, worktree: str | None = None) -> TaskFileResult | None:
+    """Go on with the task that stands here, None where what stands here is no task's run."""
+    with runs.opened(around, runs.Wishes(worktree=worktree), resumes=True) as bench:
+        begun = None if bench.unborn else begun_in(bench)
+        if begun is None:
+            return None
+        file = TaskFile(task_from(begun.document, begun.path), begun.path, begun.document)
+        try:
+            return _go_on(Work(bench, file, begun.session), begun)
+        except (NotReadyError, InterruptedRunError) as error:
+            return _in_the_way(file.task, begun.session, error)
+
+
+def _run(file: TaskFile, bench: runs.Bench, wishes: TaskWishes) -> TaskFileResult:
+    latest = None if bench.unborn else bench.ledger.latest()
+    begun = begun_in(bench) if latest and not wishes.new else None
+    digest = digest_of(file.document)
+    if begun and begun.digest == digest and begun.entry.handoff.next_phase is not PhaseName.COMPLETE:
+        return _go_on(Work(bench, file, wishes.session or begun.session), begun)
+    bench.workspace.require_clean()
+    if not wishes.new and latest and (done := done_before(bench, digest)):
+        return done.result(file.task)
+    if latest and not wishes.new and runs.unfinished(bench, latest):
+        raise NotReadyError(
+            f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
+            hint="Type 'rgr resume' to go on with it, or 'rgr task --new …' to start this one.",
+            type="UnfinishedRun",
+        )
+    return _begin(bench, file, wishes.session)
+
+
+def _begin(bench: runs.Bench, file: TaskFile, session: str | None) -> TaskFileResult:
+    run_id = new_run_id()
+    work = Work(bench, file, session or file.task.session or run_id)
+    bench.workspace.adopt()
+    with runs.nothing_begun():
+        work.prepare()
+        bench.suite = work.suite
+        bench.announce(run_id, file.task.title, resumed=False)
+        handoff = work.beginning(run_id, file)
+        work.engine.probe(handoff)
+        base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
+        work.baseline(base)
+    handoff = with_extra(handoff, suiteRun=work.lab.receipt(base), **bench.cages.noted())
+    bench.ledger.write({base: handoff})
+    return work.go(Entry(base, handoff), base)
+
+
+def _go_on(work: Work, begun: Begun) -> TaskFileResult:
+    bench = work.bench
+    if begun.entry.handoff.next_phase is PhaseName.COMPLETE:
+        return replace(work.result(TaskFileStatus.COMPLETE), already=True)
+    work.prepare()
+    bench.cages.as_noted(begun.entry.handoff)
+    bench.suite, bench.lab = work.suite, work.lab
+    bench.announce(begun.entry.handoff.run_id, work.task.title, resumed=True)
+    bench.recall(begun.entry.handoff.run_id)
+    latest = runs.caught_up(bench, begun.entry)
+    entry = Entry(latest.commit, refreshed(latest.handoff))
+    work.engine.probe(entry.handoff)
+    if entry != latest:
+        bench.ledger.write({entry.commit: entry.handoff})
+    return work.go(entry, bench.opening(entry.handoff.run_id))
+
+
+def _never_begun(task: Task, waits: Sequence[str]) -> TaskFileResult:
+    message = f"it depends on {', '.join(waits)}, which did not complete"
+    details = ErrorDetails("DependencyFailed", message)
+    return TaskFileResult(
+        task, TaskFileStatus.BLOCKED, error=message, error_details=details, phase=_first(task)
+    )
+
+
+def _first(task: Task) -> PhaseName:
+    return PhaseName.RED if task.tdd else PhaseName.CODE
+
+
+def _in_the_way(task: Task, session: str | None, error: RgrError) -> TaskFileResult:
+    """Return the result of a task that could not be begun, or was interrupted before anything was."""
+    return TaskFileResult(
+        task,
+        TaskFileStatus.INTERRUPTED if isinstance(error, InterruptedRunError) else TaskFileStatus.BLOCKED,
+        session=session or task.session or "",
+        error=error.message,
+        error_details=ErrorDetails(error.type, error.message),
+        hint=error.hint,
+        phase=_first(task),
+    )

@@ -1,0 +1,101 @@
+"""What stands in a checkout already: tasks that were begun there, or done, and what their sessions said."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from redgreenrefactor import runs
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.records.task import TaskFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The run of a task that stands here."""
+
+    entry: Entry
+    document: Mapping[str, Any]
+    path: Path
+    session: str
+
+    @property
+    def digest(self) -> str:
+        """What two files have in common that say the same."""
+        return digest_of(self.document)
+
+
+def begun_in(bench: runs.Bench) -> Begun | None:
+    """Return the task whose run is the latest here, if it is a task's."""
+    history = list(bench.ledger.history())
+    task = _object(history[-1].handoff.extra.get("task")) if history else {}
+    document = _object(task.get("document"))
+    if not document:
+        return None
+    path = Path(str(task.get("file") or "task.json"))
+    return Begun(history[0], document, path, str(task.get("session") or history[0].handoff.run_id))
+
+
+@dataclass(frozen=True, slots=True)
+class DoneBefore:
+    """A task that an earlier run here has completed."""
+
+    history: list[Entry]
+    session: str
+
+    def result(self, task: Task) -> TaskFileResult:
+        """Return what came of it then."""
+        folder = TaskFolder(Path(), self.session)
+        return TaskFileResult(
+            task,
+            TaskFileStatus.COMPLETE,
+            phases_of(self.history, ()),
+            run_id=self.history[0].handoff.run_id,
+            session=self.session,
+            summary=folder.summary(task),
+            already=True,
+        )
+
+
+def done_before(bench: runs.Bench, digest: str) -> DoneBefore | None:
+    """Return the completed run of the very same task along HEAD's first parents, if there is one."""
+    entries = list(bench.ledger.past())
+    for entry in entries:
+        task = _object(entry.handoff.extra.get("task"))
+        if entry.handoff.next_phase is PhaseName.COMPLETE and task.get("digest") == digest:
+            own = [item for item in entries if item.handoff.run_id == entry.handoff.run_id]
+            return DoneBefore(own, str(task.get("session") or ""))
+    return None
+
+
+def said_by(bench: runs.Bench, name: str) -> str:
+    """Return what the sessions of this id said at their ends; an id nobody has is a NotReadyError."""
+    said: list[str] = []
+    known = False
+    for entry in bench.ledger.past():
+        if _object(entry.handoff.extra.get("session")).get("id") == name:
+            known = True
+            if message := entry.handoff.extra.get("message"):
+                said.append(f"{entry.handoff.phase}: {message}")
+    if not known:
+        raise NotReadyError(
+            f"the task goes on from the session {name}, which no task here has recorded",
+            hint="Run the task it belongs to first, on this branch, or set cli_execution.strategy to 'new'.",
+            type="SessionMissing",
+        )
+    return "\n\n".join(reversed(said))
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """Return what two task files have in common that say the same."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
