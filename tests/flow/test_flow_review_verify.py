@@ -161,6 +161,26 @@ def test_a_pull_request_that_the_reviewer_opened_itself_is_an_honest_end(
     assert verified(stage, f"main..tdd/{stage.task}").code == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("files", [PLAIN, GREENFIELD])
+def test_rejected_tries_and_commits_of_the_user_s_own_are_honest(
+    make_repo: MakeRepo, files: dict[str, str]
+) -> None:
+    legacy = {"tests/test_old.py": "def test_old():\n    assert True\n"}
+    stage = ReviewStage(make_repo("calc/project", files={**files, **legacy}))
+    red = coded(test="import calc\n\n\ndef test_add():\n    assert calc.add(6, 3) == 10\n")
+    stage.play({**two_rounds(), "CODE-1-1": red, "CODE-1-2": coded()})
+    done = stage.tdd("SPEC.md", "--forge", "none", "--max-reviews", "1", "--no-cleanup", "--json")
+    assert done.code == 1, done
+    there = Repo(stage.worktrees / stage.task, stage.repo.env)
+    there.commit("docs: mine", {"mine.txt": "x\n"})
+    more = stage.tdd("--resume", stage.task, "--max-reviews", "2", "--json")
+    assert more.code == 0, more
+    proved = verified(stage, f"main..tdd/{stage.task}")
+    assert proved.code == 0, proved
+    assert [each["ok"] for each in proved.json["rounds"]] == [True, True]
+
+
 def test_code_that_was_changed_afterwards_is_found_out(make_repo: MakeRepo) -> None:
     stage = ReviewStage(plain_repo(make_repo))
     stage.play({"CODE-1": coded(), "REVIEW-1": said(APPROVE)})
