@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check slow gates overhead fuzz handoffs format clean
+.PHONY: demo test check slow gates overhead size fuzz handoffs format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
@@ -29,6 +29,10 @@ gates: $(STAMP)
 # What evidence costs: CPU of a suite with our probe in it by that of the plain runner, at most 1.10.
 overhead: $(STAMP)
 	@$(BIN)/python bench/overhead.py
+
+# What an installation without extras takes, byte code apart: at most 60 MB.
+size: $(STAMP)
+	@$(BIN)/python bench/size.py
 
 # Odd texts for everything that is read from outside: none may lead to a traceback.
 fuzz: $(STAMP)
