@@ -46,7 +46,15 @@ from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.session import Brief, Report
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
-from redgreenrefactor.ports import Agent, Ledger, Probing, Sealed, Workspace
+from redgreenrefactor.ports import (
+    Agent,
+    Greeting,
+    Ledger,
+    Probing,
+    Sealed,
+    SessionInterruptedError,
+    Workspace,
+)
 
 DOUBLINGS = 10  # waits stop growing after so many retries
 TITLE = 72  # characters of what was asked for that become a commit's subject
@@ -119,17 +127,24 @@ class Engine:
                 here = self._settled(self._approved(here) if advanced else here)
                 self._rest(here)
         except InterruptedRunError as error:
-            return Ended(RunStatus.INTERRUPTED, self._stopped(here), error.message)
+            return Ended(RunStatus.INTERRUPTED, self._stopped(_billed(here, error)), error.message)
         except StoppedRunError as error:  # of an inner run
             return Ended(RunStatus.STOPPED, self._stopped(here), error.message, FindingType(error.type))
         return ended
 
     def probe(self, handoff: Handoff) -> None:
-        """Let the agent whose turn it is find out whether it can work at all; if not, that is a NotReadyError."""
+        """Let the agents find out whether they can work at all; if one cannot, that is a NotReadyError.
+
+        The one whose turn it is begins its session; those that come later are only asked for a word, first, because
+        that costs least.
+        """
         phase = self.workflow.phase(handoff.next_phase)
         attempt = self._attempt(handoff, phase)
         first = diagnosis_due(handoff, phase, attempt) or phase
         agent = self.agents[first.name]
+        for later in self.agents.values():
+            if later is not agent and isinstance(later, Greeting):
+                later.greet()
         if isinstance(agent, Probing):
             agent.probe(self.brief(first, handoff, attempt))
 
@@ -413,6 +428,14 @@ class _Done:
     def due(self) -> dict[str, Any]:
         """Return what the attempts at the due phase have used so far, this one included."""
         return due_with(self.here.handoff, self.report.usage, self.seconds)
+
+
+def _billed(here: Entry, error: InterruptedRunError) -> Entry:
+    """Return where a run stands with what an interrupted session had used: it is to be paid all the same."""
+    if not isinstance(error, SessionInterruptedError):
+        return here
+    due = due_with(here.handoff, error.usage, 0.0)
+    return Entry(here.commit, with_extra(here.handoff, due=due))
 
 
 def _cost(report: Report) -> float:

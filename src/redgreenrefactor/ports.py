@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.evidence import ALL, Change, Manner, Measure, SuiteRun
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.session import Brief, Report, Step
+from redgreenrefactor.model.session import Brief, Report, Step, Usage
 from redgreenrefactor.model.workflow import Phase
 
 Say = Callable[[str], None]
@@ -36,6 +37,23 @@ class Probing(Protocol):
     def probe(self, brief: Brief) -> None:
         """Begin the session this brief is for, as far as that shows whether it can work; a NotReadyError if not."""
         ...
+
+
+@runtime_checkable
+class Greeting(Protocol):
+    """An agent that can find out, for next to nothing, whether it would be answered at all."""
+
+    def greet(self) -> None:
+        """Ask for a word, unless there was one before; a NotReadyError if none comes."""
+        ...
+
+
+class SessionInterruptedError(InterruptedRunError):
+    """A session was interrupted that had used something; carries its bill."""
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
 @runtime_checkable

@@ -239,6 +239,37 @@ def test_a_model_that_becomes_unavailable_stops_the_run_until_it_is_back(
     assert not [asked for asked in server.asked if "was rejected" in asked.brief]
 
 
+def test_a_missing_model_of_a_later_role_is_named_before_anything_begins(
+    repo: Repo, server: ModelServer
+) -> None:
+    settings = PLAIN["tdd.properties"] + "model.green=claude-typo\n"
+    repo.commit("chore: settings", {"tdd.properties": settings})
+    before = state(repo)
+    server.troubles = {1: Status(404, "model: claude-typo", "not_found_error")}
+    with pytest.raises(NotReadyError, match="claude-typo"):
+        run(repo, server)
+
+    assert [asked.model for asked in server.asked] == ["claude-typo"]
+    assert state(repo) == before
+
+
+def test_roles_have_models_of_their_own(make_repo: MakeRepo) -> None:
+    parts = calculator(1)
+    repo = make_repo(
+        files={**PLAIN, "tdd.properties": PLAIN["tdd.properties"] + "model.green=claude-haiku-4-5\n"}
+    )
+
+    def mind(asked: Asked) -> Answer:
+        return Reply("ready") if "one word" in asked.brief else author(parts)(asked)
+
+    with model_server(mind) as server:
+        result = run(repo, server)
+
+    assert result.status is RunStatus.COMPLETE
+    assert [asked.model for asked in server.asked[:2]] == ["claude-haiku-4-5", "claude-opus-4-5-20251101"]
+    assert sum(event.usage.output_tokens for event in [result] if event.usage) == 20 * len(server.asked)
+
+
 def test_trouble_that_does_not_pass_uses_up_the_retries(repo: Repo, server: ModelServer) -> None:
     repo.commit("chore: settings", {"tdd.properties": PLAIN["tdd.properties"] + "max.retries=1\n"})
     server.troubles = {number: Status(529, "overloaded", "overloaded_error") for number in range(4, 60)}
@@ -377,10 +408,14 @@ def test_an_interruption_during_a_request_ends_at_once_and_resume_goes_on(
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert time.monotonic() - struck < 10  # mostly git's
-    assert json.loads(out)["status"] == "interrupted"
+    stopped = json.loads(out)
+    assert stopped["status"] == "interrupted"
+    assert stopped["usage"]["costUsd"] == pytest.approx(4 * REQUEST)
 
     done = on.rgr("resume", "--json")
     assert done.code == 0, done
+    asked = len(server.asked) - 1  # the silent one used nothing
+    assert done.json["usage"]["costUsd"] == pytest.approx(asked * REQUEST)
 
 
 def test_a_run_that_is_awaited_can_be_cancelled_and_goes_on_later(repo: Repo, server: ModelServer) -> None:

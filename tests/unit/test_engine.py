@@ -36,7 +36,7 @@ from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
-from redgreenrefactor.ports import Sealed
+from redgreenrefactor.ports import Sealed, SessionInterruptedError
 from redgreenrefactor.testing import FakeAgent, FakeLedger, FakeWorkspace
 from redgreenrefactor.workflows.review import review
 from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
@@ -511,6 +511,25 @@ def strike(*_: Any) -> Any:
     raise InterruptedRunError("interrupted by SIGINT")
 
 
+def test_what_an_interrupted_session_used_is_paid_and_the_attempt_is_not_counted() -> None:
+    world = World()
+
+    def interrupt(brief: Brief) -> None:
+        if brief.phase is PhaseName.RED:
+            raise SessionInterruptedError("interrupted by SIGINT", Usage(1, 2, cost_usd=0.5))
+
+    world.session_does = interrupt
+    ended = world.run()
+    assert ended.status is RunStatus.INTERRUPTED
+    assert due(ended.entry)["usage"]["costUsd"] == 0.5
+    assert (ended.entry.handoff.attempts_due, ended.entry.handoff.state) == (0, State.STOPPED)
+    world.session_does = lambda _brief: None
+    done = world.resume(Limits(max_cycles=1))
+    assert done.status is RunStatus.STOPPED
+    red = next(entry for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
+    assert red.handoff.extra["usage"]["outputTokens"] >= 2
+
+
 def test_an_interrupted_session_is_kept_and_comes_again() -> None:
     world = World()
 
@@ -661,6 +680,28 @@ def test_an_agent_that_can_is_probed_with_the_brief_it_will_get() -> None:
     handoff = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r")
     world.engine().probe(handoff)
     assert [(brief.phase, brief.attempt) for brief in probed] == [(PhaseName.PLAN, 1)]
+
+
+def test_agents_that_come_later_are_asked_for_a_word_before_the_first_begins() -> None:
+    world = World()
+    asked: list[str] = []
+
+    class First(FakeAgent):
+        def probe(self, brief: Brief) -> None:
+            asked.append(brief.phase)
+
+        def greet(self) -> None:
+            asked.append("first")
+
+    class Later(FakeAgent):
+        def greet(self) -> None:
+            asked.append("later")
+
+    first, later = First(world.session), Later(world.session)
+    engine = world.engine()
+    mixed = {name: later if name is PhaseName.GREEN else first for name in engine.agents}
+    replace(engine, agents=mixed).probe(Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r"))
+    assert asked == ["later", "PLAN"]
 
 
 def test_an_agent_that_cannot_be_probed_is_not() -> None:

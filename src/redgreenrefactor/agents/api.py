@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -17,15 +17,19 @@ from redgreenrefactor.agents.conversation import (
 )
 from redgreenrefactor.agents.lines import Lines
 from redgreenrefactor.agents.providers import Access, model_of
+from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.events import Emit, Event, ModelAnswered
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Step, Usage, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.ports import Note, Say
+from redgreenrefactor.ports import Note, Say, SessionInterruptedError
 from redgreenrefactor.sandbox.process import Interrupt
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import ModelRequestParameters
+
+GREETING = "Answer with one word: ready"
+SHORT = 16  # tokens: fewer are refused by some
 
 T = TypeVar("T")
 
@@ -67,6 +71,10 @@ class Acquaintance:
     answered: set[str] = field(default_factory=set[str])
     unpriced: set[str] = field(default_factory=set[str])
     held: "Held | None" = None
+    owed: Usage = field(
+        default_factory=Usage
+    )  # for words that were asked for, to be put on the next session's bill
+    cut: Usage | None = None  # the bill of a session that was interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,11 @@ class ApiAgent:
         if self.way.model not in self.known.answered:
             _run(self._probed(brief))
 
+    def greet(self) -> None:
+        """Ask the model for a word, unless it has answered before; whatever hinders it is a NotReadyError."""
+        if self.way.model not in self.known.answered:
+            _run(self._greeted())
+
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:
         """Let the model work in the folder until it ends its turn; failure is a value in the report."""
         return _run(self.work_async(brief, folder, say))
@@ -115,6 +128,10 @@ class ApiAgent:
         try:
             with self._struck():
                 return await self._session(brief, folder, say, stop)
+        except InterruptedRunError as error:
+            if self.known.cut is None:
+                raise
+            raise SessionInterruptedError(error.message, self.known.cut) from error
         finally:
             stop.close()
 
@@ -123,8 +140,13 @@ class ApiAgent:
         async with _client() as client:
             talk = self._conversation(brief, client, say)
             reply = _taken_over(talk, held, brief) if held else None
-            with closing(self.toolbox(brief, folder, stop)) as tools:
-                message, failure = await self._ended(talk.to_its_end(tools, stop, reply))
+            talk.usage, self.known.owed = talk.usage + self.known.owed, Usage()
+            try:
+                with closing(self.toolbox(brief, folder, stop)) as tools:
+                    message, failure = await self._ended(talk.to_its_end(tools, stop, reply))
+            except asyncio.CancelledError:
+                self.known.cut = self._bill(talk)
+                raise
         usage = self._bill(talk)
         if failure is not None:
             return Report(message, usage, failure, talk.answered_by)
@@ -151,26 +173,33 @@ class ApiAgent:
         with self._struck():
             async with _client() as client:
                 talk = self._conversation(brief, client, _silent)
-                talk.patience = Patience(tries=1)
-                try:
-                    reply = await talk.reply()
-                except Exception as error:
-                    if (trouble := trouble_in(error)) is None:
-                        raise
-                    raise trouble.error() from error
+                reply = await _tried_once(talk)
         self.known.held = Held(brief.text, reply, talk)
 
+    async def _greeted(self) -> None:
+        with self._struck():
+            async with _client() as client:
+                talk = self._talk(_parameters((), ""), _asking(GREETING), client, _silent)
+                talk.longest = SHORT
+                await _tried_once(talk)
+        self.known.owed += talk.usage
+
     def _conversation(self, brief: Brief, client: Any, say: Say) -> Conversation:
+        parameters = _parameters(self.tools, brief.role.preamble)
+        return replace(self._talk(parameters, _opening(brief), client, say), allowance=brief.allowance_usd)
+
+    def _talk(
+        self, parameters: "ModelRequestParameters", opening: "list[ModelMessage]", client: Any, say: Say
+    ) -> Conversation:
         return Conversation(
             way=self.way,
             model=model_of(self.way, client),
-            parameters=_parameters(self.tools, brief.role.preamble),
-            history=_opening(brief),
+            parameters=parameters,
+            history=opening,
             say=say,
             emit=self._emit,
             note=self.note,
             patience=self.patience,
-            allowance=brief.allowance_usd,
         )
 
     def _emit(self, event: Event) -> None:
@@ -255,6 +284,23 @@ def _opening(brief: Brief) -> "list[ModelMessage]":
 
     told = brief.text.removeprefix(brief.role.preamble).lstrip("\n")
     return [ModelRequest(parts=[UserPromptPart(told)], instructions=brief.role.preamble or None)]
+
+
+def _asking(text: str) -> "list[ModelMessage]":
+    from pydantic_ai.messages import ModelRequest, UserPromptPart  # noqa: PLC0415
+
+    return [ModelRequest(parts=[UserPromptPart(text)])]
+
+
+async def _tried_once(talk: Conversation) -> "ModelResponse":
+    """Return the model's reply, asked for once; whatever hinders it is a NotReadyError."""
+    talk.patience = Patience(tries=1)
+    try:
+        return await talk.reply()
+    except Exception as error:
+        if (trouble := trouble_in(error)) is None:
+            raise
+        raise trouble.error() from error
 
 
 def _taken_over(talk: Conversation, held: Held, brief: Brief) -> "ModelResponse | None":

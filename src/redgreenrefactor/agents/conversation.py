@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
+CUT = "Interrupted"  # what became of a request that was not waited for
 STALE_ROUNDS = 6  # in a row that brought nothing new: the session goes nowhere
 CUT_REPLIES = 5  # in a row: the session does not get to its point
 FIRST_TIMEOUT = 120.0  # seconds without a sign of life, doubling with each retry
@@ -100,6 +101,7 @@ class Conversation:
     note: Note
     patience: Patience
     allowance: float | None = None  # US dollars
+    longest: int | None = None  # tokens of a reply
     usage: Usage = field(default_factory=Usage)
     unpriced: bool = False  # something was used whose price nobody knows
     answered_by: str = ""
@@ -156,8 +158,11 @@ class Conversation:
                 response = stream.get()
         except (AgentRunError, ValueError) as error:
             trouble = trouble_of(error, self.way)
-            self._account(stream.get() if stream else None, time.monotonic() - began, trouble)
+            self._account(stream.get() if stream else None, time.monotonic() - began, str(trouble.type))
             raise _TroubleError(trouble) from error
+        except asyncio.CancelledError:
+            self._account(stream.get() if stream else None, time.monotonic() - began, CUT)
+            raise
         self._account(response, time.monotonic() - began, None)
         return response
 
@@ -167,6 +172,8 @@ class Conversation:
 
         patience = min(FIRST_TIMEOUT * 2 ** (number - 1), LONGEST_TIMEOUT)
         settings = ModelSettings(cache=True, max_retries=0, timeout=patience)
+        if self.longest is not None:
+            settings["max_tokens"] = self.longest
         return model_request_stream(
             self.model, self.history, model_settings=settings, model_request_parameters=self.parameters
         )
@@ -191,7 +198,7 @@ class Conversation:
                     pass
         lines.finish()
 
-    def _account(self, response: "ModelResponse | None", seconds: float, trouble: Trouble | None) -> None:
+    def _account(self, response: "ModelResponse | None", seconds: float, trouble: str | None) -> None:
         """Add what a request used to the bill, and tell of it."""
         used = Usage()
         if response is not None:
@@ -208,7 +215,7 @@ class Conversation:
                 usage=used,
                 seconds=seconds,
                 finish=response.finish_reason or "" if response else "",
-                error=str(trouble.type) if trouble else None,
+                error=trouble,
             )
         )
 

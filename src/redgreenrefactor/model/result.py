@@ -172,8 +172,8 @@ def _cycle_result(entries: Sequence[Entry], latest: Handoff) -> CycleResult | No
 
 
 def due_of(handoff: Handoff) -> Mapping[str, Any]:
-    """Return what the attempts at the phase that is due have used so far."""
-    return mapping_of(handoff.extra, "due") if handoff.error is not None else {}
+    """Return what the sessions at the phase that is due have used so far, rejected and interrupted ones."""
+    return mapping_of(handoff.extra, "due")
 
 
 def rolled_back_of(handoff: Handoff) -> Mapping[str, Any]:

@@ -33,6 +33,7 @@ from redgreenrefactor.model.events import Event, ModelAnswered, ToolUsed
 from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Step, Usage, Uttered
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
+from redgreenrefactor.ports import SessionInterruptedError
 from redgreenrefactor.sandbox.process import Interrupt
 
 APIS = (
@@ -461,6 +462,33 @@ def test_a_server_of_another_kind_is_noticed(spec: str) -> None:
     assert caught.value.type == "ModelUnavailable"
 
 
+# --- a word from models that come later
+
+
+@pytest.mark.parametrize("spec", APIS)
+def test_a_word_is_short_asked_for_once_and_paid_with_the_next_session(spec: str) -> None:
+    with bench(script(END), spec) as it:
+        it.agent.greet()
+        it.agent.greet()
+        assert len(it.server.asked) == 1
+        assert not it.server.asked[0].body.get("tools")
+        assert len(it.server.asked[0].raw) < 1000
+        reports = [it.work(), it.work()]
+
+    assert [report.usage and report.usage.output_tokens for report in reports] == [40, 20]
+    assert it.said.count("All is well.") == 2
+
+
+@pytest.mark.parametrize("spec", APIS)
+def test_a_model_from_which_no_word_comes_is_named_at_once(spec: str) -> None:
+    trouble = Status(404, "model: typo", "not_found_error")
+    with bench(script(trouble), spec) as it, pytest.raises(NotReadyError, match="is not available") as caught:
+        it.agent.greet()
+
+    assert caught.value.type == "ModelUnavailable"
+    assert len(it.server.asked) == 1
+
+
 # --- the bill
 
 
@@ -567,6 +595,33 @@ def test_an_interruption_ends_a_tool_before_the_session() -> None:
     with bench(script(RUN), do=until_stopped, interrupt=interrupt) as it:
         assert interrupted_when(lambda it: it.tools.calls, it, interrupt) < 2
         assert over.is_set()
+
+
+def test_what_an_interrupted_session_has_used_is_on_the_bill() -> None:
+    interrupt = Interrupt()
+    with bench(script(RUN, Silence()), interrupt=interrupt) as it:
+        striker = threading.Thread(
+            target=lambda: (wait_for(lambda: len(it.server.asked) == 2), interrupt.request("SIGINT"))
+        )
+        striker.start()
+        with pytest.raises(SessionInterruptedError, match="SIGINT") as caught:
+            it.work()
+        striker.join()
+
+    assert caught.value.usage.output_tokens >= 20
+    assert caught.value.usage.cost_usd
+    told = [event for event in it.events if isinstance(event, ModelAnswered)]
+    assert [event.error for event in told] == [None, "Interrupted"]
+
+
+def test_a_session_that_has_used_nothing_has_no_bill() -> None:
+    interrupt = Interrupt()
+    interrupt.request("SIGINT")
+    with bench(script(END), interrupt=interrupt) as it, pytest.raises(InterruptedRunError) as caught:
+        it.work()
+
+    assert not isinstance(caught.value, SessionInterruptedError)
+    assert it.server.asked == []
 
 
 def test_an_interruption_ends_a_wait_for_the_server() -> None:

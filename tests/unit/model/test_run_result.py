@@ -168,13 +168,15 @@ def test_a_carried_handoff_is_no_turn_of_the_run() -> None:
 @pytest.mark.parametrize(
     ("handoff", "due"),
     [
-        (Handoff(PLAN, RED, extra={"due": {"seconds": 1}}), {}),
+        (Handoff(PLAN, RED, extra={"due": {"seconds": 1}}), {"seconds": 1}),
         (Handoff(PLAN, RED, error="x", extra={"due": {"seconds": 1}}), {"seconds": 1}),
         (Handoff(PLAN, RED, error="x", extra={"due": "soon"}), {}),
         (Handoff(PLAN, RED, error="x"), {}),
     ],
 )
-def test_what_is_due_is_told_only_after_a_rejection(handoff: Handoff, due: dict[str, Any]) -> None:
+def test_what_is_due_is_told_after_rejections_and_interruptions(
+    handoff: Handoff, due: dict[str, Any]
+) -> None:
     assert due_of(handoff) == due
 
 
