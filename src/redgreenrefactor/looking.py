@@ -5,7 +5,9 @@ from pathlib import Path
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.glance import Glance
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.model.transcript import Json
 from redgreenrefactor.records.transcripts import FOLDER, find, read, turns
 from redgreenrefactor.repository.ledger import GitLedger
@@ -13,8 +15,20 @@ from redgreenrefactor.repository.repository import open_repository
 
 
 def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
-    """Return the latest handoff; reads git only."""
-    return next(history(project, environ), None)
+    """Return the latest handoff of what goes on in this checkout; reads git only.
+
+    Where a task was begun, its opening lies in the history of other checkouts, too; it goes on in its own worktree.
+    """
+    repository = open_repository(project, environ)
+    try:
+        past = GitLedger(repository.git, repository.objects).past()
+        return next((entry for entry in past if not _opens_a_task(entry.handoff)), None)
+    finally:
+        repository.close()
+
+
+def _opens_a_task(handoff: Handoff) -> bool:
+    return handoff.cycle_number == 0 and belongs_to_a_task(handoff.run_id)
 
 
 def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:

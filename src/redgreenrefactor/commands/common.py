@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
@@ -74,7 +75,7 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
         elif not flags["quiet"]:
             from redgreenrefactor.views.text import result_text  # noqa: PLC0415
 
-            click.echo(result_text(result, width=width()))
+            click.echo(result_text(result, width=width(), resume=_resuming(flags)))
         if unpushed is not None:
             code = code or 3
             told = f"what came of the run is here, but not pushed: {unpushed.message}"
@@ -88,6 +89,12 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
         unheard()
     if code:
         sys.exit(code)
+
+
+def _resuming(flags: dict[str, Any]) -> str:
+    """Return the command that goes on as this one did: settings are remembered, flags are not."""
+    named = [word for name in ("agent", "model") if flags.get(name) for word in (f"--{name}", flags[name])]
+    return shlex.join(["rgr", "resume", *named])
 
 
 @contextmanager

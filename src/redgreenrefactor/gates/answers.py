@@ -8,8 +8,8 @@ HOPELESS = 500  # characters to skip in what is nested too deep to be an answer
 
 
 def objects(message: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects that stand in a text, outermost ones, in order."""
-    decoder, position = json.JSONDecoder(), message.find("{")
+    """Yield the JSON objects that stand in a text, outermost ones, in order; their texts may go over several lines."""
+    decoder, position = json.JSONDecoder(strict=False), message.find("{")
     while position >= 0:
         try:
             value, end = decoder.raw_decode(message, position)

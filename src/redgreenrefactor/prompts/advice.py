@@ -21,12 +21,20 @@ def advice(phase: PhaseName, kinds: Iterable[FindingType], ref: str = "") -> tup
 
 
 def _said(phase: PhaseName, kind: FindingType, ref: str) -> str:
+    if phase is PhaseName.REVIEW and kind in _TO_REVIEWERS:
+        return _TO_REVIEWERS[kind]
     if phase is not PhaseName.REFACTOR or kind is not FindingType.TEST_TAMPERING:
         return _ADVICE[kind]
     again = f": `git checkout {ref} -- FILES`" if ref else ""
     return f"Put back the tests named above as they were; the rest of the rejected commit may be used again{again}."
 
 
+_TO_REVIEWERS = {
+    FindingType.SCOPE_VIOLATION: "Leave nothing behind: scratch files go to a temporary folder, not into the workspace.",
+    FindingType.MALFORMED_HANDOFF: (
+        "End with one JSON object that holds your verdict and its words, and write a line break in them as `\\n`."
+    ),
+}
 _ADVICE = {
     FindingType.HISTORY_REWRITTEN: (
         "Add one commit on top of the commit you find;"

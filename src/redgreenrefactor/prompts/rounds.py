@@ -28,6 +28,7 @@ class Round:
         """Return what the templates' placeholders stand for."""
         return {
             "feedback": _feedback(self.feedback),
+            "earlier": _earlier(self.feedback),
             "account": quoted(self.account, WORDS_LIMIT) if self.account else "It left none.",
             "results": _results(self.tests, self.warnings),
             "diff": _diff(self.changes, self.opening),
@@ -43,8 +44,16 @@ def _feedback(rounds: Sequence[str]) -> str:
         " looked at it and asks for changes; the last round counts most. Make them, keep what was right, and say in"
         " your account what you did about each point."
     )
-    told = [f"Round {number}:\n\n{quoted(text, WORDS_LIMIT)}" for number, text in enumerate(rounds, 1)]
-    return "\n\n".join(["## This is a revision", why, *told])
+    return "\n\n".join(["## This is a revision", why, *_told(rounds)])
+
+
+def _earlier(rounds: Sequence[str]) -> str:
+    """Return what the coder was asked for before, and answers to; nothing in a first round."""
+    return "\n\n".join(["What reviewers have asked for so far:", *_told(rounds)]) if rounds else ""
+
+
+def _told(rounds: Sequence[str]) -> list[str]:
+    return [f"Round {number}:\n\n{quoted(text, WORDS_LIMIT)}" for number, text in enumerate(rounds, 1)]
 
 
 def _results(tests: Mapping[str, Any], warnings: Sequence[str]) -> str:

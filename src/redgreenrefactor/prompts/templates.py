@@ -28,6 +28,7 @@ PLACEHOLDERS: tuple[str, ...] = (
     "cycle",
     "attempt",
     "feedback",
+    "earlier",
     "account",
     "results",
     "diff",

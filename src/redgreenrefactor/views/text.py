@@ -7,6 +7,7 @@ from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.glance import Glance, glance_at
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import CycleResult, Entry, RunStatus, WorkflowResult
+from redgreenrefactor.model.review_task import task_of
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -71,8 +72,10 @@ def history_text(entries: Iterable[Entry | Glance], *, width: int, ink: Ink | No
         yield from block(EMPTY, page.width, page.ink)
 
 
-def result_text(result: WorkflowResult, *, width: int, ink: Ink | None = None) -> str:
-    """Return what a run came to, case by case, and what to look at next."""
+def result_text(
+    result: WorkflowResult, *, width: int, ink: Ink | None = None, resume: str = "rgr resume"
+) -> str:
+    """Return what a run came to, case by case, and what to look at or type next."""
     page = _Page(width, ink)
     page.say(f"{result.status}: {_counted(result)} in {seconds(result.seconds)}")
     if result.cycles:
@@ -92,7 +95,7 @@ def result_text(result: WorkflowResult, *, width: int, ink: Ink | None = None) -
     page.fact("run", page.ink.line(result.run_id))
     page.fact("head", short(page.ink.line(result.head)))
     page.gap()
-    _result_advice(page, result)
+    _result_advice(page, result, resume)
     return page.text
 
 
@@ -273,8 +276,10 @@ def _advice(page: _Page, handoff: Handoff) -> None:
     if handoff.awaiting:
         page.say(f"Waiting for {page.ink.line(handoff.awaiting)}: edit test-list.md if you like, then go on.")
     again = " and a fresh set of retries" if handoff.state is State.ABORTED else ""
+    task = task_of(handoff.run_id)
+    command = "rgr resume" if task is None else f"rgr tdd --resume {page.ink.line(task)}"
     tried = [("rgr history --attempts", "shows what was tried")] if handoff.error is not None else []
-    page.advise(("rgr resume", f"goes on with {handoff.next_phase}{again}"), *tried)
+    page.advise((command, f"goes on with {handoff.next_phase}{again}"), *tried)
 
 
 def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
@@ -340,10 +345,10 @@ def _used(usage: Usage) -> str:
     return f"{total:,} tokens in{cached}, {usage.output_tokens:,} out{cost}"
 
 
-def _result_advice(page: _Page, result: WorkflowResult) -> None:
+def _result_advice(page: _Page, result: WorkflowResult, resume: str) -> None:
     advice: list[tuple[str, str]] = []
     if result.status is not RunStatus.COMPLETE:
-        advice.append(("rgr resume", "goes on where this ended"))
+        advice.append((resume, "goes on where this ended"))
     if result.status is RunStatus.FAILED:
         advice.append(("rgr history --attempts", "shows what was tried"))
     first = next((cycle.commits.plan for cycle in result.cycles if cycle.commits.plan), None)

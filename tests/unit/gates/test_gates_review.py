@@ -96,6 +96,12 @@ def test_an_approval_without_a_title_takes_that_of_what_was_asked_for(words: dic
     assert opinion == Opinion(Outcome.APPROVED, "Double it", "")
 
 
+def test_words_may_go_over_several_lines_as_they_stand() -> None:
+    opinion = read_opinion('{"verdict": "feedback",\n "feedback": "calc.py:3\n\tadd zero"}')
+    assert isinstance(opinion, Opinion)
+    assert opinion.feedback == "calc.py:3\n\tadd zero"
+
+
 def test_a_title_is_one_line() -> None:
     opinion = read_opinion(json.dumps({"verdict": "approve", "title": "Add\n double", "body": None}))
     assert opinion == Opinion(Outcome.APPROVED, "Add double", "")

@@ -32,6 +32,15 @@ def test_the_gravest_comes_first_and_each_once() -> None:
     assert "Leave existing tests" in lines[0]
 
 
+def test_a_reviewer_is_not_told_about_lists_of_cases() -> None:
+    kinds = [FindingType.MALFORMED_HANDOFF, FindingType.SCOPE_VIOLATION]
+    told = " ".join(advice(PhaseName.REVIEW, kinds))
+    assert "verdict" in told
+    assert "temporary folder" in told
+    assert "test-list.md" not in told
+    assert "test-list.md" in " ".join(advice(PhaseName.PLAN, kinds))
+
+
 def test_too_much_advice_is_none() -> None:
     assert len(advice(PhaseName.RED, FindingType)) == MOST
 

@@ -37,6 +37,14 @@ def test_a_revision_is_told_all_feedback_the_last_at_the_end() -> None:
     assert "It adds." in text
 
 
+def test_the_reviewer_of_a_later_round_knows_what_the_account_answers_to() -> None:
+    text = told(
+        PhaseName.REVIEW, Round(feedback=("Name it better.", "Test zero."), account="1. done 2. done")
+    )
+    assert text.index("Name it better.") < text.index("Test zero.") < text.index("1. done 2. done")
+    assert "so far" not in told(PhaseName.REVIEW, Round(account="done"))
+
+
 def test_the_reviewer_is_told_specification_account_results_and_diff() -> None:
     where = Round(
         account="I added add.",

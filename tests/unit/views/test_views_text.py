@@ -11,6 +11,7 @@ from views_samples import CASE, HOSTILE, UNNEEDED, texts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
+from redgreenrefactor.model.review_task import run_id_of
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -78,6 +79,19 @@ def test_without_a_workflow_the_status_says_how_to_start_one() -> None:
     assert (
         status_text(None, width=80) == 'No workflow has been started here.\n  → rgr run "FEATURE"  starts one'
     )
+
+
+def test_a_task_goes_on_by_its_own_name() -> None:
+    opened = Handoff(PhaseName.CODE, PhaseName.REVIEW, run_id=run_id_of("task-1"), cycle_number=1)
+    assert "rgr tdd --resume task-1" in status(opened)
+    assert "rgr resume" in status(replace(opened, run_id="run-1"))
+
+
+def test_what_goes_on_as_it_began_is_what_is_advised() -> None:
+    told = result_text(
+        replace(RESULT, status=RunStatus.STOPPED), width=80, resume="rgr resume --agent 'command:a b'"
+    )
+    assert "→ rgr resume --agent 'command:a b'" in told
 
 
 def test_the_status_tells_what_is_due_for_which_case() -> None:
