@@ -22,7 +22,7 @@ from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.first import still_failing
-from redgreenrefactor.gates.legacy import also_mended, failure, regressions
+from redgreenrefactor.gates.legacy import also_mended, failure, mended, regressions
 from redgreenrefactor.gates.minimal import minimality
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import HANDFUL, belongs, bends, holds, noticed_by, planted_in, spread
@@ -71,7 +71,9 @@ def _green(evidence: Evidence) -> Judgement:
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
     more, learned = yield from _probes(evidence, measured)
-    found += also_mended(measured)
+    now_passing = mended(measured)
+    found += also_mended(evidence, now_passing)
+    learned |= {"mended": now_passing} if now_passing else {}
     return rule(*found, *more, test_result=TestOutcome.PASS, facts=facts | learned)
 
 

@@ -1,7 +1,9 @@
 """Tests from before the run: which of them fail, which fail by chance, and which a turn has really broken."""
 
+import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.common import Measured, brief, named, place_in
 from redgreenrefactor.model.evidence import (
@@ -116,26 +118,45 @@ def _among_others(base: str, after: Trial, names: set[TestId]) -> Generator[Ques
     return (names - still) | (still - untouched.passed)
 
 
-def also_mended(measured: Measured, moved: Mapping[Origin, Origin] | None = None) -> list[Finding]:
-    """Return a warning that names the tests that failed since before the run and pass now: nobody asked for that."""
+def mended(measured: Measured, moved: Mapping[Origin, Origin] | None = None) -> list[TestId]:
+    """Return the tests that failed since before the run, or could not be collected, and pass now."""
     twins = moved or {}
     failed = _failing(measured.legacy) & _failing(measured.before)
-    mended = [
+    passing = [
         result.id
         for result in measured.after.results.values()
         if result.passed
         and (twins.get((result.file, result.function)) or (result.file, result.function)) in failed
         and (result.id not in measured.before.results or measured.before.results[result.id].failed)
     ]
-    if not mended:
+    unread = [{error.file for error in run.errors} for run in (measured.legacy, measured.before)]
+    running = {result.file for result in measured.after.results.values()}
+    collected = unread[0] & unread[1] & running - {error.file for error in measured.after.errors}
+    return sorted({*passing, *collected})
+
+
+def also_mended(evidence: Evidence, tests: Sequence[TestId]) -> list[Finding]:
+    """Return a warning that names the mended tests which neither the case nor the feature speaks of."""
+    case = evidence.case.description if evidence.case else ""
+    asked = set(re.findall(r"\w+", f"{case} {evidence.handoff.feature}"))
+    others = [name for name in tests if not _names_of(name) & asked]
+    if not others:
         return []
     return [
         Finding(
             FindingType.SCOPE_VIOLATION,
-            f"also mended: {named(sorted(mended))} failed since before the run, and what they ask for was not due",
+            f"also mended: {named(others)} failed since before the run and passes now;"
+            " right if that is asked for, otherwise more than was due",
             severity=Severity.WARNING,
         )
     ]
+
+
+def _names_of(test: TestId) -> set[str]:
+    """Return the words a feature may call a test by: its function, its class, its file."""
+    file, *parts = test.partition("[")[0].split("::")
+    dotted = [] if parts else re.findall(r"\w+", file)[-2:]  # unittest's ids, and files
+    return {*parts, *dotted, PurePosixPath(file).stem} - {"", "py", "tests", "test"}
 
 
 def _failing(run: SuiteRun) -> set[Origin]:
@@ -148,21 +169,24 @@ def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, S
     known = measured.legacy.results
     reports = evidence.rules.legacy_on_break == "report"  # then what is broken stays so, and was told already
     broken = [r for r in measured.broken if not reports or r.id in measured.before.passed]
-    failed_then = [result for result in broken if result.id in known and known[result.id].failed]
-    old = [result for result in broken if result.id in known and result not in failed_then]
+    old = [result for result in broken if result.id in known]
     sieve = yield from sifted(evidence.base, Trial(evidence.head), old)
-    found = [*_by_chance(sieve.flaky), *_again(failed_then)]
+    found = list(_by_chance(sieve.flaky))
     for result in broken:
-        if result in failed_then or (result in old and result not in sieve.broken):
+        if result in old and result not in sieve.broken:
             continue
-        found.append(_stopped(evidence, result, legacy=result.id in measured.legacy.passed))
+        found.append(_stopped(evidence, measured, result))
     return found
 
 
-def _stopped(evidence: Evidence, result: TestResult, *, legacy: bool) -> Finding:
+def _stopped(evidence: Evidence, measured: Measured, result: TestResult) -> Finding:
     if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
         return _silenced(result)
-    return _broken_legacy(evidence, result) if legacy else failure(result)
+    if result.id not in measured.legacy.ids:
+        return failure(result)
+    passed = result.id in measured.legacy.passed
+    when = "before this run" if passed else "since it was mended in this run"
+    return _broken_legacy(evidence, result, when)
 
 
 def _by_chance(names: Sequence[TestId]) -> Iterable[Finding]:
@@ -170,15 +194,6 @@ def _by_chance(names: Sequence[TestId]) -> Iterable[Finding]:
         yield Finding(
             FindingType.FLAKY_TEST,
             f"tests from before this run fail by chance, and are not counted: {named(names)}",
-            severity=Severity.WARNING,
-        )
-
-
-def _again(results: Sequence[TestResult]) -> Iterable[Finding]:
-    if results:
-        yield Finding(
-            FindingType.FLAKY_TEST,
-            f"failed before this run, passed since and fail again: {named([r.id for r in results])}",
             severity=Severity.WARNING,
         )
 
@@ -193,11 +208,11 @@ def _silenced(result: TestResult) -> Finding:
     )
 
 
-def _broken_legacy(evidence: Evidence, result: TestResult) -> Finding:
+def _broken_legacy(evidence: Evidence, result: TestResult, when: str) -> Finding:
     blocks = evidence.rules.legacy_on_break == "block"
     return Finding(
         FindingType.LEGACY_BROKEN,
-        f"{result.id} passed before this run and fails now: {brief(result)}",
+        f"{result.id} passed {when} and fails now: {brief(result)}",
         result.file,
         place_in(result).line,
         hint="Keep the existing behaviour: the new feature must not break what worked.",

@@ -1,5 +1,7 @@
 """REFACTOR: the code reads better, does the same, and the tests are as strong as they were."""
 
+from typing import Any
+
 from redgreenrefactor.gates.common import (
     Measured,
     configuration,
@@ -13,7 +15,7 @@ from redgreenrefactor.gates.common import (
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
-from redgreenrefactor.gates.legacy import also_mended, regressions
+from redgreenrefactor.gates.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.rewriting import Rewritten, rewritten
 from redgreenrefactor.gates.strength import strength
@@ -43,9 +45,12 @@ def refactor(evidence: Evidence) -> Judgement:
         found += yield from strength(evidence, measured, rewrites)
     if not errors(found) and any(not is_test(evidence, change.path) for change in evidence.changes):
         found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
-    found += also_mended(measured, rewrites.moved)
+    now_passing = mended(measured, rewrites.moved)
+    found += also_mended(evidence, now_passing)
+    facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
+    facts |= {"mended": now_passing} if now_passing else {}
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
-    return rule(*found, test_result=outcome, facts={"evidence": str(Measure.PER_TEST)})
+    return rule(*found, test_result=outcome, facts=facts)
 
 
 def _lost(measured: Measured, rewrites: Rewritten) -> list[Finding]:

@@ -95,11 +95,28 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
                 **verdict.facts,
                 **extra,
                 ROLLED_BACK: handoff.extra.get(ROLLED_BACK),
-                LEGACY: handoff.extra.get(LEGACY),
+                LEGACY: still_failing(handoff.extra.get(LEGACY), verdict.facts.get("mended")),
             }.items()
             if value is not None
         },
     )
+
+
+def still_failing(legacy: Any, mended: Any) -> Any:
+    """Return what a note says of tests that failed before the run, without those that pass now."""
+    facts = cast("dict[str, Any]", legacy) if isinstance(legacy, dict) else {}
+    listed: Any = facts.get("failing")
+    if not mended or not isinstance(listed, list):
+        return cast("Any", legacy)
+    passing = cast("list[Any]", mended)
+    left = [name for name in cast("list[Any]", listed) if name not in passing]
+    count = facts.get("failingCount")
+    rest: dict[str, Any] = {key: v for key, v in facts.items() if key not in ("failing", "failingCount")}
+    if left:
+        rest["failing"] = left
+    if left and isinstance(count, int):
+        rest["failingCount"] = max(count - len(passing), len(left))
+    return rest or None
 
 
 def exhausted(workflow: Workflow, handoff: Handoff) -> Handoff:

@@ -160,7 +160,7 @@ def _finished(handoff: Handoff) -> str:
 
 
 def _legacy(handoff: Handoff) -> str:
-    """Return which tests failed before the run, lest somebody mends or mourns them."""
+    """Return which tests have failed since before the run, lest somebody mends or mourns them unasked."""
     noted: Any = handoff.extra.get("legacy")
     facts = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
     listed: Any = facts.get("failing")
@@ -171,7 +171,7 @@ def _legacy(handoff: Handoff) -> str:
     more = (counted if isinstance(counted, int) else len(names)) - OLD_FAILURES
     rest = f" and {more} more" if more > 0 else ""
     told = ", ".join(_code(name) for name in names[:OLD_FAILURES])
-    return f"Failing before this run, and not yours to mend; let them fail as they do: {told}{rest}."
+    return f"Failing since before this run: {told}{rest}. Let them fail, unless the feature or the case asks to mend them."
 
 
 def _project(prefix: str) -> str:

@@ -19,10 +19,21 @@ from gates_support import (
     suite,
 )
 
-from redgreenrefactor.gates.legacy import LISTED, ROUNDS, Baseline, also_mended, baseline, regressions, sifted
+from redgreenrefactor.gates.legacy import (
+    LISTED,
+    ROUNDS,
+    Baseline,
+    also_mended,
+    baseline,
+    mended,
+    regressions,
+    sifted,
+)
 from redgreenrefactor.gates.rewriting import rewritten
 from redgreenrefactor.gates.strength import strength
 from redgreenrefactor.model.evidence import CollectError, Rules, Status, SuiteRun, Trial
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import FindingType, Ruling, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -189,10 +200,17 @@ def test_what_never_passed_cannot_break() -> None:
     assert drive(regressions(evidence(GREEN), three), lambda _trial: suite())[0] == []
 
 
-def test_what_failed_before_the_run_is_left_alone_whatever_it_did_in_between() -> None:
+def test_what_failed_before_the_run_was_mended_and_breaks_again_is_broken() -> None:
     three = measured(suite(result(ONE)), suite(failing(ONE)), suite(failing(ONE)))
-    found, asked = drive(regressions(evidence(GREEN), three), nothing_is_run)
-    assert asked == []
+    found, _ = drive(regressions(evidence(GREEN), three), told(head=never, base=always))
+    assert [(item.type, item.severity) for item in found] == [(FindingType.LEGACY_BROKEN, Severity.ERROR)]
+    assert "passed since it was mended in this run" in found[0].message
+
+
+def test_what_failed_before_the_run_and_passes_now_and_then_is_flaky() -> None:
+    three = measured(suite(result(ONE)), suite(failing(ONE)), suite(failing(ONE)))
+    flips = told(head=never, base=lambda trial: trial.repeat == 2)
+    found, _ = drive(regressions(evidence(GREEN), three), flips)
     assert [(item.type, item.severity) for item in found] == [(FindingType.FLAKY_TEST, Severity.WARNING)]
 
 
@@ -232,11 +250,32 @@ def test_a_flaky_legacy_test_in_a_touched_file_is_no_changed_behaviour() -> None
 
 def test_a_test_that_was_mended_on_the_way_is_told_and_blocks_nothing() -> None:
     failed = suite(failing(ONE), result(TWO))
+    assert mended(measured(failed, suite(result(ONE), result(TWO)), failed)) == [ONE]
 
-    [found] = also_mended(measured(failed, suite(result(ONE), result(TWO)), failed))
+    [found] = also_mended(evidence(GREEN), [ONE])
 
     assert (found.type, found.severity) == (FindingType.SCOPE_VIOLATION, Severity.WARNING)
-    assert found.message.startswith(f"also mended: {ONE} failed since before the run")
+    assert found.message.startswith(f"also mended: {ONE} failed since before the run and passes now")
+
+
+@pytest.mark.parametrize("feature", ["Mend test_one, which fails.", "All of `test_a.py` has to pass again"])
+def test_mending_a_test_that_the_feature_speaks_of_is_nothing_to_warn_of(feature: str) -> None:
+    given = evidence(GREEN, handoff=Handoff(GREEN, GREEN, feature=feature))
+    assert also_mended(given, [ONE]) == []
+    assert len(also_mended(given, ["test_b.py::test_two"])) == 1
+
+
+def test_mending_a_test_that_the_case_speaks_of_is_nothing_to_warn_of() -> None:
+    given = evidence(GREEN, case=Case("what test_one shows", "test_c.py", "thing.py"))
+    assert also_mended(given, [ONE]) == []
+    assert len(also_mended(given, ["test_b.py::test_two"])) == 1
+
+
+def test_a_file_that_can_be_collected_again_is_mended() -> None:
+    unread = suite(result(TWO), errors=(CollectError("test_b.py", "no"),))
+    now = suite(result(TWO), result("test_b.py::test_1"))
+    assert mended(measured(unread, now, unread)) == ["test_b.py"]
+    assert mended(measured(unread, unread, unread)) == []
 
 
 def test_a_mended_test_is_known_under_its_new_name() -> None:
@@ -244,8 +283,8 @@ def test_a_mended_test_is_known_under_its_new_name() -> None:
     new = suite(result("test_b.py::test_1", file="test_b.py", function="test_1"))
     moved = {("test_b.py", "test_1"): ("test_a.py", "test_one")}
 
-    assert len(also_mended(measured(old, new, old), moved)) == 1
-    assert also_mended(measured(old, new, old)) == []
+    assert len(mended(measured(old, new, old), moved)) == 1
+    assert mended(measured(old, new, old)) == []
 
 
 @pytest.mark.parametrize(
@@ -257,7 +296,7 @@ def test_a_mended_test_is_known_under_its_new_name() -> None:
     ],
 )
 def test_everything_else_is_no_mending(legacy: SuiteRun, before: SuiteRun, after: SuiteRun) -> None:
-    assert also_mended(measured(before, after, legacy)) == []
+    assert mended(measured(before, after, legacy)) == []
 
 
 @pytest.mark.parametrize("phase", [PhaseName.GREEN, PhaseName.REFACTOR])
@@ -274,4 +313,6 @@ def test_green_and_refactor_warn_of_what_was_also_mended(phase: PhaseName) -> No
 
     assert (played.verdict.ruling, left.verdict.ruling) == (Ruling.ACCEPTED, Ruling.ACCEPTED)
     assert "also mended: test_old.py::test_old" in str(played.verdict.findings)
+    assert played.verdict.facts["mended"] == ["test_old.py::test_old"]
+    assert "mended" not in left.verdict.facts
     assert "also mended" not in str(left.verdict.findings)

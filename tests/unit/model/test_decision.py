@@ -19,6 +19,7 @@ from redgreenrefactor.model.decision import (
     refreshed,
     rejected,
     relisted,
+    still_failing,
     stopped,
     unmeasured,
 )
@@ -248,3 +249,14 @@ def test_what_fails_since_before_the_run_is_handed_on() -> None:
     turn = Turn(TDD.phase(PhaseName.PLAN), 1, 1, Plan(), "now")
     noted = with_extra(start(), legacy={"failing": ["test_old.py::test_old"]})
     assert accepted(noted, turn, rule()).extra == {"legacy": {"failing": ["test_old.py::test_old"]}}
+
+
+def test_tests_that_were_mended_are_handed_on_no_longer() -> None:
+    names = [f"test_old.py::test_{number}" for number in range(3)]
+    known = {"failing": names, "failingCount": 25, "flaky": ["test_old.py::test_now_and_then"]}
+
+    assert still_failing(known, names[:1]) == {**known, "failing": names[1:], "failingCount": 24}
+    assert still_failing(known, names) == {"flaky": known["flaky"]}
+    assert still_failing({"failing": names}, names) is None
+    assert still_failing(known, None) == known
+    assert still_failing(None, names) is None

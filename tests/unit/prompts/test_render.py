@@ -289,8 +289,10 @@ def test_tests_that_fail_since_before_the_run_are_named_and_counted(phase: Phase
 
     text = told(phase, handoff)
 
-    assert "Failing before this run, and not yours to mend; let them fail as they do: `tests/" in text
-    assert "`tests/test_old.py::test_4` and 18 more." in text
+    assert "Failing since before this run: `tests/" in text
+    assert (
+        "`tests/test_old.py::test_4` and 18 more. Let them fail, unless the feature or the case asks" in text
+    )
     assert "test_5`" not in text
     assert len(brief(PROMPTS, asked(phase, handoff)).text) / A_TOKEN < 1500
 
@@ -300,8 +302,14 @@ def test_tests_that_fail_since_before_the_run_are_named_and_counted(phase: Phase
 def test_where_none_fails_nothing_is_said_of_it(phase: Phase, legacy: dict[str, object]) -> None:
     text = brief(PROMPTS, asked(phase, with_extra(due(phase), legacy=legacy))).text
 
-    assert "Failing before this run" not in text
+    assert "Failing since before this run" not in text
     assert "All tests pass" not in text
+
+
+def test_a_plan_may_have_a_case_for_a_test_that_fails_and_none_for_one_that_passes() -> None:
+    text = brief(PROMPTS, asked(PLAN, due(PLAN))).text
+    assert "nothing that a passing test shows" in text
+    assert "If the feature asks to mend what a failing test shows, that is a case." in text
 
 
 def test_a_plan_knows_how_the_tests_are_run() -> None:
