@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from review_stage import APPROVE, BOTH, FEEDBACK, TEST_BOTH, ReviewStage, coded, plain_repo, said
-from stage import GREENFIELD, PLAIN, PLAIN_SETTINGS, Done, Json, Parts, Stage, calculator
+from stage import GREENFIELD, PLAIN, PLAIN_SETTINGS, SWIFT, Done, Json, Parts, Stage, calculator
 from task_stage import CODE, TEST, TESTS, WRONG, staged
 from task_stage import parts as task_parts
 from task_stage import task as task_document
@@ -20,6 +20,7 @@ from github_server import GitHubServer, github
 from repos import MakeRepo, Repo
 
 NOTES = "--ref=tdd-handoffs"
+MEASURED = {**GREENFIELD, "tdd.properties": f"{SWIFT}coverage.min=50\n"}
 
 
 @pytest.fixture
@@ -88,14 +89,16 @@ def two_rounds() -> Parts:
     }
 
 
-@pytest.mark.parametrize("files", [PLAIN, pytest.param(GREENFIELD, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("files", [PLAIN, pytest.param(MEASURED, marks=pytest.mark.slow)])
 def test_a_clone_proves_a_task_as_its_pull_request_says(
     make_repo: MakeRepo, server: GitHubServer, files: dict[str, str]
 ) -> None:
     stage = ReviewStage(make_repo("calc/project", files=files), server=server)
     stage.play({**two_rounds(), "REVIEW-1-1": {"say": "Well?"}})
     assert stage.tdd("SPEC.md").code == 0
-    done = checked_as_the_pull_request_says(stage, server.pulls[0]["body"])
+    body = server.pulls[0]["body"]
+    assert f"- Coverage: {'100 %' if files is MEASURED else 'not measured'}\n" in body
+    done = checked_as_the_pull_request_says(stage, body)
     assert done.code == 0, done
     assert (done.json["ok"], done.json["cycles"]) == (True, [])
     assert [(each["cycleNumber"], each["ok"]) for each in done.json["rounds"]] == [(1, True), (2, True)]

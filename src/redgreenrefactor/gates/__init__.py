@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from redgreenrefactor.gates.code import code
+from redgreenrefactor.gates.code import code, coded
 from redgreenrefactor.gates.green import green
 from redgreenrefactor.gates.plan import plan
 from redgreenrefactor.gates.red import red
@@ -19,4 +19,6 @@ TDD_GATES: Mapping[PhaseName, Gate] = {
     PhaseName.GREEN: green,
     PhaseName.REFACTOR: refactor,
 }
-REVIEW_GATES: Mapping[PhaseName, Gate] = {PhaseName.CODE: code, PhaseName.REVIEW: review}
+REVIEW_GATES: Mapping[PhaseName, Gate] = {PhaseName.CODE: coded, PhaseName.REVIEW: review}
+# Of a coder that is a whole run, whose turns were measured one by one.
+INNER_GATES: Mapping[PhaseName, Gate] = {**REVIEW_GATES, PhaseName.CODE: code}

@@ -16,6 +16,7 @@ from redgreenrefactor.gates.common import (
     off_limits,
     quits,
 )
+from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.legacy import failure, regressions
 from redgreenrefactor.gates.paths import inside
@@ -50,6 +51,11 @@ def code(evidence: Evidence) -> Judgement:
     found += yield from regressions(evidence, measured)
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
     return rule(*found, test_result=outcome, facts={"evidence": str(Measure.PER_TEST), **facts})
+
+
+def coded(evidence: Evidence) -> Judgement:
+    """The same of one session's work, and enough of it is reached by tests."""
+    return (yield from covered(evidence, (yield from code(evidence))))
 
 
 def failing(measured: Measured) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from redgreenrefactor import runs
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.github import GitHub
-from redgreenrefactor.gates import REVIEW_GATES
+from redgreenrefactor.gates import INNER_GATES, REVIEW_GATES
 from redgreenrefactor.model.events import Event, Judged, Warned
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, result_of
@@ -32,7 +32,8 @@ class Work:
     def done(self) -> tuple[WorkflowResult, TaskState]:
         """Let coder and reviewer work until there is nothing more to do for them; what is approved is published."""
         around = replace(self.home.around, project=self._project, emit=self._recorded)
-        table = Table(review(self.state.max_iterations, tdd=self.state.tdd), REVIEW_GATES)
+        gates = INNER_GATES if self.state.tdd else REVIEW_GATES
+        table = Table(review(self.state.max_iterations, tdd=self.state.tdd), gates)
         with runs.opened(around, runs.Wishes(), table=table) as bench:
             self._equip(bench)
             ended = self._taken(bench)

@@ -10,12 +10,17 @@ BEFORE = {"test_thing.py": "def test_doubles():\n    from thing import double\n\
 CODE = "def double(x):\n    return 2 * x\n"
 
 
-def judged(coverage: Coverage, wanted: float | None = 80.0, after: dict[str, str] | None = None) -> Played:
+def judged(
+    coverage: Coverage,
+    wanted: float | None = 80.0,
+    after: dict[str, str] | None = None,
+    phase: PhaseName = PhaseName.GREEN,
+) -> Played:
     def bend(trial: Trial, run: SuiteRun) -> SuiteRun:
         return SuiteRun(coverage=coverage) if trial.coverage else run
 
     return play(
-        PhaseName.GREEN,
+        phase,
         BEFORE,
         {**BEFORE, **(after or {"thing.py": CODE})},
         rules=Rules(coverage_min=wanted),
@@ -34,6 +39,16 @@ def test_too_little_of_what_was_changed_is_rejected_whatever_the_rest_has() -> N
     assert played.types == [FindingType.COVERAGE_TOO_LOW]
     assert "reach 70 % of thing.py; 80 % are wanted (coverage.py)" in played.told
     assert played.verdict.facts["coverage"]["percent"] == 70.0
+
+
+def test_a_coder_s_work_is_measured_as_well() -> None:
+    much, little = (
+        judged(Coverage("coverage.py", {"thing.py": (reached, 10)}), phase=PhaseName.CODE)
+        for reached in (8, 7)
+    )
+    assert much.verdict.ruling is Ruling.ACCEPTED, much.told
+    assert much.verdict.facts["coverage"]["percent"] == 80.0
+    assert little.types == [FindingType.COVERAGE_TOO_LOW]
 
 
 def test_where_nothing_of_the_change_was_measured_everything_counts() -> None:
