@@ -2,8 +2,9 @@
 
     python bench/size.py [--top N] [--json]
 
-The project is installed into a fresh virtual environment, with the pinned versions. Byte code is not counted,
-because Python writes it when something is used; nor is what an empty environment holds already.
+The project is installed into a fresh virtual environment, with the pinned versions. Counted are whole blocks of
+4 KiB, as disks do. Byte code is not, because Python writes it when something is used; nor is what an empty
+environment holds already.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 BAR = 60.0  # MB, of 1,000,000 bytes
+BLOCK = 4096
 PROJECT = Path(__file__).resolve().parents[1]
 
 
@@ -57,7 +59,7 @@ def install(folder: Path) -> None:
 def megabytes(package: Distribution) -> float:
     """Return what the files of a package take, byte code apart."""
     files = [Path(str(file.locate())) for file in package.files or () if file.suffix != ".pyc"]
-    return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
+    return sum(-(-file.stat().st_size // BLOCK) * BLOCK for file in files if file.is_file()) / 1e6
 
 
 def table(sizes: Mapping[str, float], top: int) -> list[str]:

@@ -27,7 +27,7 @@ def test_a_real_model_takes_a_small_feature_to_its_end(make_repo: MakeRepo) -> N
         model=os.environ.get("LIVE_MODEL"),
         max_cycles=2,
         budget_usd=0.5,
-        environ={**repo.env, **keys, "PATH": os.environ["PATH"]},
+        environ={**repo.env, **keys, "PATH": os.environ["PATH"], "TDD_SANDBOX": "auto"},
         on_event=print,
     )
 
