@@ -10,6 +10,7 @@ from redgreenrefactor.sandbox.policy import Limits
 
 OFTEN = 1.0  # seconds between two looks at how much is free, which cost nothing
 _SELDOM = 20  # a look at every file is followed by a pause so many times as long
+_TICK = 0.05  # seconds: clocks of file systems are slower than ours
 _GIB, _MIB = 1 << 30, 1 << 20
 
 Free = Callable[[Path], int]
@@ -87,7 +88,7 @@ def _since(folder: str, moment: float) -> int:
             status = entry.stat(follow_symlinks=False)
         except OSError:
             continue
-        if status.st_ctime >= moment - 1:  # clocks of file systems tick slowly
+        if status.st_ctime >= moment - _TICK:
             size += status.st_blocks * 512
     return size
 

@@ -75,6 +75,8 @@ class _Machine:
     unshare: int
     ioctl: int
     socket: int
+    modes: tuple[tuple[int, int], ...]  # calls that set a file's mode, and which argument that is
+    makes: tuple[tuple[int, int, int], ...]  # calls that may make a file: where its flags are, and its mode
     more: tuple[int, ...] = ()  # refused beside what is in the table
     absent: tuple[int, ...] = ()  # as if the kernel were older
     highest: int | None = None  # beyond it are calls by a third way, which nobody uses
@@ -82,15 +84,48 @@ class _Machine:
 
 _CLONE3 = 435  # its arguments lie behind a pointer, where a filter cannot look: libraries then take `clone`
 _OLD_SOCKETS = 102  # socketcall, the same; libraries have had another way for ten years
+_OPENAT2 = 437  # the same: it could make a file of any mode; nobody relies on it
+_FCHMODAT2 = 452
+_AS_OWNER = 0o4000  # the mode of a program that runs as its owner, whoever starts it
+_MAKING = 0o20000100  # O_CREAT, O_TMPFILE
 _VIRTUAL = 40  # AF_VSOCK: to whatever runs this machine; a network of one's own does not shut it out
 
 _NATIVE_INTEL = _Machine(
-    0xC000003E, 0, 56, 272, 16, 41, more=(172, 173), absent=(_CLONE3,), highest=0x40000000
+    0xC000003E,
+    0,
+    56,
+    272,
+    16,
+    41,
+    modes=((90, 1), (91, 1), (268, 2), (_FCHMODAT2, 2), (85, 1), (133, 1), (259, 2)),
+    makes=((2, 1, 2), (257, 2, 3)),
+    more=(172, 173),
+    absent=(_CLONE3, _OPENAT2),
+    highest=0x40000000,
 )  # and iopl, ioperm
 _SHORT_INTEL = _Machine(
-    0x40000003, 2, 120, 310, 54, 359, more=(22, 25, 101, 110, 404), absent=(_CLONE3, _OLD_SOCKETS)
+    0x40000003,
+    2,
+    120,
+    310,
+    54,
+    359,
+    modes=((15, 1), (94, 1), (306, 2), (_FCHMODAT2, 2), (8, 1), (14, 1), (297, 2)),
+    makes=((5, 1, 2), (295, 2, 3)),
+    more=(22, 25, 101, 110, 404),
+    absent=(_CLONE3, _OLD_SOCKETS, _OPENAT2),
 )  # and umount, stime, ioperm, iopl, clock_settime64
-_NATIVE_ARM = _Machine(0xC00000B7, 1, 220, 97, 29, 198, absent=(_CLONE3,))
+_NATIVE_ARM = _Machine(
+    0xC00000B7,
+    1,
+    220,
+    97,
+    29,
+    198,
+    modes=((52, 1), (53, 2), (_FCHMODAT2, 2), (33, 2)),
+    makes=((56, 2, 3),),
+    absent=(_CLONE3, _OPENAT2),
+)
 _MACHINES = {"x86_64": (_NATIVE_INTEL, _SHORT_INTEL), "aarch64": (_NATIVE_ARM,)}
 
 
@@ -128,6 +163,10 @@ def _own(machine: _Machine) -> Iterable[bytes]:
     yield from _by_argument(machine.unshare, 0, [_step(_ANY_BIT, _NAMESPACES, no=1)], refuse)
     requests = [_step(_EQUAL, request, no=1) for request in _TERMINAL]
     yield from _by_argument(machine.ioctl, 1, requests, refuse)
+    for call, mode in machine.modes:
+        yield from _by_argument(call, mode, [_step(_ANY_BIT, _AS_OWNER, no=1)], refuse)
+    for call, flags, mode in machine.makes:
+        yield from _by_two_arguments(call, (flags, _MAKING), (mode, _AS_OWNER), refuse)
     virtual = [_step(_EQUAL, _VIRTUAL, no=1)]
     yield from _by_argument(machine.socket, 0, virtual, _ERRNO | errno.EAFNOSUPPORT)
     yield _step(_RETURN, _ALLOW)
@@ -144,6 +183,21 @@ def _by_argument(call: int, index: int, tests: Sequence[bytes], answer: int) -> 
     for test in tests:
         inner += _refused(test, answer)
     inner.append(_step(_LOAD, _NUMBER))
+    yield _step(_EQUAL, call, no=len(inner))
+    yield from inner
+
+
+def _by_two_arguments(
+    call: int, first: tuple[int, int], second: tuple[int, int], answer: int
+) -> Iterable[bytes]:
+    """Yield the steps that refuse a call where both of two arguments have some of their bits."""
+    inner = [
+        _step(_LOAD, _argument(first[0])),
+        _step(_ANY_BIT, first[1], no=3),
+        _step(_LOAD, _argument(second[0])),
+        *_refused(_step(_ANY_BIT, second[1], no=1), answer),
+        _step(_LOAD, _NUMBER),
+    ]
     yield _step(_EQUAL, call, no=len(inner))
     yield from inner
 

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -216,7 +217,10 @@ def test_a_program_that_writes_too_much_is_ended_and_told_why(level: str, tmp_pa
 
 @both
 def test_a_program_that_writes_what_it_may_runs_to_its_end(level: str, tmp_path: Path) -> None:
-    (tmp_path / "old").write_bytes(bytes(80 << 20))
+    old = tmp_path / "old"
+    old.write_bytes(bytes(80 << 20))
+    while time.time() < old.stat().st_ctime + 0.1:
+        time.sleep(0.01)
     held = cage(level, tmp_path)
     held = replace(held, policy=replace(held.policy, limits=Limits(disk=64 << 20, free=0)))
     done = sh("head -c 8M /dev/zero > new; sleep 1.3; ls", held, tmp_path)

@@ -11,6 +11,12 @@ from redgreenrefactor.sandbox.room import Meter
 MIB = 1 << 20
 
 
+def until_older(file: Path) -> None:
+    """Return when a file is older than what is written from now on."""
+    while time.time() < file.stat().st_ctime + 0.1:
+        time.sleep(0.01)
+
+
 def disk(*free: int) -> Callable[[Path], int]:
     """Return a disk on which so much is free, each time it is asked."""
     answers = iter(free)
@@ -40,9 +46,7 @@ def test_what_was_there_before_is_not_counted_and_what_is_new_is(tmp_path: Path)
     old = tmp_path / "deep" / "old"
     old.parent.mkdir()
     old.write_bytes(os.urandom(2 * MIB))
-    deadline = old.stat().st_ctime + 1.1
-    while time.time() < deadline:
-        time.sleep(0.05)
+    until_older(old)
     limits = Limits(disk=MIB, free=0)
     assert Meter([tmp_path], limits, disk(10 * MIB, 8 * MIB)).over() == ""
     meter = Meter([tmp_path], limits, disk(10 * MIB, 8 * MIB))

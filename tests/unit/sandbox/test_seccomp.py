@@ -78,6 +78,24 @@ def test_some_calls_are_refused_by_what_they_ask_for(
     assert answer(machine, architecture, 435) == refused(errno.ENOSYS)
 
 
+@pytest.mark.parametrize(
+    ("machine", "architecture", "openat", "fchmodat"),
+    [("x86_64", INTEL, 257, 268), ("x86_64", SHORT, 295, 306), ("aarch64", ARM, 56, 53)],
+)
+def test_no_file_gets_a_mode_that_makes_it_run_as_its_owner(
+    machine: str, architecture: int, openat: int, fchmodat: int
+) -> None:
+    assert answer(machine, architecture, fchmodat, 0, 0, 0o4755) == refused(errno.EPERM)
+    assert answer(machine, architecture, fchmodat, 0, 0, 0o2775) == ALLOWED
+    assert answer(machine, architecture, openat, 0, 0, 0o101, 0o4755) == refused(errno.EPERM)
+    assert answer(machine, architecture, openat, 0, 0, 0o20200002, 0o4755) == refused(errno.EPERM)
+    assert answer(machine, architecture, openat, 0, 0, 0o101, 0o755) == ALLOWED
+    assert (
+        answer(machine, architecture, openat, 0, 0, 0, 0o4755) == ALLOWED
+    )  # what stands there means nothing
+    assert answer(machine, architecture, 437, 0, 0, 0) == refused(errno.ENOSYS)
+
+
 def test_ordinary_calls_go_through() -> None:
     assert {answer("x86_64", INTEL, number) for number in (0, 1, 2, 57, 59, 101, 257)} == {ALLOWED}
     assert {answer("x86_64", SHORT, number) for number in (1, 2, 3, 4, 5, 11)} == {ALLOWED}
