@@ -298,6 +298,8 @@ class Stage:
 
     def _noted(self, bench: Bench, lab: Lab, commits: Sequence[Commit], oids: Sequence[str]) -> result.Entry:
         """Write the notes of the past, and return the handoff the turn starts from."""
+        if self.entry.phase is not PhaseName.PLAN:
+            lab.answer(Trial(oids[0], keeps=True))  # as a run does before it begins
         previous = None
         if self.entry.previous:
             previous = Handoff(
@@ -322,7 +324,6 @@ class Stage:
             self.entry.phase is not PhaseName.PLAN
         ):  # by now a run would have measured these, in its own checkout
             bench.workspace.checkout(oids[-1], {})
-            lab.answer(Trial(oids[0]))
             lab.answer(Trial(oids[-1]))
         return result.Entry(oids[-1], handoff)
 

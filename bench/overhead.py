@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import dedent, indent
 
-from redgreenrefactor.model.evidence import SuiteRun
+from redgreenrefactor.model.evidence import Manner, SuiteRun
 from redgreenrefactor.runners.suite import suite_for
 
 BAR = 1.10
@@ -97,6 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if any(ratio > BAR for ratio, _ in found.values()) else 0
 
 
+KEEPING = Manner(keeps=True)  # as the suite is run before a run begins
+
+
 def _ratio(runner: str, tests: int, repeat: int) -> tuple[float, float]:
     """Return the median of probed by plain, and the CPU seconds of a plain run."""
     with tempfile.TemporaryDirectory(prefix="rgr-overhead-") as name:
@@ -105,7 +108,10 @@ def _ratio(runner: str, tests: int, repeat: int) -> tuple[float, float]:
         env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         env["PYTHONPYCACHEPREFIX"] = str(Path(name, "cache/bytecode"))
         suite = suite_for(COMMANDS[runner], project=folder, env=env, timeout=600, cache=Path(name, "cache"))
-        plain, probed = (lambda: _plain(runner, folder, env)), (lambda: _probed(suite.run(folder), tests))
+        plain, probed = (
+            (lambda: _plain(runner, folder, env)),
+            (lambda: _probed(suite.run(folder, KEEPING), tests)),
+        )
         for action in (plain, probed):  # everything is compiled once
             action()
         pairs = [(_cpu(probed), _cpu(plain)) for _ in range(repeat)]
