@@ -4,15 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check slow gates overhead size fuzz handoffs format clean
+.PHONY: demo test long check slow gates overhead size fuzz handoffs format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
 
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-report=term --cov-fail-under=95 -q
+	@$(BIN)/python -m pytest -n auto -m "not slow and not long" --cov --cov-report=term --cov-fail-under=95 -q
 	@$(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100 >/dev/null \
 		|| { $(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100; exit 1; }
+
+long: $(STAMP)
+	@$(BIN)/python -m pytest -n auto -m "long and not slow" -q
 
 slow: $(STAMP)
 	@$(BIN)/python -m pytest -n auto -m slow -q -k "$(or $(ONLY),not corpus)"
@@ -21,6 +24,11 @@ slow: $(STAMP)
 .PHONY: live
 live: $(STAMP)
 	@RGR_LIVE=1 $(BIN)/python -m pytest tests/live -q -s
+
+# Runs that are killed at random moments and resumed: the same end every time.
+.PHONY: kills
+kills: $(STAMP)
+	@RGR_KILLS=$(or $(MOMENTS),100) $(BIN)/python -m pytest -n auto -q tests/flow/test_flow_kill.py -k whenever
 
 # Honest and cheating turns, judged: false accepts and false blocks must both be 0.
 gates: $(STAMP)

@@ -105,6 +105,7 @@ def state(repo: Repo) -> tuple[object, ...]:
 # --- the whole thing
 
 
+@pytest.mark.long
 def test_a_run_survives_whatever_happens_between_it_and_the_model(make_repo: MakeRepo) -> None:
     nonsense = Reply(
         "", (Call("Write", '{"file_path": 7'), Call.of("Teleport", where="there"), Call.of("Read"))
@@ -396,6 +397,7 @@ def test_every_request_of_a_session_begins_with_the_one_before(repo: Repo, serve
 # --- interruption
 
 
+@pytest.mark.long
 def test_an_interruption_during_a_request_ends_at_once_and_resume_goes_on(
     make_repo: MakeRepo, server: ModelServer
 ) -> None:

@@ -77,7 +77,11 @@ def detached(make_repo: MakeRepo) -> Stage:
     return Stage(repo)
 
 
-KINDS = [greenfield, existing_project, subfolder, unborn, detached]
+KINDS = [
+    greenfield,
+    existing_project,
+    *(pytest.param(kind, marks=pytest.mark.long) for kind in (subfolder, unborn, detached)),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)  # pyright: ignore[reportUnknownLambdaType]

@@ -27,6 +27,7 @@ from stage import (
 from repos import MakeRepo, Repo
 
 SEED = 20260111
+MOMENTS = int(os.environ.get("RGR_KILLS", "25"))  # of each kind of project, spread over the run
 KINDS = {"plain": PLAIN, "pytest": GREENFIELD}
 WRONG = {"files": {"calc.py": "def add(a: int, b: int) -> int:\n    return a - b\n"}, "commit": "feat: add"}
 
@@ -122,6 +123,7 @@ def kill_often(victim: Victim, times: int, moment: Callable[[], float]) -> list[
     return moments
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_again_and_again_comes_to_the_same_end(
     make_repo: MakeRepo, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -138,12 +140,12 @@ def test_a_run_that_is_killed_again_and_again_comes_to_the_same_end(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "pytest"])
-@pytest.mark.parametrize("number", range(25))
+@pytest.mark.parametrize("number", range(MOMENTS))
 def test_whenever_a_run_is_killed_it_comes_to_the_same_end(
     make_repo: MakeRepo, tmp_path_factory: pytest.TempPathFactory, number: int, kind: str
 ) -> None:
     expected = undisturbed(tmp_path_factory, kind)
-    moment = random.Random(SEED + number).uniform(number / 25, (number + 1) / 25) * expected.seconds
+    moment = random.Random(SEED + number).uniform(number / MOMENTS, (number + 1) / MOMENTS) * expected.seconds
     victim = Victim(make_repo, kind)
     victim.killed_after(moment)
     try:

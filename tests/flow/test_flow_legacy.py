@@ -1,5 +1,6 @@
 """Projects with tests that fail, or fail by chance, before a run begins."""
 
+import pytest
 from stage import GREENFIELD, Stage, calculator
 
 from repos import MakeRepo
@@ -28,6 +29,7 @@ def test_slips_before_the_run() -> None:
 """
 
 
+@pytest.mark.long
 def test_old_tests_that_fail_or_flake_are_told_and_stop_nobody(make_repo: MakeRepo) -> None:
     repo = make_repo(files=GREENFIELD)
     counter = repo.path.parent / "counter"

@@ -302,6 +302,7 @@ def test_after_the_last_retry_the_run_is_aborted_and_resume_has_a_fresh_set(make
     assert sorted(stage.attempts()) == ["1-GREEN-1", "1-GREEN-2", "1-GREEN-3"]
 
 
+@pytest.mark.long
 def test_a_session_that_runs_past_its_limit_is_ended_even_if_it_would_not_be(make_repo: MakeRepo) -> None:
     hasty = {**PLAIN, "tdd.properties": f"{PLAIN_SETTINGS}session.timeout=1\nmax.retries=0\n"}
     marker = f"RGR_MARKER={uuid.uuid4()}"
@@ -354,6 +355,7 @@ def test_waits_double_and_are_announced(make_repo: MakeRepo) -> None:
     assert [event["seconds"] for event in told if event["event"] == "Paused"] == [0.01, 0.02, 0.04]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["block", "report"])
 def test_a_legacy_test_that_breaks_is_rejected_or_only_reported(make_repo: MakeRepo, policy: str) -> None:
     legacy = {

@@ -88,6 +88,7 @@ def test_a_second_round_continues_the_list_in_the_same_worktree(stage: ReviewSta
     assert told.read_text().splitlines() == [f"complete {task}-review"]
 
 
+@pytest.mark.long
 def test_an_inner_run_out_of_budget_stops_the_task_and_resuming_it_goes_on(stage: ReviewStage) -> None:
     script = stage.repo.path.parent / "red.toml"
     test = suite(1).replace("\n", "\\n")
@@ -116,6 +117,7 @@ def test_an_inner_run_out_of_budget_stops_the_task_and_resuming_it_goes_on(stage
     assert log(stage) == [*subjects(1), "feat: Calculator", "review: round 1"]
 
 
+@pytest.mark.long
 def test_an_inner_run_that_cannot_measure_stops_the_task_and_resuming_it_goes_on(stage: ReviewStage) -> None:
     flag = stage.repo.path.parent / "flag"
     dies = {"TDD_TEST_COMMAND": f"[ ! -e {flag} ] || kill -KILL $$; python -I -S -B run_all.py"}
@@ -140,6 +142,7 @@ def test_an_inner_run_whose_tests_cannot_be_run_is_not_ready(stage: ReviewStage)
     assert (stage.states(), stage.branches(), stage.sessions) == ({}, ["main"], [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["GREEN-1", "PLAN-1"])
 def test_an_interrupted_inner_run_interrupts_the_task_and_resuming_it_goes_on(
     stage: ReviewStage, where: str

@@ -108,6 +108,7 @@ def test_a_clone_proves_a_task_as_its_pull_request_says(
     assert done.json["missing"] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("files", [PLAIN, pytest.param(GREENFIELD, marks=pytest.mark.slow)])
 def test_a_clone_proves_a_task_whose_coder_was_a_whole_run(
     make_repo: MakeRepo, server: GitHubServer, files: dict[str, str]
@@ -131,6 +132,7 @@ def test_a_clone_proves_a_task_whose_coder_was_a_whole_run(
     assert "2 of 2 cycles hold, 2 of 2 rounds hold" in text
 
 
+@pytest.mark.long
 def test_a_squash_merged_task_is_proved_from_what_was_pushed(
     make_repo: MakeRepo, server: GitHubServer
 ) -> None:
@@ -197,6 +199,7 @@ def test_code_that_was_changed_afterwards_is_found_out(make_repo: MakeRepo) -> N
     assert "TestFailure" in kinds(done)
 
 
+@pytest.mark.long
 def test_what_a_reviewer_is_said_to_have_changed_or_decided_is_found_out(make_repo: MakeRepo) -> None:
     stage = ReviewStage(plain_repo(make_repo))
     stage.play({"CODE-1": coded(), "REVIEW-1": said(FEEDBACK), "CODE-2": {"exit": 1}})
@@ -214,6 +217,7 @@ def test_what_a_reviewer_is_said_to_have_changed_or_decided_is_found_out(make_re
     assert "ScopeViolation" in kinds(done)
 
 
+@pytest.mark.long
 def test_a_commit_that_no_run_accounts_for_is_found_out_between_rounds(make_repo: MakeRepo) -> None:
     stage = ReviewStage(plain_repo(make_repo))
     stage.play({**calculator(1), **SECOND, "REVIEW-1": said(FEEDBACK), "REVIEW-2": said(APPROVE)})
@@ -230,6 +234,7 @@ def test_a_commit_that_no_run_accounts_for_is_found_out_between_rounds(make_repo
 # --- task files
 
 
+@pytest.mark.long
 def test_a_task_file_is_proved_by_its_own_gates(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     assert stage.rgr_task().code == 0
@@ -259,6 +264,7 @@ def test_a_task_with_tries_at_green_and_criteria_is_proved_and_a_plain_one_too(m
     assert (each["code"]["result"], each["review"]) == ("PASS", None)
 
 
+@pytest.mark.long
 def test_a_task_whose_note_or_tests_were_changed_afterwards_is_found_out(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     base = stage.head()
@@ -277,6 +283,7 @@ def test_a_task_whose_note_or_tests_were_changed_afterwards_is_found_out(make_re
     assert "TestTampering" in kinds(done)
 
 
+@pytest.mark.long
 def test_a_task_whose_opening_is_not_here_is_said_not_to_be_judged(
     make_repo: MakeRepo, tmp_path: Path
 ) -> None:

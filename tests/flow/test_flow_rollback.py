@@ -24,6 +24,7 @@ def complete(make_repo: MakeRepo, name: str = "project") -> tuple[Stage, dict[st
     )
 
 
+@pytest.mark.long
 def test_a_run_goes_back_and_on_to_the_same_end_and_no_number_is_used_twice(make_repo: MakeRepo) -> None:
     stage, commits = complete(make_repo)
     tip, tree = stage.head(), stage.repo.git("rev-parse", "HEAD^{tree}")

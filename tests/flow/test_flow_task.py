@@ -42,6 +42,7 @@ def test_a_task_goes_through_red_green_and_refactor(make_repo: MakeRepo) -> None
     assert ".workflow/" in (stage.repo.path / ".git/info/exclude").read_text()
 
 
+@pytest.mark.long
 def test_tries_at_green_build_on_each_other_with_a_diagnosis_between(make_repo: MakeRepo) -> None:
     stage = staged(
         make_repo,
@@ -110,6 +111,7 @@ def test_a_green_that_never_comes_is_reverted(make_repo: MakeRepo) -> None:
     assert again.code == 0, again
 
 
+@pytest.mark.long
 def test_a_refactor_that_breaks_a_test_is_reverted_and_ends_the_task(make_repo: MakeRepo) -> None:
     stage = staged(make_repo, parts(REFACTOR={"files": {CODE: ADD + WRONG}, "commit": "refactor: worse"}))
     done = stage.rgr_task()
@@ -123,6 +125,7 @@ def test_a_refactor_that_breaks_a_test_is_reverted_and_ends_the_task(make_repo: 
     assert stage.is_clean()
 
 
+@pytest.mark.long
 def test_coverage_below_the_target_is_one_more_iteration(make_repo: MakeRepo) -> None:
     stage = staged(
         make_repo,

@@ -92,6 +92,7 @@ def test_tests_that_pass_in_red_are_a_warning(make_repo: MakeRepo) -> None:
     ]
 
 
+@pytest.mark.long
 def test_green_may_not_touch_the_tests(make_repo: MakeRepo) -> None:
     cheat = {"files": {TEST: TESTS.replace("== 3", "== -3"), CODE: ADD + SUBTRACT.replace("a - b", "b - a")}}
     stage = staged(make_repo, parts(GREEN_1_1={**cheat, "commit": "feat: easy"}))
@@ -236,6 +237,7 @@ def test_the_first_failure_is_the_end_unless_told_otherwise(
     assert told == ({"A": "failed", "B": "blocked", "C": "complete"} if more else {"A": "failed"})
 
 
+@pytest.mark.long
 def test_an_interrupted_task_goes_on_where_it_was(make_repo: MakeRepo) -> None:
     stage = staged(make_repo, parts(GREEN={"run": ["sleep 60"]}))
     file = str(stage.task_file(task()))
@@ -297,6 +299,7 @@ def test_the_box_in_the_sessions_list_is_ticked(make_repo: MakeRepo) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_program_can_have_a_task_done(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     env = {**surroundings(stage.repo)}

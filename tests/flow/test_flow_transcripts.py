@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from stage import PLAIN, Stage, calculator
 
 from repos import MakeRepo, Repo
@@ -17,6 +18,7 @@ def trees(repo: Repo) -> list[str]:
     return repo.git("log", "--format=%T %s").splitlines()
 
 
+@pytest.mark.long
 def test_a_run_of_any_program_is_written_down_shown_and_played_again(make_repo: MakeRepo) -> None:
     parts = calculator(1)
     parts["GREEN-1-1"] = {

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from markdown_it import MarkdownIt
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -77,6 +78,7 @@ def keys_of_notes(folder: Path) -> set[str]:
     return {key for note in notes for key in note}
 
 
+@pytest.mark.long
 def test_the_tutorial_shows_what_happens_and_every_key_of_its_notes_is_explained(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
