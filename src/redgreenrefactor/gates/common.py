@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.gates import python
+from redgreenrefactor.gates.manifests import files_run
 from redgreenrefactor.gates.paths import inside, is_test, is_test_file, reconfigures
 from redgreenrefactor.model.evidence import (
     Change,
@@ -57,7 +58,7 @@ def off_limits(evidence: Evidence) -> Iterator[Finding]:
 def configuration(evidence: Evidence) -> Iterator[Finding]:
     """Yield changes to how tests are found and run."""
     for change in evidence.changes:
-        what = reconfigures(change)
+        what = reconfigures(change, evidence.command)
         if what is None and _is_run_by(evidence, change):
             what = "the test command runs it"
         if what:
@@ -77,10 +78,15 @@ def _is_run_by(evidence: Evidence, change: Change) -> bool:
         "make": ("Makefile", "makefile", "GNUmakefile"),
         "tox": ("tox.ini",),
         "nox": ("noxfile.py",),
-        "just": ("justfile",),
+        "just": ("justfile", "Justfile"),
+        "task": ("Taskfile.yml", "Taskfile.yaml"),
+        "rake": ("Rakefile",),
     }
     read = {name for word in words for name in tools.get(word, ())}
-    named_files = {word.removeprefix("./") for word in words}
+    package = evidence.read(evidence.base, f"{evidence.prefix}package.json")
+    started = files_run(package, evidence.command)
+    planned = (evidence.case.test_file, evidence.case.impl_file) if evidence.case else ()
+    named_files = {word.removeprefix("./") for word in words} | started.difference(planned)
     is_one = is_test_file(local or "") or (evidence.case is not None and local == evidence.case.test_file)
     return local is not None and (local in read or (local in named_files and not is_one))
 
@@ -104,7 +110,7 @@ def hooked(evidence: Evidence) -> Iterator[Finding]:
 def tests_touched(evidence: Evidence) -> Iterator[Finding]:
     """Yield changes to tests by a phase that has none to write."""
     for change in evidence.changes:
-        if is_test(evidence, change.path) and not reconfigures(change):
+        if is_test(evidence, change.path) and not reconfigures(change, evidence.command):
             done = "added" if change.before is None else "deleted" if change.after is None else "edited"
             hooks = python.hooks(change.after.text) if change.after and change.path.endswith(".py") else {}
             yield Finding(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, cast
 
+from redgreenrefactor.gates.manifests import decisive
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.goal import LIST, Case
 from redgreenrefactor.model.workflow import PhaseName
@@ -28,9 +29,13 @@ TEST_NAMES = (
 )
 CONFIGURATION = (
     re.compile(r"^\.?pytest\.(ini|toml)$|^\.coveragerc$|^noxfile\.py$"),
-    re.compile(r"^(jest|vitest|karma|ava)\.conf(ig)?\.[cm]?[jt]s(on)?$|^\.mocharc(\..*)?$|^\.jestrc.*$"),
+    re.compile(
+        r"^(jest|vitest|karma|ava|cypress|playwright|wdio)\.conf(ig)?\.[cm]?[jt]s(on)?$|^\.(mocha|jest|nyc|c8|tap)rc(\..*)?$"
+        r"|^vitest\.workspace\..*$|^jasmine\.m?js(on)?$|^\.rspec$|^phpunit(\.dist)?\.xml(\.dist)?$"
+    ),
     re.compile(r"^(sitecustomize|usercustomize)\.py$"),
 )
+CONFIGURING_FOLDERS = (".cargo", ".mvn", ".config/nextest.toml")
 # In these files only some sections configure the tests; the rest is anybody's.
 SECTIONS = {
     "pyproject.toml": ("tool.pytest", "tool.coverage", "tool.tox", "tool.hatch.envs"),
@@ -102,19 +107,26 @@ def _topmost(path: str, local: str | None, case: Case | None) -> str:
     return path
 
 
-def reconfigures(change: Change) -> str | None:
-    """Return what a change does to the test runner's configuration, if it does anything."""
-    name = PurePosixPath(change.path).name
-    if any(pattern.match(name) for pattern in CONFIGURATION):
+def reconfigures(change: Change, command: str = "") -> str | None:
+    """Return what a change does to the way this command finds and runs the tests, if it does anything."""
+    pure = PurePosixPath(change.path)
+    name = pure.name
+    if any(pattern.match(name) for pattern in CONFIGURATION) or _is_runners_own(pure):
         return "it configures the test runner"
+    before, after = (side.text if side else None for side in (change.before, change.after))
+    if key := decisive(change.path, before, after, command):
+        return f"its setting {key!r} decides how tests are run"
     if name in SECTIONS:
-        before, after = (
-            sections(name, side.text if side else None) for side in (change.before, change.after)
-        )
-        if before != after:
-            changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+        old, new = sections(name, before), sections(name, after)
+        if old != new:
+            changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
             return f"its section [{changed[0]}] configures the tests"
     return None
+
+
+def _is_runners_own(path: PurePosixPath) -> bool:
+    """Tell whether a file lies where build tools look for their own settings."""
+    return any(f"/{folder}/" in f"/{path}/" for folder in CONFIGURING_FOLDERS)
 
 
 def sections(name: str, text: str | None) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.gates.paths import inside, is_test, reconfigures
 from redgreenrefactor.gates.proof import proof
 from redgreenrefactor.gates.reason import wrong_reason
-from redgreenrefactor.gates.suspicion import misplaced, shadowing
+from redgreenrefactor.gates.suspicion import brings_tools, misplaced, shadowing, tools_brought
 from redgreenrefactor.model.evidence import (
     Change,
     CollectError,
@@ -61,7 +61,13 @@ class NewTest:
 def red(evidence: Evidence) -> Judgement:
     """Exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
-    found += [*_scope(evidence), *kept(evidence), *shadowing(evidence), *misplaced(evidence)]
+    found += [
+        *_scope(evidence),
+        *kept(evidence),
+        *shadowing(evidence),
+        *misplaced(evidence),
+        *tools_brought(evidence),
+    ]
     if not evidence.changes:
         found.append(_nothing_done())
     if errors(found):
@@ -157,7 +163,9 @@ def _scope(evidence: Evidence) -> Iterator[Finding]:
     case = evidence.case
     for change in evidence.changes:
         local = inside(evidence, change.path)
-        if is_test(evidence, change.path) or reconfigures(change) or _is_marker(change):
+        if is_test(evidence, change.path) or reconfigures(change, evidence.command) or _is_marker(change):
+            continue
+        if brings_tools(change):  # the test may need a tool that only tests use
             continue
         if case and local == case.impl_file:
             yield from _stubs_only(change)

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.common import scope, tampering
 from redgreenrefactor.gates.diff import added_lines, lines_of
+from redgreenrefactor.gates.manifests import adds_for_tests
 from redgreenrefactor.gates.paths import ROOTS, inside, is_test, is_test_file
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -42,6 +43,9 @@ ASKING = ("any", "all", "startswith", "endswith", "get", "find", "index", "count
 SWITCHES = re.compile(r"#\s*(type:\s*ignore|pragma:\s*no\s*cover|noqa|pylint:\s*disable)")
 MANIFESTS = re.compile(
     r"^(requirements.*\.txt|Pipfile|poetry\.lock|uv\.lock|package(-lock)?\.json|Cargo\.toml|go\.mod)$"
+)
+LOCKS = re.compile(
+    r"^(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|go\.sum)$"
 )
 LARGE = 1_000_000
 
@@ -242,6 +246,25 @@ def doubts(evidence: Evidence) -> Iterator[Finding]:
             yield _warning(change, None, "a large file was committed")
     for change, text in _code(evidence):
         yield from _sloppy(change, text)
+
+
+def tools_brought(evidence: Evidence) -> Iterator[Finding]:
+    """Yield that RED brings something for the tests to work with, for a person to look at."""
+    for change in evidence.changes:
+        if brings_tools(change):
+            yield _warning(change, None, "what the tests depend on was changed")
+
+
+def brings_tools(change: Change) -> bool:
+    """Tell whether a change does nothing but bring dependencies for tests, or is the record of their versions."""
+    name = PurePosixPath(change.path).name
+    if LOCKS.match(name):
+        return True
+    return (
+        change.before is not None
+        and change.after is not None
+        and adds_for_tests(name, change.before.text or "", change.after.text or "")
+    )
 
 
 def _sloppy(change: Change, text: str) -> Iterator[Finding]:

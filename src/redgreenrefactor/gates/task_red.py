@@ -105,7 +105,11 @@ def _scope(task: Task, evidence: Evidence) -> Iterator[Finding]:
     planned |= {path.removeprefix("./") for path in task.focus_paths}
     for change in evidence.changes:
         local = inside(evidence, change.path)
-        if is_test(evidence, change.path) or reconfigures(change) or local in (LIST, "tdd.properties"):
+        if (
+            is_test(evidence, change.path)
+            or reconfigures(change, evidence.command)
+            or local in (LIST, "tdd.properties")
+        ):
             continue
         before, after = (side.text if side else None for side in (change.before, change.after))
         if change.path.endswith(".py"):

@@ -1,5 +1,7 @@
 """Where only an exit code can be had, fewer rules hold, and the note says which."""
 
+import json
+
 from gates_support import BASE, HEAD, OPENING, Played, evidence, judge
 
 from redgreenrefactor.model.evidence import Change, File, Measure, Rules, SuiteRun, Trial
@@ -73,3 +75,17 @@ def test_a_binary_file_of_the_tests_stays_where_it_is() -> None:
         return GREEN_RUN if trial.overlay or trial.commit != HEAD else RED_RUN
 
     assert "tests/a.png" not in dict(judge(given, answer).asked[-1].overlay)
+
+
+def test_red_may_bring_what_its_test_needs_and_nothing_for_the_code() -> None:
+    before = {**OLD, "package.json": "{}"}
+    for keys, types in (
+        ({"devDependencies": {"chai": "5"}}, []),
+        ({"dependencies": {"chai": "5"}}, [FindingType.SCOPE_VIOLATION]),
+    ):
+        after = {**NEW_TEST, "package.json": json.dumps(keys), "package-lock.json": "{}"}
+        played = judge(
+            evidence(PhaseName.RED, before, after),
+            lambda trial: RED_RUN if trial.commit == "head" and not trial.overlay else GREEN_RUN,
+        )
+        assert played.types == types, played.told
