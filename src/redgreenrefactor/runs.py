@@ -505,7 +505,8 @@ def _last_words(ended: Ended) -> str:
     handoff = ended.entry.handoff
     match ended.status:
         case RunStatus.COMPLETE:
-            return f"complete: {count(len(handoff.completed_tests), 'case')} done"
+            done = count(handoff.completed_count, "case")
+            return f"complete: {done} done" if handoff.phase is PhaseName.PLAN else "complete"
         case RunStatus.FAILED:
             due = handoff.next_phase
             times = count(handoff.retry_count + 1, "time")

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
 
 NO_CASE = "no case left"
 _RESULTS = frozenset(TestOutcome)
@@ -42,7 +43,7 @@ def glance_at_note(commit: str, body: dict[str, Any]) -> Glance | None:
         body["testResult"],
         body["timestamp"],
     )
-    about = (case.get("description") if case else NO_CASE) if cycle else body["feature"]
+    about = case.get("description") if case else _without(body["phase"], cycle, body["feature"])
     if type(about) is not str or type(when) is not str or body.get("carriedFrom"):
         return None
     if result is not None and result not in _RESULTS:
@@ -51,9 +52,14 @@ def glance_at_note(commit: str, body: dict[str, Any]) -> Glance | None:
 
 
 def _about(handoff: Handoff) -> str:
-    if handoff.cycle_number == 0:
-        return handoff.feature
-    return handoff.current_test.description if handoff.current_test else NO_CASE
+    if handoff.current_test:
+        return handoff.current_test.description
+    return _without(handoff.phase, handoff.cycle_number, handoff.feature)
+
+
+def _without(phase: str, cycle: int, feature: str) -> str:
+    """Return what a handoff is about that has no case: the last PLAN found none, others work at the whole feature."""
+    return NO_CASE if cycle and phase == PhaseName.PLAN else feature
 
 
 def _mark(outcome: str | None, result: str | None) -> str:

@@ -71,6 +71,20 @@ class Handoff:
         """
         return self.attempts if self.error is not None or self.phase is self.next_phase else 0
 
+    @property
+    def completed_count(self) -> int:
+        """How many cases are done; a list too long for a note is only counted there."""
+        return len(self.completed_tests) or self._counted("completedCount")
+
+    @property
+    def pending_count(self) -> int:
+        """How many cases are to come."""
+        return len(self.pending_tests) or self._counted("pendingCount")
+
+    def _counted(self, key: str) -> int:
+        number = self.extra.get(key)
+        return number if isinstance(number, int) else 0
+
 
 @dataclass(frozen=True, slots=True)
 class _Key:

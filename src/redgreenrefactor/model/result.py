@@ -114,7 +114,7 @@ def result_of(history: Sequence[Entry], status: RunStatus, seconds: float) -> Wo
         seconds=seconds,
         head=history[0].commit,
         open_cases=(open_cases := _open_cases(latest)),
-        open_count=len(open_cases) + _counted_only(latest),
+        open_count=len(open_cases) + latest.pending_count - len(latest.pending_tests),
         warnings=sum(_warnings(entry.handoff) for entry in own),
     )
 
@@ -124,12 +124,6 @@ def _open_cases(handoff: Handoff) -> tuple[str, ...]:
     case = handoff.current_test
     in_work = handoff.next_phase in (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
     return (*([case.description] if case and in_work else []), *handoff.pending_tests)
-
-
-def _counted_only(handoff: Handoff) -> int:
-    """Return how many cases wait that the note does not name."""
-    number = handoff.extra.get("pendingCount")
-    return number if isinstance(number, int) and not handoff.pending_tests else 0
 
 
 def _warnings(handoff: Handoff) -> int:

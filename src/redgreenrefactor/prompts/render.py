@@ -86,8 +86,8 @@ def _values(ask: Ask) -> dict[str, str]:
         "description": in_line(case.description, _LONG_LINE) if case else "",
         "test_file": _code(case.test_file) if case else "",
         "impl_file": _code(case.impl_file) if case else "",
-        "completed": str(_completed(handoff)),
-        "pending": str(_pending(handoff)),
+        "completed": str(handoff.completed_count),
+        "pending": str(handoff.pending_count),
         "next": _next(handoff),
         "progress": _progress(ask),
         "finished": _finished(handoff),
@@ -119,20 +119,6 @@ def _code(text: str) -> str:
     return f"`` {line} ``" if "`" in line else f"`{line}`"
 
 
-def _completed(handoff: Handoff) -> int:
-    return len(handoff.completed_tests) or _counted(handoff, "completedCount")
-
-
-def _pending(handoff: Handoff) -> int:
-    return len(handoff.pending_tests) or _counted(handoff, "pendingCount")
-
-
-def _counted(handoff: Handoff, key: str) -> int:
-    """Return the length of a list that was too long for the note."""
-    count = handoff.extra.get(key)
-    return count if isinstance(count, int) else 0
-
-
 def _next(handoff: Handoff) -> str:
     return "; ".join(in_line(text) for text in handoff.pending_tests[:NEXT_FEW])
 
@@ -140,7 +126,7 @@ def _next(handoff: Handoff) -> str:
 def _progress(ask: Ask) -> str:
     """Return how far the list is; whoever writes code is not told what comes next, lest it be written now."""
     handoff, phase = ask.handoff, ask.phase.name
-    completed, pending = _completed(handoff), _pending(handoff)
+    completed, pending = handoff.completed_count, handoff.pending_count
     if phase is PhaseName.PLAN and handoff.current_test is None and not completed and not pending:
         return "If `test-list.md` does not exist yet, write it now; otherwise go on with it."
     coming = _next(handoff) if phase in (PhaseName.PLAN, PhaseName.RED) else ""

@@ -228,6 +228,11 @@ def seconds(value: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"  # noqa: PLR2004
 
 
+def heading(text: str) -> str:
+    """Return a text without the marks of a heading it may begin with."""
+    return text.lstrip("# \t\r\n")
+
+
 def count(number: int, noun: str) -> str:
     """Return a number of things in words."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -34,6 +34,7 @@ from redgreenrefactor.views.lines import (
     count,
     cut,
     cut_row,
+    heading,
     measure,
     seconds,
     short,
@@ -170,7 +171,7 @@ class Story:
         title: Row = (
             Span("rgr", Tone.STRONG),
             Span(f" {ink.dot} "),
-            Span(ink.headline(event.feature), Tone.STRONG),
+            Span(ink.headline(heading(event.feature)), Tone.STRONG),
             Span(" (going on)" if event.resumed else "", Tone.FAINT),
         )
         told = "per-test results" if event.measure == Measure.PER_TEST else "exit code only"

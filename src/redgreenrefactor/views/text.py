@@ -21,6 +21,7 @@ from redgreenrefactor.views.lines import (
     block,
     cells,
     count,
+    heading,
     seconds,
     short,
 )
@@ -40,7 +41,7 @@ def status_text(entry: Entry | None, *, width: int, ink: Ink | None = None) -> s
         page.advise(('rgr run "FEATURE"', "starts one"))
         return page.text
     handoff = entry.handoff
-    page.title(handoff.feature or "(no feature named)", handoff.run_id)
+    page.title(heading(handoff.feature) or "(no feature named)", handoff.run_id)
     page.say(_standing(handoff, page.ink))
     page.gap()
     _facts(page, entry)
@@ -125,7 +126,7 @@ class _Page:
     def glance(self, seen: Glance) -> list[str]:
         """Return the line of a handoff; the phases of a case follow each other, and it is made harmless once."""
         if seen.about != self._about:
-            self._about, self._headline = seen.about, self.ink.headline(seen.about)
+            self._about, self._headline = seen.about, self.ink.headline(heading(seen.about))
         where, phase = (f"cycle {seen.cycle}", seen.phase) if seen.cycle else ("start", "")
         left = f"{short(seen.commit):<7}  {where:<9} {phase:<8}  {self._headline}"
         when = _when(seen.timestamp, self.ink)
@@ -164,7 +165,7 @@ def _plain(row: Row) -> str:
 
 def _standing(handoff: Handoff, ink: Ink) -> str:
     """Return in one sentence what is due."""
-    done, _ = _counts(handoff)
+    done = handoff.completed_count
     match handoff.state:
         case _ if handoff.next_phase is PhaseName.COMPLETE:
             return f"complete {ink.dot} {count(done, 'case')} done, nothing is due"
@@ -230,7 +231,7 @@ def _why(page: _Page, error: str | None, kind: str | None) -> None:
 
 def _list(page: _Page, handoff: Handoff) -> None:
     """Show the list around the current case; of the rest, how much there is."""
-    done, pending = _counts(handoff)
+    done, pending = handoff.completed_count, handoff.pending_count
     current = handoff.current_test
     working = _in_work(handoff)
     if not (done or pending or working):
@@ -255,18 +256,6 @@ def _list(page: _Page, handoff: Handoff) -> None:
 def _in_work(handoff: Handoff) -> bool:
     """Whether the current case is still being worked at; when a PLAN is due it is done."""
     return handoff.current_test is not None and handoff.next_phase not in (PhaseName.PLAN, PhaseName.COMPLETE)
-
-
-def _counts(handoff: Handoff) -> tuple[int, int]:
-    """Return how many cases are done and to do; long lists are only counted in a note."""
-    return (
-        len(handoff.completed_tests) or _number(handoff.extra.get("completedCount")),
-        len(handoff.pending_tests) or _number(handoff.extra.get("pendingCount")),
-    )
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _advice(page: _Page, handoff: Handoff) -> None:

@@ -104,6 +104,8 @@ def test_a_line_of_a_history_says_the_same_of_a_note_and_of_what_it_means(reposi
         "at3": replace(OPENING, cycle_number=2, current_test=case, outcome=Outcome.COVERED),
         "at71": replace(OPENING, cycle_number=2, findings=(Finding(FindingType.TEST_FAILURE, "m"),)),
         "at72": replace(OPENING, cycle_number=0, carried_from="abc"),
+        "at74": replace(OPENING, cycle_number=1, phase=PhaseName.REVIEW),
+        "at76": replace(OPENING, cycle_number=1, phase=PhaseName.PLAN),
         "at73": replace(OPENING, run_id="other", cycle_number=3),
     }
     ledger, _ = filled(repository, **odd)

@@ -81,6 +81,13 @@ def test_without_a_workflow_the_status_says_how_to_start_one() -> None:
     )
 
 
+def test_a_heading_is_told_without_its_marks_and_a_review_is_about_the_whole_of_it() -> None:
+    reviewed = Handoff(PhaseName.REVIEW, PhaseName.CODE, feature="# Word wrap\n\nIt wraps.", cycle_number=1)
+    assert status(reviewed).startswith("Word wrap …")
+    assert "REVIEW    Word wrap …" in history(reviewed)
+    assert "no case left" in history(replace(reviewed, phase=PhaseName.PLAN))
+
+
 def test_a_task_goes_on_by_its_own_name() -> None:
     opened = Handoff(PhaseName.CODE, PhaseName.REVIEW, run_id=run_id_of("task-1"), cycle_number=1)
     assert "rgr tdd --resume task-1" in status(opened)
