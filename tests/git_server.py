@@ -3,15 +3,15 @@
 import base64
 import os
 import subprocess
-import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 from github_server import TOKEN
+from serving import serving
 
 
 def basic(token: str) -> str:
@@ -99,14 +99,5 @@ def git_server(root: Path, env: Mapping[str, str]) -> Generator[GitServer]:
         def log_message(self, *args: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.daemon_threads = True
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with serving(Answering) as state.url:
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
+
+from serving import serving
 
 Json = dict[str, Any]
 
@@ -226,14 +228,5 @@ def github() -> Generator[GitHubServer]:
         def log_message(self, *args: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.daemon_threads = True
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with serving(Answering) as state.url:
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -5,8 +5,10 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, cast
+
+from serving import serving
 
 Json = dict[str, Any]
 KEY = "sk-loopback"
@@ -184,18 +186,11 @@ class ModelServer:
 def model_server(mind: Mind) -> Generator[ModelServer]:
     """Serve on loopback until the block ends."""
     server = ModelServer(mind)
-    http = ThreadingHTTPServer(("127.0.0.1", 0), _speaker(server))
-    http.daemon_threads = True
-    server.url = f"http://127.0.0.1:{http.server_address[1]}"
-    thread = threading.Thread(target=lambda: http.serve_forever(poll_interval=0.02))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.closing.set()
-        http.shutdown()
-        http.server_close()
-        thread.join()
+    with serving(_speaker(server)) as server.url:
+        try:
+            yield server
+        finally:
+            server.closing.set()
 
 
 def _speaker(server: ModelServer) -> type[BaseHTTPRequestHandler]:

@@ -1,6 +1,7 @@
 """Looking at runs: reads git only, and imports nothing that a run needs."""
 
 from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from redgreenrefactor.errors import UsageError
@@ -11,7 +12,7 @@ from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.model.transcript import Json
 from redgreenrefactor.records.transcripts import FOLDER, find, read, turns
 from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.repository.repository import Repository, open_repository
 
 
 def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
@@ -19,12 +20,8 @@ def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
 
     Where a task was begun, its opening lies in the history of other checkouts, too; it goes on in its own worktree.
     """
-    repository = open_repository(project, environ)
-    try:
-        past = GitLedger(repository.git, repository.objects).past()
-        return next((entry for entry in past if not _opens_a_task(entry.handoff)), None)
-    finally:
-        repository.close()
+    with _opened(project, environ) as (_, ledger):
+        return next((entry for entry in ledger.past() if not _opens_a_task(entry.handoff)), None)
 
 
 def _opens_a_task(handoff: Handoff) -> bool:
@@ -33,36 +30,25 @@ def _opens_a_task(handoff: Handoff) -> bool:
 
 def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
     """Yield the handoffs of the latest run, newest first, down to its opening."""
-    repository = open_repository(project, environ)
-    try:
-        yield from GitLedger(repository.git, repository.objects).history()
-    finally:
-        repository.close()
+    with _opened(project, environ) as (_, ledger):
+        yield from ledger.history()
 
 
 def history_texts(project: Path, environ: Mapping[str, str]) -> Generator[tuple[str, str]]:
     """Yield commits and notes of the same handoffs as JSON texts: for whoever only passes them on."""
-    repository = open_repository(project, environ)
-    try:
-        yield from GitLedger(repository.git, repository.objects).history_texts()
-    finally:
-        repository.close()
+    with _opened(project, environ) as (_, ledger):
+        yield from ledger.history_texts()
 
 
 def glances(project: Path, environ: Mapping[str, str]) -> Generator[Glance | Entry]:
     """Yield what one line tells of each of the same handoffs; the whole one where there is more to tell."""
-    repository = open_repository(project, environ)
-    try:
-        yield from GitLedger(repository.git, repository.objects).glances()
-    finally:
-        repository.close()
+    with _opened(project, environ) as (_, ledger):
+        yield from ledger.glances()
 
 
 def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
     """Yield the same, and before each handoff the rejected attempts that started from it."""
-    repository = open_repository(project, environ)
-    try:
-        ledger = GitLedger(repository.git, repository.objects)
+    with _opened(project, environ) as (repository, ledger):
         latest = ledger.latest()
         tried = ledger.attempts(latest.handoff.run_id)[::-1] if latest else []
         commits = [repository.objects.commit(one.commit) for one in tried]
@@ -71,20 +57,15 @@ def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generato
                 if commit and entry.commit in commit.parents:
                     yield one
             yield entry
-    finally:
-        repository.close()
 
 
 def transcript(project: Path, environ: Mapping[str, str], turn: str) -> list[Json]:
     """Return what a session was told and did, e.g. that of turn `1-GREEN-1` of the latest run, or behind a commit."""
-    repository = open_repository(project, environ)
-    try:
+    with _opened(project, environ) as (repository, ledger):
         folder = repository.common_dir / FOLDER
-        latest = GitLedger(repository.git, repository.objects).latest()
+        latest = ledger.latest()
         run_id = latest.handoff.run_id if latest else ""
         path = find(folder, run_id, turn) or find(folder, run_id, repository.objects.resolve(turn) or turn)
-    finally:
-        repository.close()
     if path is None:
         known = ", ".join(turns(folder, run_id)) or "none"
         raise UsageError(
@@ -92,3 +73,12 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> list[Jso
             hint=f"Those of the latest run are: {known}. Name one of them, RUN/TURN, or a commit.",
         )
     return list(read(path))
+
+
+@contextmanager
+def _opened(project: Path, environ: Mapping[str, str]) -> Generator[tuple[Repository, GitLedger]]:
+    repository = open_repository(project, environ)
+    try:
+        yield repository, GitLedger(repository.git, repository.objects)
+    finally:
+        repository.close()
