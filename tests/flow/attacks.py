@@ -26,6 +26,7 @@ from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
+from redgreenrefactor.sandbox.policies import BYTECODE, RUNS
 from redgreenrefactor.sandbox.policy import Limits
 from redgreenrefactor.sandbox.process import Finished
 from redgreenrefactor.workflows.tdd import TDD
@@ -211,7 +212,8 @@ class Lab:
 
     @cached_property
     def checkout(self) -> Path:
-        self.workspace.compiled.mkdir(parents=True, exist_ok=True)
+        for name in (BYTECODE, RUNS):
+            (self.workspace.compiled / name).mkdir(parents=True, exist_ok=True)
         return self.workspace.checkout(self.workspace.head(), {})
 
     def cage(self, phase: str) -> Cage:
@@ -333,7 +335,7 @@ def none_left(line: str) -> Held:
     """Return whether no process with this command line is running."""
 
     def check(lab: Lab, done: Finished) -> bool:
-        wanted = line.encode().replace(b" ", b"\0") + b"\0"
+        wanted = line.format(**lab.facts()).encode().replace(b" ", b"\0") + b"\0"
         found = (_cmdline(folder) for folder in Path("/proc").iterdir() if folder.name.isdigit())
         return wanted not in found
 
@@ -407,12 +409,12 @@ COMMON = (
     Attack("send a datagram", "python3 -c \"import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.sendto(b'x', ('192.0.2.1', 53)); print('SENT')\"", silent("SENT")),
     Attack("raw sockets", "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1); print('RAW')\"; python3 -c \"import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW); print('RAW')\"", silent("RAW")),
     # --- processes
-    Attack("daemon", "(setsid nohup sleep 471101 > /dev/null 2>&1 &); echo started", none_left("sleep 471101")),
-    Attack("job that holds the pipe", "sleep 471102 & echo done", lambda lab, done: done.seconds < 20 and none_left("sleep 471102")(lab, done)),
-    Attack("time is up", "(setsid sleep 471103 &); sleep 471103", lambda lab, done: done.timed_out and none_left("sleep 471103")(lab, done), timeout=1),
+    Attack("daemon", "(setsid nohup sleep 471101.{pid} > /dev/null 2>&1 &); echo started", none_left("sleep 471101.{pid}")),
+    Attack("job that holds the pipe", "sleep 471102.{pid} & echo done", lambda lab, done: done.seconds < 20 and none_left("sleep 471102.{pid}")(lab, done)),
+    Attack("time is up", "(setsid sleep 471103.{pid} &); sleep 471103.{pid}", lambda lab, done: done.timed_out and none_left("sleep 471103.{pid}")(lab, done), timeout=1),
     Attack("deaf to signals", "trap '' TERM INT HUP; while :; do sleep 1; done", lambda lab, done: done.timed_out and done.seconds < 20, timeout=1),
     Attack("kill the orchestrator", "kill -9 {pid}; kill -TERM {pid}; kill -STOP {pid}", fails),
-    Attack("kill the keeper", "kill -9 $PPID; kill -9 1; sleep 0.2; sleep 471104 & echo on", none_left("sleep 471104")),
+    Attack("kill the keeper", "kill -9 $PPID; kill -9 1; sleep 0.2; sleep 471104.{pid} & echo on", none_left("sleep 471104.{pid}")),
     Attack("kill everybody", "kill -9 -1; true", lambda lab, done: True, STRONG),
     Attack("trace the orchestrator", CALL.format(call="ptrace(16, {pid}, 0, 0)"), says("-1")),
     Attack("see the orchestrator", "ls /proc/{pid}", fails, STRONG),
@@ -512,11 +514,12 @@ OF_SESSIONS = (
 
 
 OF_SUITES = (
-    Attack("works: a suite", "echo x > made && python3 -c 'import code' && ls tests && git log -1 > /dev/null; mkdir -p {compiled} && echo x > {compiled}/x && rm {compiled}/x made", works),
+    Attack("works: a suite", "echo x > made && python3 -c 'import code' && ls tests && git log -1 > /dev/null; echo x > {compiled}/runs/x && rm {compiled}/runs/x made", works),
+    Attack("byte code of other runs", "mkdir -p {compiled}/bytecode; echo evil > {compiled}/bytecode/x", lambda lab, done: not (lab.workspace.compiled / "bytecode/x").exists()),
     Attack("the project", "echo pwn > {root}/code.py; rm -rf {root}/tests {root}/node_modules; echo x > {root}/pwned; echo x > {root}/.venv/pwned", lambda lab, done: fails(lab, done) and (lab.root / "code.py").read_text() == "x = 1\n" and (lab.root / "tests/test_a.py").exists() and (lab.root / "node_modules/x").exists()),
     Attack("the project's git folder", "cat {main}/.git/config {git_dir}/config; echo evil > {main}/.git/hooks/pre-commit; echo x > {git_dir}/pwned; rm -rf {main}/.git/refs {main}/.git/objects {git_dir}/HEAD"),
     Attack("the checkout's git folder", "git config core.fsmonitor evil; echo evil > .git; echo evil > .git/config; mv .git g; rm -rf .git", lambda lab, done: fails(lab, done) and "evil" not in (lab.checkout / ".git" / "config").read_text() if (lab.checkout / ".git").is_dir() else True),
-    Attack("links in the way of what is laid out", "rm -rf tests src code.py pwned node_modules; ln -s {home} tests; ln -s {home}/.netrc code.py; ln -s {home}/pwned pwned; ln -s {home} src; ln -s {home} {compiled}/x; ln -s {home} made; true"),
+    Attack("links in the way of what is laid out", "rm -rf tests src code.py pwned node_modules; ln -s {home} tests; ln -s {home}/.netrc code.py; ln -s {home}/pwned pwned; ln -s {home} src; ln -s {home} {compiled}/runs/x; ln -s {home} made; true"),
     Attack("settings of the clean checkout", "for f in config config.worktree commondir info/attributes; do ln -sf {home}/pwned .git/$f; rm -rf .git/$f; ln -s {home}/pwned .git/$f; done; mv .git g2; ln -s {home} .git; rm -rf code.py; true"),
     Attack("the session's folders", "ls {cache}/stand-in {cache}/tools-session && echo SEEN; echo x > {cache}/pwned", lambda lab, done: b"SEEN" not in done.stdout and not (lab.repository.cache / "pwned").exists()),
 )  # fmt: skip

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,14 @@ def tried(command: list[str], level: str, folder: Path, path: list[str]) -> dict
     return found["wrong"]
 
 
+@pytest.fixture
+def everybodys() -> Generator[Path]:
+    """A folder that everybody can pass through: pytest's own are closed again by whoever else runs it."""
+    with tempfile.TemporaryDirectory(prefix="rgr-attacks-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 def test_all_attacks_are_held(level: str, tmp_path: Path) -> None:
     means(level)
@@ -43,7 +53,7 @@ def test_all_attacks_are_held(level: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
-def test_all_attacks_of_an_ordinary_user_are_held(level: str, tmp_path: Path) -> None:
+def test_all_attacks_of_an_ordinary_user_are_held(level: str, everybodys: Path) -> None:
     means(level)
     program = shutil.which("python3", path="/usr/bin:/usr/local/bin")
     if os.getuid() != 0 or program is None or shutil.which("setpriv") is None:
@@ -53,10 +63,7 @@ def test_all_attacks_of_an_ordinary_user_are_held(level: str, tmp_path: Path) ->
     known = f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
     if subprocess.run([program, "-c", known], check=False).returncode:
         pytest.skip("the interpreter that is everybody's is of another version")
-    for place in (tmp_path, *tmp_path.parents):
-        if place == tmp_path or (place.stat().st_uid == os.getuid() and "pytest" in place.name):
-            place.chmod(0o755)
-    home = tmp_path / "user"
+    home = everybodys / "user"
     home.mkdir()
     os.chown(home, NOBODY, NOBODY)
     reach = subprocess.run(

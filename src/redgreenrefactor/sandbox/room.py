@@ -22,10 +22,11 @@ def free_on_disk(place: Path) -> int:
     return status.f_bavail * status.f_frsize
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Disk:
     place: Path
     before: int  # bytes that were free when the program was started
+    most: int  # bytes that were free at any time since: others may make room
 
 
 class Meter:
@@ -49,7 +50,8 @@ class Meter:
             device = place.stat().st_dev
             if device not in seen:
                 seen.add(device)
-                yield _Disk(place, self._free(place))
+                free = self._free(place)
+                yield _Disk(place, free, free)
 
     def over(self) -> str:
         """Return why the program has to end, nothing if it may go on."""
@@ -60,7 +62,8 @@ class Meter:
                 continue  # the place is gone
             if left < self._limits.free <= disk.before:
                 return f"less than {self._limits.free // _MIB} MiB are left on the disk of {disk.place}"
-            if disk.before - left >= self._limits.disk and self._wrote_too_much():
+            disk.most = max(disk.most, left)
+            if disk.most - left >= self._limits.disk and self._wrote_too_much():
                 return f"it has written more than {_size(self._limits.disk)}"
         return ""
 

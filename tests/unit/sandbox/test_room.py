@@ -54,6 +54,13 @@ def test_what_was_there_before_is_not_counted_and_what_is_new_is(tmp_path: Path)
     assert meter.over() == "it has written more than 1 MiB"
 
 
+def test_room_that_others_make_meanwhile_hides_nothing(tmp_path: Path) -> None:
+    meter = Meter([tmp_path], Limits(disk=MIB, free=0), disk(10 * MIB, 20 * MIB, 18 * MIB))
+    (tmp_path / "new").write_bytes(os.urandom(2 * MIB))
+    assert meter.over() == ""
+    assert meter.over() == "it has written more than 1 MiB"
+
+
 def test_a_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
