@@ -1,5 +1,7 @@
 """Suites of which only an exit code can be had: fewer rules, and the notes say so."""
 
+from shutil import which
+
 import pytest
 from stage import PLAIN, PLAIN_SETTINGS, SWIFT, Json, Stage, calculator
 
@@ -36,7 +38,7 @@ def test_phases_are_judged_by_exit_code_and_the_notes_say_what_was_not_measured(
     stage = Stage(make_repo(files=FILES), honest())
     start = stage.head()
     done = stage.run()
-    assert done.code == 0, done
+    assert done.code == 0, done.out
     assert "exit code" in done.out
     notes = {note["phase"]: note for note in map(stage.note, stage.commits(start)[1:4])}
     assert {phase: note["testResult"] for phase, note in notes.items()} == {
@@ -80,11 +82,65 @@ def test_what_an_exit_code_shows_is_rejected(make_repo: MakeRepo) -> None:
         make_repo(files={**FILES, "tdd.properties": FILES["tdd.properties"] + "max.retries=9\n"}), parts
     )
     done = stage.run()
-    assert done.code == 0, done
+    assert done.code == 0, done.out
     for turn, kind in expected:
         details = stage.session(turn)["handoff"]["errorDetails"]
         assert details is not None, turn
         assert kind in (None, details["type"]), turn
+
+
+NODE = {
+    "package.json": '{"type": "module", "scripts": {"test": "node --test"}}\n',
+    "tdd.properties": "retry.backoff=0\nprobe.budget=60\ntest.command=npm test\n",
+}
+NODE_TEST = """import test from 'node:test';
+import assert from 'node:assert';
+import { add } from '../add.js';
+
+test('adds', () => {
+  assert.strictEqual(add(1, 2), 3);
+});
+"""
+NEGATIVE = "\ntest('adds what is negative', () => {\n  assert.strictEqual(add(-1, -2), -3);\n});\n"
+ADD = "export const add = (a, b) => a + b;\n"
+
+
+def node_parts() -> dict[str, Json]:
+    """A cheat in REFACTOR, then a test of behaviour that is there already."""
+    boxes = "- [{}] adds\n- [{}] adds what is negative\n"
+    cases = [
+        {"description": name, "testFile": "test/add.test.js", "implFile": "add.js"}
+        for name in ("adds", "adds what is negative")
+    ]
+    twice = {"files": {"test/add.test.js": NODE_TEST + NEGATIVE}, "commit": "test: negative"}
+    cheat = {
+        "package.json": NODE["package.json"].replace("node --test", "true"),
+        "add.js": f"// Sums.\n{ADD}",
+    }
+    return {
+        "PLAN-1": {"files": {"test-list.md": boxes.format(" ", " ")}, "say": _answer(cases[0])},
+        "RED-1": {"files": {"test/add.test.js": NODE_TEST}},
+        "GREEN-1": {"files": {"add.js": ADD}},
+        "REFACTOR-1-1": {"files": cheat},
+        "REFACTOR-1-2": {"files": {"test/add.test.js": NODE_TEST.replace("assert.strictEqual(", "(")}},
+        "REFACTOR-1": {"files": {"add.js": f"// Sums.\n{ADD}"}},
+        "PLAN-2": {"files": {"test-list.md": boxes.format("x", " ")}, "say": _answer(cases[1])},
+        "RED-2": twice,
+        "PLAN-3": {"files": {"test-list.md": boxes.format("x", "x")}, "say": _answer(None)},
+    }
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not (which("node") and which("npm")), reason="needs node and npm")
+def test_a_project_of_another_language_is_guarded_and_its_covered_cases_are_kept(make_repo: MakeRepo) -> None:
+    stage = Stage(make_repo(files=NODE), node_parts())
+    start = stage.head()
+    done = stage.run()
+    assert done.code == 0, done.out
+    rejected = ("REFACTOR-1-2", "REFACTOR-1-3", "RED-2-2")
+    told = [stage.session(turn)["handoff"]["errorDetails"]["type"] for turn in rejected]
+    assert told == ["TestTampering", "TestTampering", "UnexpectedPass"]
+    assert any(note.get("perturbation") for note in map(stage.note, stage.commits(start)))
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)], ids=["words", "json"])
@@ -118,7 +174,7 @@ def test_a_checkout_is_prepared_before_every_run_of_tests(make_repo: MakeRepo) -
     settings = f"{PLAIN_SETTINGS}setup.command=printf made > made.txt\n"
     stage = Stage(make_repo(files={**PLAIN, "run_all.py": runner, "tdd.properties": settings}), calculator(1))
     done = stage.run("--json")
-    assert done.code == 0, done
+    assert done.code == 0, done.out
     assert not (stage.repo.path / "made.txt").exists()
 
 

@@ -133,6 +133,14 @@ def tampering(change: Change, line: int | None, what: str, hint: str) -> Finding
     return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", change.path, line, hint)
 
 
+def asks_again(evidence: Evidence) -> bool:
+    """Tell whether a test that passes at once is sent back, to be looked at again or for good."""
+    details = evidence.handoff.error_details
+    asked_again = details is not None and details.type == FindingType.UNEXPECTED_PASS
+    policy = evidence.rules.red_on_pass
+    return policy == "abort" or (evidence.rules.retries > 0 and not asked_again)
+
+
 def errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return those findings that reject."""
     return [finding for finding in findings if finding.severity is Severity.ERROR]

@@ -64,7 +64,7 @@ def _green(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured))
+        return (yield from by_exit_code(evidence, measured, found))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += _unlisted_tests_touched(evidence, measured)
     found += yield from regressions(evidence, measured)

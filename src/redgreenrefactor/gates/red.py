@@ -10,6 +10,7 @@ from typing import Any
 from redgreenrefactor.gates import asserting, python, stubs
 from redgreenrefactor.gates.common import (
     Measured,
+    asks_again,
     configuration,
     errors,
     gone,
@@ -78,7 +79,7 @@ def red(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured))
+        return (yield from by_exit_code(evidence, measured, found))
     found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)
     new = _new_test(evidence, measured)
@@ -97,7 +98,7 @@ def _hopeless(evidence: Evidence, found: list[Finding]) -> Generator[Question, S
     if isinstance(new, Finding):  # how many there are the whole suite tells
         return rule(*found, new) if new.type is FindingType.COMPILATION_ERROR else None
     wrong = [*found, *_wrong(evidence, new)]
-    if not errors(wrong) and _passes(new) and _asks_again(evidence):
+    if not errors(wrong) and _passes(new) and asks_again(evidence):
         wrong.append(_unexpected(new, ""))
     outcome = TestOutcome.PASS if _passes(new) else TestOutcome.FAIL
     return rule(*wrong, test_result=outcome, facts=_facts(new)) if errors(wrong) else None
@@ -424,18 +425,10 @@ def _silenced(result: TestResult) -> Finding:
 # --- a test that passes at once
 
 
-def _asks_again(evidence: Evidence) -> bool:
-    """Tell whether a test that passes at once is sent back, to be looked at again or for good."""
-    details = evidence.handoff.error_details
-    asked_again = details is not None and details.type == FindingType.UNEXPECTED_PASS
-    policy = evidence.rules.red_on_pass
-    return policy == "abort" or (evidence.rules.retries > 0 and not asked_again)
-
-
 def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement:
     """Judge a new test that passes: asked again once, then as red.on.pass says."""
     facts, policy = _facts(new), evidence.rules.red_on_pass
-    if _asks_again(evidence):
+    if asks_again(evidence):
         return rule(*found, _unexpected(new, ""), test_result=TestOutcome.PASS, facts=facts)
     if policy == "warn":
         warning = Finding(

@@ -36,7 +36,7 @@ def refactor(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured))
+        return (yield from by_exit_code(evidence, measured, found))
     rewrites = rewritten(evidence, measured)
     found += [*interference(evidence, measured), *_lost(measured, rewrites)]
     found += not_green(measured, _failed_before(measured, rewrites))

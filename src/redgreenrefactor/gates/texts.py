@@ -1,0 +1,496 @@
+"""Tests as they stand in a text, in languages that are not parsed: how many, which are silenced, what they assert."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+MASK = "\x01"  # stands for what is inside a string
+ROW = re.compile(r"[\[{(\"'`\d\])}-]|\w+\s*:|#\[case")  # how a line of a table begins
+LEAVES = re.compile(r"\b(?:return|throw|break|continue|exit|skip|panic)\b", re.IGNORECASE)
+SUBTEST = re.compile(r"^[ \t]*(?:await\s+)?\w+\.(?:Run|test|it)\s*\(", re.MULTILINE)
+HELPER = re.compile(
+    r"\b(?:function|func|fn|def|void|fun)\s+(\w+)\s*[(<]"
+    r"|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s*)?(?:function\b|\([^()]*\)\s*=>|\w+\s*=>)"
+)
+JS_FUNCTION = re.compile(r"=>(?:\s*\{)?|\bfunction\b[^{]*\{")
+FAILING = re.compile(r"\b(?:\w*fail\w*|\w+\.(?:Error|Fatal)\w*|panic!)\s*\(?$", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![\w.])\d[\w.]*")
+CHECKING = re.compile(r"\b(?:check|verify|expect|assert|should|ensure|must)\w*\s*\(", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How tests are written in a family of languages."""
+
+    test: re.Pattern[str]  # where one begins; its group `name` is what it is called, if that is no string
+    silenced: re.Pattern[str]
+    asserts: re.Pattern[str]
+    several: re.Pattern[str]  # one test for many values
+    fails: str = ""  # a statement that lets the test fail, for the beginning of its body
+    focused: re.Pattern[str] | None = None  # lets no other test run
+    quotes: str = "\"'"  # what strings stand between
+    comment: str = r"//[^\n]*|/\*.*?\*/"
+
+
+_JS = Language(
+    test=re.compile(
+        r"(?<![.\w$])(?:it|test|specify|Deno\.test)(?:\.(?:each|only|concurrent|failing|serial))*\s*[(`]"
+    ),
+    silenced=re.compile(
+        r"(?<![\w$])(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.(?:skip|todo|fixme|skipIf|runIf|ignore)\b"
+        r"|(?<![.\w$])x(?:it|test|describe|context|specify)\s*\(|\b(?:t|this|ctx|context)\.(?:skip|todo)\s*\("
+        r"|\bskip\s*:\s*(?:true\b|[\"'`])|\btodo\s*:\s*true\b"
+    ),
+    focused=re.compile(
+        r"(?<![\w$])(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.only\b|(?<![.\w$])f(?:it|describe)\s*\(|\bonly\s*:\s*true\b"
+    ),
+    asserts=re.compile(
+        r"(?<![.\w$])(?:assert|expect|chai\.assert|chai\.expect)(?:\.\w+)*\s*\(|\.should\b"
+        r"|\bt\.(?:is|not|deep|equal|same|ok|true|false|truthy|falsy|throws|rejects|like|regex|snapshot|assert|fail|match)\w*\s*[.(]"
+    ),
+    several=re.compile(r"\.each\b|\bfor\s*(?:await\s*)?\(|\.forEach\s*\(|\.map\s*\("),
+    fails='throw new Error("planted");',
+    quotes="\"'`",
+)
+_GO = Language(
+    test=re.compile(r"^func (?P<name>(?:Test|Example|Fuzz)\w*)\s*\(", re.MULTILINE),
+    silenced=re.compile(r"\b[tbf]\.Skip(?:f|Now)?\(|^//\s*(?:go:build|\+build)\b.*", re.MULTILINE),
+    asserts=re.compile(
+        r"\b[a-z]\w?\.(?:Error|Fatal|Fail)\w*\(|\b(?:assert|require|is|qt|cmp)\.\w+\(|// (?:Unordered )?[Oo]utput:"
+    ),
+    several=re.compile(r"\brange\b|\b\w+\.Run\("),
+    fails='panic("planted");',
+    quotes='"`',
+)
+_RUST = Language(
+    test=re.compile(
+        r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|wasm_bindgen_test|quickcheck)\b[^\]]*\][^{;]*?\bfn\s+(?P<name>\w+)"
+    ),
+    silenced=re.compile(
+        r"#\[\s*ignore\b|#\[\s*cfg\s*\(\s*(?:any\s*\(\s*\)|FALSE|false)|cfg_attr\s*\([^\]]*\bignore\b"
+    ),
+    asserts=re.compile(r"\b(?:debug_)?(?:assert|prop_assert)\w*!|#\[\s*should_panic|\bpanic!"),
+    several=re.compile(r"#\[\s*(?:case|values|test_case)\b|\bfor\b"),
+    fails='if true { panic!("planted"); }',
+    quotes='"',
+)
+_JVM = Language(
+    test=re.compile(
+        r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Theory)\b.{0,2000}?"
+        r"(?<![@\w.])(?P<name>`[^`]+`|\w+)\s*\([^()]*\)\s*(?:throws[^{;]*|:[^{;=]*)?(?=[{=])"
+        r"|\bpublic\s+void\s+(?P<old>test\w+)\s*\(",
+        re.DOTALL,
+    ),
+    silenced=re.compile(
+        r"@(?:Disabled|Ignore|EnabledI[fn]|EnabledOn|EnabledFor)\w*\b|\benabled\s*=\s*false\b|\bassum(?:e\w*|ptions\.\w+)\s*\(|\bAssum\w+\.\w+\("
+    ),
+    asserts=re.compile(
+        r"\b(?:assert|verify|expect|check)\w*\s*[({]|\bfail\s*\(|\bshould\w+\b|\bassert\s|\bexpected\s*="
+    ),
+    several=re.compile(
+        r"@(?:\w*Source|Parameters|ParameterizedTest|Theory)\b|\bfor\s*\(|\.forEach\b|\bdynamicTest\b"
+    ),
+    fails='if (true) throw new AssertionError("planted");',
+    quotes='"',
+)
+_KOTLIN = replace(_JVM, fails='if (true) throw AssertionError("planted");')
+_DOTNET = Language(
+    test=re.compile(
+        r"\[\s*(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod)\b.{0,2000}?"
+        r"(?P<name>\w+)\s*\([^()]*\)\s*(?=\{|=>)",
+        re.DOTALL,
+    ),
+    silenced=re.compile(r"\bSkip\s*=|\[\s*(?:Ignore|Explicit)\b|\bAssert\.(?:Ignore|Inconclusive)\("),
+    asserts=re.compile(r"\bAssert\.\w+|\.Should\w*\(|\bVerify\w*\("),
+    several=re.compile(r"\[\s*(?:Theory|InlineData|MemberData|ClassData|TestCase|DataRow)\b|\bforeach\b"),
+    fails='if (true) throw new System.Exception("planted");',
+    quotes='"',
+)
+_C = Language(
+    test=re.compile(r"\b(?:TEST(?:_F|_P|_CASE)?|SCENARIO|BOOST_AUTO_TEST_CASE)\s*\("),
+    silenced=re.compile(r"\bDISABLED_\w+|\bGTEST_SKIP\b|\bSKIP\s*\(|\[\.\w*\]|\[!mayfail\]|#\s*if\s+0\b"),
+    asserts=re.compile(r"\b(?:EXPECT|ASSERT|REQUIRE|CHECK|BOOST_\w+|TEST_ASSERT)\w*\s*\(|\bassert\s*\("),
+    several=re.compile(r"\bTEST_P\b|\bGENERATE\s*\(|\bfor\s*\("),
+    quotes='"',
+)
+_RUBY = Language(
+    test=re.compile(
+        r"^\s*(?:it|specify|test|scenario|example)\s*\(?\s*[\"']|^\s*def\s+(?P<name>test_\w+)", re.MULTILINE
+    ),
+    silenced=re.compile(
+        r"^\s*(?:xit|xspecify|xdescribe|xcontext|skip|pending)\b|\bskip:\s*true", re.MULTILINE
+    ),
+    focused=re.compile(r"^\s*f(?:it|describe|context)\b|\bfocus:\s*true|,\s*:focus\b", re.MULTILINE),
+    asserts=re.compile(r"\b(?:expect|assert\w*|refute\w*)\b|\.(?:must|wont|should)\w*\b"),
+    several=re.compile(r"\.each\w*\b|\bwhere\b"),
+    comment=r"#[^\n{]*",
+)
+_PHP = Language(
+    test=re.compile(
+        r"\bfunction\s+(?P<name>test\w*)\s*\(|#\[Test\][^{;]*?\bfunction\s+(?P<old>\w+)\s*\(|(?<![.\w$>])(?:it|test)\s*\("
+    ),
+    silenced=re.compile(r"\bmarkTest(?:Skipped|Incomplete)\b|->(?:skip|todo)\s*\("),
+    asserts=re.compile(r"(?:->|::)(?:assert|expect)\w*\s*\(|\bexpect\s*\("),
+    several=re.compile(r"\bdataProvider\b|DataProvider|TestWith|->with\(|\bforeach\b"),
+    fails='throw new \\Exception("planted");',
+    comment=r"//[^\n]*|/\*.*?\*/|#(?!\[)[^\n]*",
+)
+_PYTHON = Language(
+    test=re.compile(r"^\s*(?:async\s+)?def\s+(?P<name>test\w*)\s*\(", re.MULTILINE),
+    silenced=re.compile(
+        r"\b(?:pytest|mark|unittest)\.(?:skip\w*|xfail|importorskip)\b|@skip\w*|\bexpectedFailure\b|\.skipTest\(|\bSkipTest\b"
+    ),
+    asserts=re.compile(r"\bassert\b|\bassert[A-Z_]\w*\s*\(|\b(?:raises|warns)\s*\("),
+    several=re.compile(r"\bparametrize\b|\bsubTest\b|\bfor\b"),
+    fails='raise AssertionError("planted")',
+    comment=r"#[^\n]*",
+)
+LANGUAGES: Mapping[str, Language] = {
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"), _JS),
+    ".go": _GO,
+    ".rs": _RUST,
+    **dict.fromkeys((".java", ".groovy", ".scala"), _JVM),
+    **dict.fromkeys((".kt", ".kts"), _KOTLIN),
+    **dict.fromkeys((".cs", ".fs", ".vb"), _DOTNET),
+    **dict.fromkeys((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp"), _C),
+    ".rb": _RUBY,
+    ".php": _PHP,
+    ".py": _PYTHON,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One test of a text."""
+
+    name: str
+    start: int  # where it begins in the text
+    body: int  # where its body begins
+    end: int
+    code: str  # without comments
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the tests of a text come to."""
+
+    blocks: tuple[Block, ...] = ()
+    silenced: int = 0
+    focused: int = 0
+    asserts: int = 0
+    several: int = 0  # places where one test stands for many
+    values: frozenset[str] = frozenset()  # numbers and words it compares with or gives
+    words: frozenset[str] = frozenset()  # everything that is written there
+
+    def plus(self, other: "Tally") -> "Tally":
+        """Return both together."""
+        return Tally(
+            self.blocks + other.blocks,
+            self.silenced + other.silenced,
+            self.focused + other.focused,
+            self.asserts + other.asserts,
+            self.several + other.several,
+            self.values | other.values,
+            self.words | other.words,
+        )
+
+
+NOTHING = Tally()
+
+
+def language_of(path: str) -> Language | None:
+    """Return how tests are written in a file of this name, None where that is not known."""
+    return LANGUAGES.get(PurePosixPath(path).suffix)
+
+
+def tally(path: str, text: str | None) -> Tally:
+    """Return what the tests of a file come to; of a language that is not known, nothing."""
+    language = language_of(path)
+    if language is None or not text:
+        return NOTHING
+    code, mask = _uncommented(text, language)
+    blocks = tuple(_blocks(code, mask, language))
+    return Tally(
+        blocks,
+        len(language.silenced.findall(mask)) + _constrained(path, text),
+        len(language.focused.findall(mask)) if language.focused else 0,
+        _asserts(mask, blocks, language),
+        len(language.several.findall(mask)),
+        frozenset(_values(code, mask, blocks)),
+        frozenset(re.findall(r"[\w.]+", code)),
+    )
+
+
+def _constrained(path: str, text: str) -> int:
+    """Return how many conditions on building a Go file there are; they are comments."""
+    return len(re.findall(r"^//\s*(?:go:build|\+build)\b", text, re.MULTILINE)) if path.endswith(".go") else 0
+
+
+def _uncommented(text: str, language: Language) -> tuple[str, str]:
+    """Return a text twice: with blanks for comments, and also with marks for what is inside strings."""
+    strings = "|".join(_string(quote) for quote in language.quotes)
+    regex = (
+        r"|(?<=[=(,:\[!&|?;])[ \t]*/(?![*/])(?:\\.|\[[^\]\n]*\]|[^/\\\n\[])+/[a-z]*"
+        if language is _JS
+        else ""
+    )
+    token = re.compile(
+        rf"(?P<comment>{language.comment})|(?P<string>\"\"\".*?\"\"\"|{strings}{regex})", re.DOTALL
+    )
+
+    def blank(found: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", found[0]) if found["comment"] is not None else found[0]
+
+    def hide(found: re.Match[str]) -> str:
+        if found["comment"] is not None:
+            return re.sub(r"[^\n]", " ", found[0])
+        return found[0][0] + re.sub(r"[^\n]", MASK, found[0][1:-1]) + found[0][-1]
+
+    return token.sub(blank, text), token.sub(hide, text)
+
+
+def _string(quote: str) -> str:
+    inside = r"(?:\\.|[^\\{q}])*" if quote == "`" else r"(?:\\.|[^\\\n{q}])*"
+    return quote + inside.replace("{q}", quote) + quote
+
+
+def _blocks(code: str, mask: str, language: Language) -> Iterator[Block]:
+    for found in language.test.finditer(mask):
+        body, end = _extent(mask, found, language)
+        groups = found.groupdict()
+        name = groups.get("name") or groups.get("old") or _title(code, mask, found.end() - 1)
+        line = code.count("\n", 0, found.start()) + 1
+        yield Block(name, found.start(), body, end, code[found.start() : end], line)
+
+
+def _title(code: str, mask: str, start: int) -> str:
+    """Return the first string after a place, or what stands in the parentheses there."""
+    found = re.compile(r"([\"'`])\x01*\1").search(mask, start, start + 2000)
+    if found:
+        return code[found.start() + 1 : found.end() - 1]
+    return " ".join(code[start : start + 80].split())
+
+
+def _extent(mask: str, found: re.Match[str], language: Language) -> tuple[int, int]:
+    """Return where a test's body begins and where it ends."""
+    if language in (_PYTHON, _RUBY):
+        return _indented(mask, found)
+    if language is not _JS:
+        opening = mask.find("{", found.end())
+        return (opening + 1, _closing(mask, opening)) if opening >= 0 else (len(mask), len(mask))
+    function = JS_FUNCTION.search(mask, found.end())
+    if function is None:
+        return len(mask), len(mask)
+    opening = function.end() - 1
+    if mask[opening] != "{":  # an arrow without braces
+        return _enclosed(mask, found.end() - 1, function.end())
+    return opening + 1, _closing(mask, opening)
+
+
+def _enclosed(mask: str, start: int, body: int) -> tuple[int, int]:
+    return body, _closing(mask, start, "(", ")")
+
+
+def _closing(mask: str, start: int, opens: str = "{", closes: str = "}") -> int:
+    depth = 0
+    for place in range(start, len(mask)):
+        depth += {opens: 1, closes: -1}.get(mask[place], 0)
+        if depth == 0:
+            return place + 1
+    return len(mask)
+
+
+def _indented(mask: str, found: re.Match[str]) -> tuple[int, int]:
+    """Return the lines that stand deeper than the one a test begins on."""
+    begin = found.end() - len(found[0].lstrip())
+    margin = begin - (mask.rfind("\n", 0, begin) + 1)
+    header = re.compile(r"[^\n]*(?:\([^()]*\)[^\n:]*)?:?[^\n]*\n").match(mask, begin)
+    body = header.end() if header else len(mask)
+    end = body
+    for line in re.compile(r"[^\n]*\n?").finditer(mask, body):
+        blank = not line[0].strip()
+        if not line[0] or (not blank and len(line[0]) - len(line[0].lstrip()) <= margin):
+            break
+        end = end if blank else line.end()
+    return body, end
+
+
+def _asserts(mask: str, blocks: tuple[Block, ...], language: Language) -> int:
+    """Return how often tests assert, by themselves or by calling a function of theirs that does."""
+    tests = {block.name for block in blocks}
+    helpers = "|".join(sorted(set(_helpers(mask, language)) - tests))
+    calls = re.compile(rf"(?<![.\w])(?:{helpers})\s*\(") if helpers else None
+    own = sum(len(language.asserts.findall(mask, block.start, block.end)) for block in blocks)
+    return own + (sum(len(calls.findall(mask, block.start, block.end)) for block in blocks) if calls else 0)
+
+
+def _helpers(mask: str, language: Language) -> Iterator[str]:
+    """Yield the names of functions that assert for tests."""
+    for found in HELPER.finditer(mask):
+        name = found[1] or found[2]
+        opening = max(mask.find("{", found.end()), 0)
+        end = _indented(mask, found)[1] if language is _PYTHON else _closing(mask, opening)
+        asserts = language.asserts.search(mask, found.end(), end)
+        if asserts and not name.lower().startswith("test") and not language.asserts.match(f"{name}("):
+            yield name
+
+
+def _values(code: str, mask: str, blocks: tuple[Block, ...]) -> Iterator[str]:
+    """Yield the numbers of a text and its strings that are no prose and no module's name."""
+    titles = {block.name for block in blocks}
+    yield from NUMBER.findall(mask)
+    for found in re.finditer(r"([\"'`])(\x01*)\1", mask):
+        word = code[found.start() + 1 : found.end() - 1]
+        line = mask[mask.rfind("\n", 0, found.start()) + 1 : found.start()]
+        brings = re.search(r"\b(?:import|from|require|use|include|describe|suite|context)\b", line)
+        if not re.search(r"\s", word) and word not in titles and not brings:
+            yield from re.findall(r"[\w.]+", word)
+
+
+def only_added(before: Block, after: Block) -> bool:
+    """Tell whether a test is as it was, apart from lines of a table that were put in."""
+    old, new = _lines(before.code), _lines(_without_new_subtests(before.code, after.code))
+    rest = iter(old)
+    expected = next(rest, None)
+    for line in new:
+        if line == expected:
+            expected = next(rest, None)
+        elif not ROW.match(line) or LEAVES.search(line):
+            return False
+    return expected is None
+
+
+def _without_new_subtests(before: str, after: str) -> str:
+    """Return a test without the tests inside it that are new."""
+    for found in reversed(list(SUBTEST.finditer(after))):
+        title = _title(after, re.sub(r"([\"'`])(.*?)\1", _hidden, after), found.end() - 1)
+        if title not in before:
+            end = _closing(re.sub(r"([\"'`])(.*?)\1", _hidden, after), found.end() - 1, "(", ")")
+            after = after[: found.start()] + after[end:].removeprefix(";")
+    return after
+
+
+def _hidden(found: re.Match[str]) -> str:
+    return found[1] + MASK * len(found[2]) + found[1]
+
+
+def _lines(code: str) -> list[str]:
+    """Return the lines of a piece of code, without what formatters change."""
+    lines = (re.sub(r"\s+", " ", line).strip().rstrip(",;") for line in code.splitlines())
+    return [line for line in lines if line]
+
+
+def broken_at_once(path: str, text: str, block: Block) -> str | None:
+    """Return the text with a failure at the beginning of a test, None where that cannot be written."""
+    language = language_of(path)
+    if language is None or not language.fails or block.body >= len(text):
+        return None
+    if language is _PYTHON:
+        indent = re.match(r"[ \t]*", text[block.body :])
+        return f"{text[: block.body]}{indent[0] if indent else '    '}{language.fails}\n{text[block.body :]}"
+    if language is _JS and text[block.body - 1] != "{":
+        return f"{text[: block.body]} {{ {language.fails} }}, () => {text[block.body :]}"
+    return f"{text[: block.body]} {language.fails} {text[block.body :]}"
+
+
+def bent(path: str, text: str, block: Block) -> Iterator[str]:
+    """Yield the text with one expectation after the other bent, the last first."""
+    language = language_of(path)
+    if language is None:
+        return
+    code, mask = _uncommented(text, language)
+    for start, end in reversed(_expecting(mask, block, language)):
+        for found in reversed(list(_LITERAL.finditer(mask, start, end))):
+            was = code[found.start() : found.end()]
+            yield code[: found.start()] + _other(was) + code[found.end() :]
+
+
+def _expecting(mask: str, block: Block, language: Language) -> list[tuple[int, int]]:
+    """Return where a test says what it expects: in assertions, or in the conditions before a failure is told."""
+    found = list(language.asserts.finditer(mask, block.body, block.end))
+    asserting = [
+        (each.start(), _statement_end(mask, each.start(), block.end))
+        for each in found
+        if not FAILING.search(each[0])
+    ]
+    conditions = [
+        each.span() for each in re.compile(r"\bif\b[^{\n]*\{").finditer(mask, block.body, block.end)
+    ]
+    return sorted({*asserting, *(conditions if len(asserting) < len(found) else [])})
+
+
+_LITERAL = re.compile(r"([\"'`])\x01*\1|(?<![\w.])\d+(?![\w.])|\b(?:true|false|True|False)\b")
+
+
+def _other(was: str) -> str:
+    if was[0] in "\"'`":
+        return f"{was[:-1]}~{was[-1]}"
+    swapped = {"true": "false", "false": "true", "True": "False", "False": "True"}
+    return swapped.get(was) or str(int(was) + 1)
+
+
+def _statement_end(mask: str, start: int, end: int) -> int:
+    """Return where the statement that begins here ends: at a semicolon or a line that closes what it opened."""
+    depth = 0
+    for place in range(start, end):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(mask[place], 0)
+        if depth < 0 or (depth == 0 and mask[place] in ";\n"):
+            return place
+    return end
+
+
+def fell_silent(path: str, before: Block, after: Block) -> bool:
+    """Tell whether a test that asserted does so no longer, and calls nothing new that might do it instead."""
+    language = language_of(path)
+    if language is None:
+        return False
+    old, new = (_uncommented(block.code, language)[1] for block in (before, after))
+    if not language.asserts.search(old) or language.asserts.search(new):
+        return False
+    calls = [set(re.findall(r"([\w$]+)\s*[(!]", mask)) for mask in (old, new)]
+    return calls[1] <= calls[0]
+
+
+def says_nothing(path: str, block: Block) -> bool:
+    """Tell whether a test asserts nothing, or nothing but what it has written down itself."""
+    language = language_of(path)
+    if language is None:
+        return False
+    _, mask = _uncommented(block.code, language)
+    calls = list(language.asserts.finditer(mask))
+    if not calls:
+        return not CHECKING.search(mask)
+    if any(FAILING.search(found[0]) for found in calls):  # it is reached where something else was found wrong
+        return False
+    starts = [found.start() for found in calls]
+    pieces = [mask[start : _statement_end(mask, start, len(mask))] for start in starts]
+    return all(not _speaks(language.asserts.sub("", piece)) for piece in pieces)
+
+
+def _speaks(piece: str) -> bool:
+    """Tell whether a piece of an assertion names anything that could be code under test."""
+    words = re.findall(r"(?<![.\w\"'`])[A-Za-z_$][\w$]*", re.sub(r"([\"'`])\x01*\1", "", piece))
+    return any(word not in _EMPTY_WORDS for word in words)
+
+
+_EMPTY_WORDS = frozenset(
+    (
+        "true",
+        "false",
+        "True",
+        "False",
+        "null",
+        "None",
+        "nil",
+        "undefined",
+        "t",
+        "and",
+        "or",
+        "not",
+        "is",
+        "in",
+        "strict",
+    )
+)
