@@ -34,7 +34,7 @@ def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
         yield from ledger.history()
 
 
-def history_texts(project: Path, environ: Mapping[str, str]) -> Generator[tuple[str, str]]:
+def history_texts(project: Path, environ: Mapping[str, str]) -> Generator[tuple[str, bytes]]:
     """Yield commits and notes of the same handoffs as JSON texts: for whoever only passes them on."""
     with _opened(project, environ) as (_, ledger):
         yield from ledger.history_texts()

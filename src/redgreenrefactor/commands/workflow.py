@@ -169,18 +169,28 @@ def _wishes(flags: dict[str, Any]) -> Any:
     )
 
 
-def _print_notes(notes: Iterable[tuple[str, str]]) -> None:
+def _print_notes(notes: Iterable[tuple[str, bytes]]) -> None:
     """Write a list of notes, each with its commit beside, without taking apart what is JSON already."""
-    items = [
-        f',\n{text.rstrip()[:-1].rstrip()},\n  "commit": "{commit}"\n}}'.replace("\n", "\n  ")
-        for commit, text in notes
-    ]
-    if not items:
-        print_json(items)
-        return
-    items[0] = f"[{items[0][1:]}"
-    sys.stdout.writelines(items)  # all of them are known to be readable: nothing can break off in the middle
-    sys.stdout.write("\n]\n")
+    found = list(notes)  # all of them are known to be readable: nothing can break off in the middle
+    pieces = (
+        piece
+        for number, (commit, text) in enumerate(found)
+        for piece in (
+            b",\n" if number else b"[\n",
+            _opened_up(text),
+            b',\n  "commit": "',
+            commit.encode(),
+            b'"\n}',
+        )
+    )
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(pieces)
+    sys.stdout.buffer.write(b"\n]\n" if found else b"[]\n")
+
+
+def _opened_up(note: bytes) -> bytes:
+    """Return a note without its closing brace."""
+    return note[:-3] if note.endswith(b"\n}\n") else note.rstrip()[:-1].rstrip()
 
 
 def _entry_to_json(entry: "Entry") -> dict[str, Any]:

@@ -1,20 +1,37 @@
 """What one line of a history tells of a handoff."""
 
-from typing import Any, NamedTuple
+import json
+import re
+from typing import NamedTuple
 
-from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.handoff import Handoff, plain_note
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.verdict import TestOutcome
+from redgreenrefactor.model.verdict import Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
 NO_CASE = "no case left"
 _RESULTS = frozenset(TestOutcome)
+_PHASE, _RESULT, _OUTCOME = ("|".join(kind).encode() for kind in (PhaseName, TestOutcome, Outcome))
+_TEXT = rb'"(?:[^"\\]|\\.)*"'
+# A note as we lay it out, but for its lists: the keys in their order, nothing gone wrong, nothing carried over.
+_HEAD = re.compile(
+    rb'\{\n  "schemaVersion": 1,\n  "runId": (' + _TEXT + rb'),\n  "feature": (' + _TEXT + rb"),"
+    rb'\n  "state": "\w+",\n  "phase": "(' + _PHASE + rb')",\n  "nextPhase": "(?:' + _PHASE + rb')",'
+    rb'\n  "cycleNumber": (\d+),\n  "currentTest": (?:null|\{\n    "description": (' + _TEXT + rb"),)"
+)
+_LISTS_END = b'\n  "testResult": '
+_TAIL = re.compile(
+    rb'(?:null|"(' + _RESULT + rb')"),\n  "error": null,\n  "errorDetails": null,\n  "retryCount": \d+,'
+    rb'\n  "timestamp": (' + _TEXT + rb')(?:,\n  "attempts": \d+)?(?:,\n  "outcome": "(' + _OUTCOME + rb')")?'
+    rb'(?:,\n  "findings": \[\])?(?:,\n  "(?!attempts|outcome|findings|carriedFrom)|\n\})'
+)
 
 
 class Glance(NamedTuple):
     """A handoff as far as a line of its own shows it."""
 
     commit: str
+    run_id: str
     cycle: int
     phase: str
     about: str
@@ -27,6 +44,7 @@ def glance_at(entry: Entry) -> Glance:
     handoff = entry.handoff
     return Glance(
         entry.commit,
+        handoff.run_id,
         handoff.cycle_number,
         str(handoff.phase),
         _about(handoff),
@@ -35,20 +53,41 @@ def glance_at(entry: Entry) -> Glance:
     )
 
 
-def glance_at_note(commit: str, body: dict[str, Any]) -> Glance | None:
-    """Return the same of a plain note, without reading all of it; None if there is more to tell."""
+def glance_at_note(commit: str, raw: bytes) -> Glance | None:
+    """Return the same of a note without reading all of it; None if there is more to tell, or it cannot be read.
+
+    A history may be very long, and JSON costs more to read than git needs to find it.
+    """
+    head = _HEAD.match(raw)
+    tail = _TAIL.match(raw, raw.find(_LISTS_END, head.end()) + len(_LISTS_END)) if head else None
+    if head is None or tail is None:
+        return _glance_at_json(commit, raw)
+    run_id, feature, phase, cycle, case = head.groups()
+    result, when, outcome = tail.groups()
+    about = _plain(case) if case else _without(phase.decode(), int(cycle), _plain(feature))
+    mark = outcome.decode() if outcome else f"tests {result.decode()}" if result else ""
+    return Glance(commit, _plain(run_id), int(cycle), phase.decode(), about, mark, _plain(when))
+
+
+def _plain(text: bytes) -> str:
+    """Return what a JSON text says."""
+    return json.loads(text) if b"\\" in text else text[1:-1].decode("utf-8", "replace")
+
+
+def _glance_at_json(commit: str, raw: bytes) -> Glance | None:
+    body = plain_note(raw.decode("utf-8", "replace"))
+    if body is None:
+        return None
     cycle, case, result, when = (
-        body["cycleNumber"],
-        body["currentTest"],
-        body["testResult"],
-        body["timestamp"],
+        body[key] for key in ("cycleNumber", "currentTest", "testResult", "timestamp")
     )
     about = case.get("description") if case else _without(body["phase"], cycle, body["feature"])
     if type(about) is not str or type(when) is not str or body.get("carriedFrom"):
         return None
     if result is not None and result not in _RESULTS:
         return None
-    return Glance(commit, cycle, body["phase"], about, _mark(body.get("outcome"), result), when)
+    mark = _mark(body.get("outcome"), result)
+    return Glance(commit, body["runId"], cycle, body["phase"], about, mark, when)
 
 
 def _about(handoff: Handoff) -> str:

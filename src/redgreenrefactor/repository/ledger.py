@@ -6,7 +6,7 @@ from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import of_run, previous_of, stacked
 from redgreenrefactor.model.glance import Glance, glance_at_note
-from redgreenrefactor.model.handoff import Handoff, Json, from_json, plain_note, to_json, to_object
+from redgreenrefactor.model.handoff import Handoff, from_json, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
 from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
@@ -43,34 +43,41 @@ class GitLedger:
                 if handoff.cycle_number == 0 and handoff.carried_from is None:
                     return
 
-    def history_texts(self) -> Iterator[tuple[str, str]]:
+    def history_texts(self) -> Iterator[tuple[str, bytes]]:
         """Yield commits and notes of the same handoffs, spelled as we do it: for whoever only passes them on."""
-        for commit, text, _, handoff in self._latest_run():
-            yield commit, text if handoff is None else to_json(handoff)
+        run_id: str | None = None
+        for commit, raw in self._notes("HEAD"):
+            body, text = plain_note(raw.decode("utf-8", "replace")), raw
+            if body is None or run_id not in (None, body["runId"]):
+                handoff = self._of_run(commit, raw, run_id)
+                if handoff is None:
+                    continue
+                body, text = to_object(handoff), to_json(handoff).encode()
+            run_id = body["runId"]
+            yield commit, text
+            if body["cycleNumber"] == 0 and not body.get("carriedFrom"):
+                return
 
     def glances(self) -> Iterator[Glance | Entry]:
         """Yield what one line tells of each of the same handoffs; the whole one where there is more to tell."""
-        for commit, text, body, handoff in self._latest_run():
-            ordinary = glance_at_note(commit, body) if handoff is None else None
-            yield ordinary or Entry(commit, handoff or self._read(commit, text.encode()))
-
-    def _latest_run(self) -> Iterator[tuple[str, str, Json, Handoff | None]]:
-        """Yield the notes of the latest run, those that are not plain with what they mean."""
         run_id: str | None = None
         for commit, raw in self._notes("HEAD"):
-            text, handoff = raw.decode("utf-8", "replace"), None
-            body = plain_note(text)
-            if body is None or run_id not in (None, body["runId"]):
-                found = self._read(commit, raw)
-                run_id = found.run_id if run_id is None else run_id
-                handoff = of_run(found, run_id)
-                if handoff is None:
-                    continue
-                body = to_object(handoff)
-            run_id = body["runId"]
-            yield commit, text, body, handoff
-            if body["cycleNumber"] == 0 and not body.get("carriedFrom"):
+            seen = glance_at_note(commit, raw)
+            if seen is not None and run_id in (None, seen.run_id):
+                yield seen
+                run_id, opens = seen.run_id, seen.cycle == 0
+            elif (handoff := self._of_run(commit, raw, run_id)) is not None:
+                yield Entry(commit, handoff)
+                run_id, opens = handoff.run_id, handoff.cycle_number == 0 and handoff.carried_from is None
+            else:
+                continue
+            if opens:
                 return
+
+    def _of_run(self, commit: str, raw: bytes, run_id: str | None) -> Handoff | None:
+        """Return the handoff of a run that a note holds; without a name, whatever it holds."""
+        found = self._read(commit, raw)
+        return of_run(found, found.run_id if run_id is None else run_id)
 
     def along(self, start: str) -> Iterator[tuple[Commit, Handoff | None]]:
         """Yield a commit and its first parents, as far as they are here, each with the handoff it carries."""
@@ -179,8 +186,8 @@ class GitLedger:
         show = (f"--notes={NOTES}", "--no-show-signature", "--encoding=UTF-8", "--format=%x00%H%n%N")
         for record in self._git.records("log", "--first-parent", *show, start, "--"):
             commit, _, note = record.partition(b"\n")
-            if note.strip():
-                yield commit.decode(), note.rstrip(b"\n") + b"\n"
+            if note and not note.isspace():
+                yield commit.decode(), note[:-1] if note.endswith(b"\n\n") else note
 
     def _text(self, tip: Commit | None, commit: str) -> bytes | None:
         """Return a commit's note, however deep the notes tree fans out."""

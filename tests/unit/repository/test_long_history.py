@@ -1,7 +1,7 @@
 """A history longer than what is read one note at a time."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.glance import glance_at, glance_at_note
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import Handoff, plain_note, to_json, to_object
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -121,4 +121,42 @@ def test_a_line_of_a_history_says_the_same_of_a_note_and_of_what_it_means(reposi
 def test_a_line_is_not_drawn_from_what_cannot_be_read(odd: dict[str, object]) -> None:
     body = to_object(replace(OPENING, cycle_number=0 if "feature" in odd else 1)) | odd
     assert plain_note(json.dumps(body)) is not None
-    assert glance_at_note("c", body) is None
+    for indent in (None, 2):
+        assert glance_at_note("c", json.dumps(body, indent=indent).encode()) is None
+
+
+LINES = (
+    OPENING,
+    replace(OPENING, cycle_number=12, extra={"previous": to_object(OPENING), "usage": {"costUsd": 1.5}}),
+    replace(
+        OPENING, cycle_number=1, current_test=Case('says "a\\\\b" \t {\n  "testResult": ', "t.py", "x.py")
+    ),
+    replace(
+        OPENING, cycle_number=1, completed_tests=("a", 'b"],\n  "testResult": "FAIL"'), pending_tests=("c",)
+    ),
+    replace(OPENING, cycle_number=2, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, attempts=3),
+    replace(OPENING, phase=PhaseName.REVIEW, cycle_number=2, feature="# Grüße\n\nund mehr"),
+)
+
+
+def _compact(handoff: Handoff) -> str:
+    return json.dumps(to_object(handoff))
+
+
+@pytest.mark.parametrize("handoff", LINES)
+@pytest.mark.parametrize("layout", [to_json, _compact])
+def test_a_note_is_glanced_at_as_it_is_read(handoff: Handoff, layout: Callable[[Handoff], str]) -> None:
+    assert glance_at_note("c", layout(handoff).encode()) == glance_at(Entry("c", handoff))
+
+
+@pytest.mark.parametrize(
+    "handoff",
+    [
+        replace(OPENING, carried_from="abc"),
+        replace(OPENING, error="e", error_details=ErrorDetails("t", "m")),
+        replace(OPENING, findings=(Finding(FindingType.TEST_FAILURE, "m"),)),
+        replace(OPENING, carried_from="abc", outcome=Outcome.COVERED),
+    ],
+)
+def test_where_there_is_more_to_tell_a_glance_is_not_enough(handoff: Handoff) -> None:
+    assert glance_at_note("c", to_json(handoff).encode()) is None
