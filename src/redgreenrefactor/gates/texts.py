@@ -205,6 +205,13 @@ def language_of(path: str) -> Language | None:
     return LANGUAGES.get(PurePosixPath(path).suffix)
 
 
+def bare(path: str, text: str) -> str:
+    """Return a text without comments, where its language is known, and without what formatters change."""
+    language = language_of(path)
+    code = _uncommented(text, language)[0] if language else text
+    return " ".join(code.split())
+
+
 def tally(path: str, text: str | None) -> Tally:
     """Return what the tests of a file come to; of a language that is not known, nothing."""
     language = language_of(path)

@@ -391,6 +391,57 @@ def test_docstrings_comments_and_declarations_do_not_count() -> None:
     assert accepted(played), played.told
 
 
+def test_prose_and_comments_of_other_languages_do_not_count() -> None:
+    for path, text in (("README.md", "Doubles.\n"), ("notes.txt", "a\n"), ("a.js", "// doubles\n")):
+        more = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, path: text}
+        played = play(GREEN, BASE, more, rules=Rules(minimality_min=100))
+        assert accepted(played), played.told
+        assert played.verdict.facts["minimality"]["share"] == 100
+    code = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, "a.js": "// twice\nconst a = 2;\n"}
+    assert play(GREEN, BASE, code).verdict.facts["minimality"]["share"] == 50
+
+
+UNASKED = "\n\ndef double(x):\n    if x < 0:\n        raise ValueError(x)\n    return 2 * x\n"
+ASKED = "\n\ndef double(x):\n    if x == 2:\n        return 4\n    return 0\n"
+BRANCHES = """
+
+def double(x):
+    if x == 7:
+        return 14
+    elif x == 2:
+        return 4
+    elif x == 3:
+        return 6
+    else:
+        return 0
+"""
+
+
+def test_a_guard_that_nobody_asked_for_is_found_within_its_piece() -> None:
+    played = coded(UNASKED)
+    assert accepted(played)
+    assert played.verdict.facts["minimality"]["share"] == 50
+    assert [item.type for item in played.warnings] == [FindingType.NOT_MINIMAL]
+    assert coded(UNASKED, rules=Rules(minimality_min=80)).types == [FindingType.NOT_MINIMAL]
+
+
+def test_a_branch_that_the_test_needs_is_needed() -> None:
+    played = coded(ASKED, rules=Rules(minimality_min=100))
+    assert accepted(played), played.told
+    assert played.verdict.facts["minimality"] == {"share": 100, "hunks": 2, "unneeded": []}
+
+
+def test_branches_of_one_decision_are_taken_away_one_by_one() -> None:
+    found = coded(BRANCHES).verdict.facts["minimality"]
+    assert found["hunks"] == 3
+    assert len(found["unneeded"]) == 1
+
+
+def test_a_guard_in_a_piece_that_is_not_needed_is_not_counted_again() -> None:
+    found = coded(DOUBLE + UNASKED.replace("double", "triple")).verdict.facts["minimality"]
+    assert (found["share"], found["hunks"]) == (50, 2)
+
+
 def test_a_piece_that_older_tests_need_is_needed() -> None:
     before = {**BASE, "thing.py": BASE["thing.py"] + "\n\nLIMIT = 3\n"}
     less = "\n\ndef less(y):\n    return y - y / 2\n"
