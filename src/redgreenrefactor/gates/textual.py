@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.common import tampering
+from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.paths import TEST_FOLDERS, is_test, is_test_file
 from redgreenrefactor.gates.texts import NOTHING, Block, Tally, fell_silent, language_of, only_added, tally
 from redgreenrefactor.model.evidence import Change, Evidence
@@ -112,7 +113,24 @@ def _weakened(evidence: Evidence) -> Iterator[Finding]:
             yield _other_values(held[0], lost)
         return
     change = max(zip(held, sides, strict=True), key=lambda item: _drop(*item[1]))[0]
-    yield _fewer(change, before, after, certain=_is_certain(before, after))
+    yield _fewer(
+        change,
+        before,
+        after,
+        certain=_only_taken(evidence, held, before, after) or _is_certain(before, after),
+    )
+
+
+def _only_taken(evidence: Evidence, held: Sequence[Change], before: Tally, after: Tally) -> bool:
+    """Tell whether a test is gone with its body, and nothing was written that could stand in its place."""
+    tests = [change for change in evidence.changes if change in held or is_test(evidence, change.path)]
+    if any(added_lines(change) for change in tests):
+        return False
+    names = {block.name for block in after.blocks}
+    lines = {line.strip() for c in tests if c.after for line in (c.after.text or "").splitlines()}
+    gone = (block for block in before.blocks if block.name not in names)
+    written = (line.strip() for b in gone for line in b.code[b.body - b.start :].splitlines())
+    return any(re.search(r"\w", line) and line not in lines for line in written)
 
 
 def _silent(change: Change, before: Tally, after: Tally) -> Block | None:
@@ -156,8 +174,10 @@ def _drop(before: Tally, after: Tally) -> int:
 def _is_certain(before: Tally, after: Tally) -> bool:
     """Tell whether tests are gone for sure: nothing stands in their place, or what they compared with is lost."""
     fewer, weaker = len(before.blocks) > len(after.blocks), before.asserts > after.asserts
+    names = {block.name for block in after.blocks}
+    others = any(not block.asserts for block in before.blocks if block.name not in names)  # by means unknown
     if not after.blocks or before.values - after.words:
-        return weaker or not after.blocks
+        return weaker or not after.blocks or (fewer and others)
     return fewer and weaker and after.several <= before.several
 
 

@@ -323,6 +323,24 @@ def test_red_may_add(path: str, text: str) -> None:
     )
 
 
+def test_a_test_with_tests_inside_that_are_named_by_a_variable_is_as_it_was() -> None:
+    text = GO_TABLE.replace('t.Run("",', "t.Run(\n                c.name,")
+    assert found(PhaseName.RED, {"calc_test.go": text}, {"calc_test.go": f"{text}\n// more\n"}) == []
+
+
+def test_a_test_that_asserts_by_means_unknown_is_missed_by_its_values() -> None:
+    assert found(
+        PhaseName.REFACTOR,
+        {"tests/calc.rs": f"{RUST}\n#[test]\nfn a() {{\n    b!(1);\n}}\n"},
+        {"tests/calc.rs": RUST},
+    ) == [Severity.ERROR]
+    strange = "\n#[test]\nfn strange() {\n    snapshot!(add(70, 7));\n}\n"
+    before, after = {"tests/calc.rs": RUST + strange}, {"tests/calc.rs": RUST}
+    assert found(PhaseName.REFACTOR, before, after) == [Severity.ERROR]
+    merged = RUST.replace("add(1, 2), 3);\n", "add(1, 2), 3);\n    snapshot!(add(70, 7));\n")
+    assert found(PhaseName.REFACTOR, before, {"tests/calc.rs": merged}) == [Severity.WARNING]
+
+
 def test_red_may_add_a_row_to_a_table() -> None:
     for row in ("        {4, 5, 9},\n", "        {\n            a: 4,\n            b: 5,\n        },\n"):
         after = GO_TABLE.replace("        {10, 20, 30},\n", "        {10, 20, 30},\n" + row)
