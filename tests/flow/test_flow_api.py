@@ -223,6 +223,7 @@ def test_without_a_key_nobody_is_asked(repo: Repo, server: ModelServer) -> None:
     assert server.asked == []
 
 
+@pytest.mark.long
 def test_a_model_that_becomes_unavailable_stops_the_run_until_it_is_back(
     repo: Repo, server: ModelServer
 ) -> None:
@@ -420,6 +421,7 @@ def test_an_interruption_during_a_request_ends_at_once_and_resume_goes_on(
     assert done.json["usage"]["costUsd"] == pytest.approx(asked * REQUEST)
 
 
+@pytest.mark.long
 def test_a_run_that_is_awaited_can_be_cancelled_and_goes_on_later(repo: Repo, server: ModelServer) -> None:
     server.troubles = {5: Silence()}
     where: dict[str, Any] = {"project": repo.path, "environ": environ(repo, server)}

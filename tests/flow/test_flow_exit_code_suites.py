@@ -156,6 +156,7 @@ def test_such_a_suite_that_fails_before_the_run_is_refused(
     assert (stage.repo.refs(), stage.sessions) == (before, [])
 
 
+@pytest.mark.long
 def test_a_script_that_runs_pytest_tells_everything(make_repo: MakeRepo) -> None:
     files = {
         "pyproject.toml": "",
@@ -169,6 +170,7 @@ def test_a_script_that_runs_pytest_tells_everything(make_repo: MakeRepo) -> None
     assert stage.note()["evidence"] == "per-test"
 
 
+@pytest.mark.long
 def test_a_checkout_is_prepared_before_every_run_of_tests(make_repo: MakeRepo) -> None:
     runner = PLAIN["run_all.py"] + "\nassert open('made.txt').read() == 'made'\n"
     settings = f"{PLAIN_SETTINGS}setup.command=printf made > made.txt\n"

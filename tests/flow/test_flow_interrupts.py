@@ -142,6 +142,7 @@ def test_two_orchestrators_work_in_two_worktrees_of_one_repository(make_repo: Ma
     assert stages[0].kept() == {}
 
 
+@pytest.mark.long
 def test_two_worktrees_may_start_from_the_same_commit_and_leave_it_free_for_others(
     make_repo: MakeRepo,
 ) -> None:
@@ -164,6 +165,7 @@ def test_two_worktrees_may_start_from_the_same_commit_and_leave_it_free_for_othe
     assert main.subjects()[1:] == subjects(1)
 
 
+@pytest.mark.long
 def test_a_run_that_comes_and_goes_during_a_session_is_nobodys_fault(make_repo: MakeRepo) -> None:
     main = make_repo(files=PLAIN)
     gone = Stage(main, {"PLAN-1-1": {"files": {"calc.py": "1\n"}, "say": "{}"}, **calculator(1)})

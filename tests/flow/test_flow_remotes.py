@@ -47,6 +47,7 @@ def test_a_run_is_not_lost_by_a_push_that_fails(make_repo: MakeRepo) -> None:
     assert stage.repo.subjects()[1:] == subjects(1)
 
 
+@pytest.mark.long
 def test_after_an_amend_and_a_rebase_the_run_goes_on_and_holds(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN), calculator(2))
     assert stage.rgr("init").code == 0

@@ -135,6 +135,7 @@ def test_commits_of_the_users_own_are_taken_and_the_handoff_is_carried_over(make
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("files", "told"), [(GREENFIELD, "test_add"), (PLAIN, "exit code 1")], ids=["pytest", "exit code"]
 )

@@ -147,6 +147,7 @@ def test_a_squash_merged_task_is_proved_from_what_was_pushed(
     assert done.json["merged"][0]["tree"] == "equal"
 
 
+@pytest.mark.long
 def test_a_pull_request_that_the_reviewer_opened_itself_is_an_honest_end(
     make_repo: MakeRepo, server: GitHubServer
 ) -> None:
@@ -186,6 +187,7 @@ def test_rejected_tries_and_commits_of_the_user_s_own_are_honest(
     assert [each["ok"] for each in proved.json["rounds"]] == [True, True]
 
 
+@pytest.mark.long
 def test_code_that_was_changed_afterwards_is_found_out(make_repo: MakeRepo) -> None:
     stage = ReviewStage(plain_repo(make_repo))
     stage.play({"CODE-1": coded(), "REVIEW-1": said(APPROVE)})

@@ -32,7 +32,7 @@ def listener() -> Generator[int]:
         thread.join(5)
 
 
-@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("level", ["bubblewrap", pytest.param("landlock", marks=pytest.mark.long)])
 def test_a_run_with_pytest_goes_through_and_its_notes_say_what_held_it(
     level: str, make_repo: MakeRepo
 ) -> None:

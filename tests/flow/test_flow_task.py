@@ -80,6 +80,7 @@ def test_tries_at_green_build_on_each_other_with_a_diagnosis_between(make_repo: 
     assert stage.note("HEAD~1")["diagnosis"]["message"] == "The sign is wrong."
 
 
+@pytest.mark.long
 def test_a_green_that_never_comes_is_reverted(make_repo: MakeRepo) -> None:
     stage = staged(
         make_repo, parts(GREEN={"files": {CODE: ADD + WRONG, "more.txt": "x"}, "commit": "feat: no"})

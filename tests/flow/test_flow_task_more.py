@@ -81,6 +81,7 @@ def test_what_is_wrong_in_red_is_tried_again_and_missing_files_end_it(make_repo:
     assert stage.is_clean()
 
 
+@pytest.mark.long
 def test_tests_that_pass_in_red_are_a_warning(make_repo: MakeRepo) -> None:
     files = {**FILES, CODE: ADD + SUBTRACT}
     stage = staged(make_repo, parts(GREEN={}, REFACTOR={}), files)

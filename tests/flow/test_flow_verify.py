@@ -247,6 +247,7 @@ def test_a_branch_that_was_moved_to_another_root_holds(plain: Past) -> None:
     assert plain.verify().ok
 
 
+@pytest.mark.long
 def test_the_user_s_commits_between_and_several_runs_hold(plain: Past) -> None:
     """The second run drops a case, stops after its first one, and goes on after a commit of the user's."""
     before = plain.repo.git("rev-parse", "HEAD")

@@ -72,6 +72,7 @@ def corpus(folder: Path, *entries: str) -> str:
     return str(folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", SAMPLE.values(), ids=list(SAMPLE))
 def test_a_sample_of_turns_is_judged_rightly(names: Sequence[str], tmp_path: Path) -> None:
     measured = measure(tmp_path, "--processes", "1", "--filter", *names)
