@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Tests wait for other processes now and then: one more at a time than there are cores.
+WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 .PHONY: demo test long check slow gates overhead size fuzz handoffs format clean
 
@@ -10,15 +13,15 @@ demo: $(STAMP)
 	@$(BIN)/rgr demo
 
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n auto -m "not slow and not long" --cov --cov-report=term --cov-fail-under=95 -q
+	@$(PYTEST) -m "not slow and not long" --cov --cov-report=term --cov-fail-under=95
 	@$(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100 >/dev/null \
 		|| { $(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100; exit 1; }
 
 long: $(STAMP)
-	@$(BIN)/python -m pytest -n auto -m "long and not slow" -q
+	@$(PYTEST) -m "long and not slow"
 
 slow: $(STAMP)
-	@$(BIN)/python -m pytest -n auto -m slow -q -k "$(or $(ONLY),not corpus)"
+	@$(PYTEST) -m slow -k "$(or $(ONLY),not corpus)"
 
 # A small workflow with a real model: costs money, needs a key (docs/money.md).
 .PHONY: live
@@ -28,7 +31,7 @@ live: $(STAMP)
 # Runs that are killed at random moments and resumed: the same end every time.
 .PHONY: kills
 kills: $(STAMP)
-	@RGR_KILLS=$(or $(MOMENTS),100) $(BIN)/python -m pytest -n auto -q tests/flow/test_flow_kill.py -k whenever
+	@RGR_KILLS=$(or $(MOMENTS),100) $(PYTEST) tests/flow/test_flow_kill.py -k whenever
 
 # Honest and cheating turns, judged: false accepts and false blocks must both be 0.
 gates: $(STAMP)
@@ -44,7 +47,7 @@ size: $(STAMP)
 
 # Odd texts for everything that is read from outside: none may lead to a traceback.
 fuzz: $(STAMP)
-	@RGR_FUZZ=$(or $(TEXTS),100000) $(BIN)/python -m pytest -n auto -q tests/unit/test_outside_texts.py
+	@RGR_FUZZ=$(or $(TEXTS),100000) $(PYTEST) tests/unit/test_outside_texts.py
 
 # What looking at a long run costs, by that of a short one and of git log: at most 1.5 and 2.
 handoffs: $(STAMP)

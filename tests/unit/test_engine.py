@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redgreenrefactor.engine import Ended, Engine, Limits
-from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import Turn, carried, cycle_of, opening, refreshed, stopped
@@ -551,6 +551,22 @@ def test_an_interrupted_session_is_kept_and_comes_again() -> None:
     world.session_does = lambda _: None
     assert world.resume().status is RunStatus.COMPLETE
     assert world.path[1] == ("RED", 1, 1)
+
+
+def test_what_stops_a_run_inside_stops_the_run() -> None:
+    world = World()
+
+    def stop(_brief: Brief) -> None:
+        raise StoppedRunError("no money left", type=FindingType.BUDGET_EXCEEDED)
+
+    world.session_does = stop
+    ended = world.run()
+    assert (ended.status, ended.reason, ended.type) == (
+        RunStatus.STOPPED,
+        "no money left",
+        FindingType.BUDGET_EXCEEDED,
+    )
+    assert world.latest().handoff.state is State.STOPPED
 
 
 def test_an_interrupted_session_that_did_nothing_needs_no_words() -> None:

@@ -318,9 +318,9 @@ def _indented(mask: str, found: re.Match[str]) -> tuple[int, int]:
     header = re.compile(r"[^\n]*(?:\([^()]*\)[^\n:]*)?:?[^\n]*\n").match(mask, begin)
     body = header.end() if header else len(mask)
     end = body
-    for line in re.compile(r"[^\n]*\n?").finditer(mask, body):
+    for line in re.compile(r"[^\n]*\n|[^\n]+").finditer(mask, body):
         blank = not line[0].strip()
-        if not line[0] or (not blank and len(line[0]) - len(line[0].lstrip()) <= margin):
+        if not blank and len(line[0]) - len(line[0].lstrip()) <= margin:
             break
         end = end if blank else line.end()
     return body, end
@@ -400,8 +400,9 @@ def broken_at_once(path: str, text: str, block: Block) -> str | None:
     if language is None or not language.fails or block.body >= len(text):
         return None
     if language is _PYTHON:
-        indent = re.match(r"[ \t]*", text[block.body :])
-        return f"{text[: block.body]}{indent[0] if indent else '    '}{language.fails}\n{text[block.body :]}"
+        rest = text[block.body :]
+        indent = rest[: len(rest) - len(rest.lstrip(" \t"))]
+        return f"{text[: block.body]}{indent}{language.fails}\n{rest}"
     if language is _JS and text[block.body - 1] != "{":
         return f"{text[: block.body]} {{ {language.fails} }}, () => {text[block.body :]}"
     return f"{text[: block.body]} {language.fails} {text[block.body :]}"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from gates_support import BASE, HEAD, OPENING, Played, evidence, judge
 
-from redgreenrefactor.model.evidence import Change, File, Measure, Rules, SuiteRun, Trial
+from redgreenrefactor.model.evidence import UNANSWERED, Change, File, Measure, Rules, SuiteRun, Trial
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.verdict import FindingType, Outcome, Ruling, TestOutcome
@@ -119,6 +119,26 @@ def test_a_test_that_the_command_does_not_run_is_not_covered() -> None:
 
 def test_a_test_whose_expectations_do_not_matter_is_covered_with_a_doubt() -> None:
     played = asked_again(HONEST_JS, lambda text: "planted" in text)
+    assert played.verdict.outcome is Outcome.COVERED
+    assert [item.type for item in played.warnings] == [FindingType.UNEXPECTED_PASS]
+
+
+def test_without_time_to_bend_an_expectation_it_is_covered_with_a_doubt() -> None:
+    given = evidence(
+        PhaseName.RED,
+        JS_CODE,
+        {**JS_CODE, "test/add.test.js": JS_CODE["test/add.test.js"] + HONEST_JS},
+        case=Case("adds", "test/add.test.js", "add.js"),
+        handoff=Handoff(PhaseName.RED, PhaseName.RED, error_details=ASKED),
+    )
+
+    def answer(trial: Trial) -> SuiteRun:
+        texts = [text or "" for _, text in trial.overlay]
+        if any("planted" in text for text in texts):
+            return RED_RUN
+        return UNANSWERED if trial.overlay and trial.probe else GREEN_RUN
+
+    played = judge(given, answer)
     assert played.verdict.outcome is Outcome.COVERED
     assert [item.type for item in played.warnings] == [FindingType.UNEXPECTED_PASS]
 

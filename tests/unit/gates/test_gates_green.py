@@ -442,6 +442,55 @@ def test_a_guard_in_a_piece_that_is_not_needed_is_not_counted_again() -> None:
     assert (found["share"], found["hunks"]) == (50, 2)
 
 
+CASES = """
+
+def double(x):
+    match x:
+        case 2:
+            return 4
+        case 3:
+            return 6
+    return 0
+"""
+
+
+def test_a_guard_that_was_there_before_is_nobody_s_piece() -> None:
+    older = "\n\ndef least(x):\n    if x < 0:\n        x = 0\n    return x\n"
+    before = {**BASE, "thing.py": BASE["thing.py"] + older}
+    played = play(GREEN, before, {**before, "thing.py": before["thing.py"] + DOUBLE})
+    assert played.verdict.facts["minimality"] == {"share": 100, "hunks": 1, "unneeded": []}
+
+
+def test_cases_of_a_match_are_taken_away_one_by_one() -> None:
+    found = coded(CASES).verdict.facts["minimality"]
+    assert len(found["unneeded"]) == 1
+
+
+NESTED = """
+
+def double(x):
+    if x == 7:
+        if x > 0:
+            return 14
+        x = 7
+    return 2 * x
+"""
+
+
+def test_a_guard_in_a_guard_that_is_not_needed_is_not_tried() -> None:
+    found = coded(NESTED).verdict.facts["minimality"]
+    assert (found["hunks"], len(found["unneeded"])) == (2, 1)
+
+
+def test_where_time_runs_out_among_the_pieces_their_branches_are_not_tried() -> None:
+    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
+        second = any("def triple" not in (text or "") for _, text in trial.overlay)
+        return UNANSWERED if trial.probe and second else run
+
+    code = UNASKED + "\n\ndef triple(x):\n    return 3 * x\n"
+    assert coded(code, bend=late).verdict.facts["minimality"]["hunks"] == 1
+
+
 def test_a_piece_that_older_tests_need_is_needed() -> None:
     before = {**BASE, "thing.py": BASE["thing.py"] + "\n\nLIMIT = 3\n"}
     less = "\n\ndef less(y):\n    return y - y / 2\n"

@@ -61,6 +61,8 @@ DECIDES: list[tuple[str, str | None, str | None]] = [
     ("build.gradle.kts", "", "tasks.test { ignoreFailures = true }\n"),
     ("build.gradle", GRADLE, f"{GRADLE}tasks.test.enabled = false\n"),
     ("Cargo.toml", CARGO, f"{CARGO}[lib]\ntest = false\n"),
+    ("Cargo.toml", CARGO, "[[["),
+    ("Cargo.toml", f'{CARGO}[[bin]]\nname = "b"\n', f'{CARGO}[[bin]]\nname = "b"\ntest = false\n'),
     ("Cargo.toml", CARGO, f"{CARGO}autotests = false\n"),
     ("Cargo.toml", f'{CARGO}[[test]]\nname = "a"\n', CARGO),
     ("Cargo.toml", CARGO, f'{CARGO}[[test]]\nname = "a"\nharness = false\n'),
@@ -126,6 +128,7 @@ def test_the_script_that_the_test_command_names_counts() -> None:
 )
 def test_scripts_are_followed(command: str, names: set[str]) -> None:
     assert set(scripts(package(), command)) == names
+    assert scripts("{", command) == {}
 
 
 def test_files_that_scripts_start_are_known_and_files_they_only_read_are_not() -> None:

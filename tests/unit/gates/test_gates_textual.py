@@ -173,6 +173,19 @@ def test_a_deleted_test_is_seen(path: str) -> None:
     assert Severity.ERROR in refactored(path, None)
 
 
+@pytest.mark.parametrize("phase", [PhaseName.RED, PhaseName.GREEN])
+def test_a_phase_that_only_adds_deletes_no_test(phase: PhaseName) -> None:
+    assert Severity.ERROR in found(phase, {"test/add.test.js": JS}, {})
+
+
+def test_a_script_of_which_the_better_part_went_elsewhere_is_doubted() -> None:
+    lines = [f'[ "$(./add {number} 1)" = {number + 1} ]' for number in range(4)]
+    before = {"test/add.sh": "\n".join(lines) + "\n"}
+    moved = {"test/more.sh": "\n".join(lines[:3]) + "\n"}
+    assert found(PhaseName.REFACTOR, before, moved) == [Severity.WARNING]
+    assert found(PhaseName.REFACTOR, before, {"test/more.sh": before["test/add.sh"]}) == []
+
+
 WEAKER = [
     ("test/add.test.js", JS.replace("test('adds two'", "test.skip('adds two'")),
     ("test/add.test.js", JS.replace("test('adds two'", "test.only('adds two'")),
