@@ -173,15 +173,8 @@ def _print_notes(notes: Iterable[tuple[str, bytes]]) -> None:
     """Write a list of notes, each with its commit beside, without taking apart what is JSON already."""
     found = list(notes)  # all of them are known to be readable: nothing can break off in the middle
     pieces = (
-        piece
+        b'%b\n%b,\n  "commit": "%b"\n}' % (b"," if number else b"[", _opened_up(text), commit.encode())
         for number, (commit, text) in enumerate(found)
-        for piece in (
-            b",\n" if number else b"[\n",
-            _opened_up(text),
-            b',\n  "commit": "',
-            commit.encode(),
-            b'"\n}',
-        )
     )
     sys.stdout.flush()
     sys.stdout.buffer.writelines(pieces)

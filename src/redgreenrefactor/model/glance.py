@@ -12,15 +12,17 @@ from redgreenrefactor.model.workflow import PhaseName
 NO_CASE = "no case left"
 _RESULTS = frozenset(TestOutcome)
 _PHASE, _RESULT, _OUTCOME = ("|".join(kind).encode() for kind in (PhaseName, TestOutcome, Outcome))
-_TEXT = rb'"(?:[^"\\]|\\.)*"'
+_TEXT = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 # A note as we lay it out, but for its lists: the keys in their order, nothing gone wrong, nothing carried over.
-_HEAD = re.compile(
+_RUN = re.compile(
     rb'\{\n  "schemaVersion": 1,\n  "runId": (' + _TEXT + rb'),\n  "feature": (' + _TEXT + rb"),"
+)
+_TURN = re.compile(
     rb'\n  "state": "\w+",\n  "phase": "(' + _PHASE + rb')",\n  "nextPhase": "(?:' + _PHASE + rb')",'
     rb'\n  "cycleNumber": (\d+),\n  "currentTest": (?:null|\{\n    "description": (' + _TEXT + rb"),)"
 )
 _LISTS_END = b'\n  "testResult": '
-_TAIL = re.compile(
+_RESULTS_OF_IT = re.compile(
     rb'(?:null|"(' + _RESULT + rb')"),\n  "error": null,\n  "errorDetails": null,\n  "retryCount": \d+,'
     rb'\n  "timestamp": (' + _TEXT + rb')(?:,\n  "attempts": \d+)?(?:,\n  "outcome": "(' + _OUTCOME + rb')")?'
     rb'(?:,\n  "findings": \[\])?(?:,\n  "(?!attempts|outcome|findings|carriedFrom)|\n\})'
@@ -53,20 +55,38 @@ def glance_at(entry: Entry) -> Glance:
     )
 
 
-def glance_at_note(commit: str, raw: bytes) -> Glance | None:
-    """Return the same of a note without reading all of it; None if there is more to tell, or it cannot be read.
+class Glancing:
+    """Tells what one line tells of a note, without reading all of it.
 
-    A history may be very long, and JSON costs more to read than git needs to find it.
+    A history may be very long, and JSON costs more to read than git needs to find it. All notes of a run begin alike.
     """
-    head = _HEAD.match(raw)
-    tail = _TAIL.match(raw, raw.find(_LISTS_END, head.end()) + len(_LISTS_END)) if head else None
-    if head is None or tail is None:
-        return _glance_at_json(commit, raw)
-    run_id, feature, phase, cycle, case = head.groups()
-    result, when, outcome = tail.groups()
-    about = _plain(case) if case else _without(phase.decode(), int(cycle), _plain(feature))
-    mark = outcome.decode() if outcome else f"tests {result.decode()}" if result else ""
-    return Glance(commit, _plain(run_id), int(cycle), phase.decode(), about, mark, _plain(when))
+
+    def __init__(self) -> None:
+        self._start = b"\0"
+        self._run_id = self._feature = ""
+
+    def __call__(self, commit: str, raw: bytes) -> Glance | None:
+        """Return what a line shows; None if there is more to tell, or the note cannot be read."""
+        if not raw.startswith(self._start) and not self._begun(raw):
+            return _glance_at_json(commit, raw)
+        turn = _TURN.match(raw, len(self._start))
+        tail = turn and _RESULTS_OF_IT.match(raw, raw.find(_LISTS_END, turn.end()) + len(_LISTS_END))
+        if turn is None or tail is None:
+            return _glance_at_json(commit, raw)
+        named, cycle, case = turn.groups()
+        result, when, outcome = tail.groups()
+        phase, number = named.decode(), int(cycle)
+        about = _plain(case) if case else _without(phase, number, self._feature)
+        mark = outcome.decode() if outcome else f"tests {result.decode()}" if result else ""
+        return Glance(commit, self._run_id, number, phase, about, mark, _plain(when))
+
+    def _begun(self, raw: bytes) -> bool:
+        """Remember how the notes of this run begin."""
+        run = _RUN.match(raw)
+        if run is None:
+            return False
+        self._start, self._run_id, self._feature = run[0], _plain(run[1]), _plain(run[2])
+        return True
 
 
 def _plain(text: bytes) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import of_run, previous_of, stacked
-from redgreenrefactor.model.glance import Glance, glance_at_note
+from redgreenrefactor.model.glance import Glance, Glancing
 from redgreenrefactor.model.handoff import Handoff, from_json, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.repository.git import Git, said
@@ -61,8 +61,9 @@ class GitLedger:
     def glances(self) -> Iterator[Glance | Entry]:
         """Yield what one line tells of each of the same handoffs; the whole one where there is more to tell."""
         run_id: str | None = None
+        glancing = Glancing()
         for commit, raw in self._notes("HEAD"):
-            seen = glance_at_note(commit, raw)
+            seen = glancing(commit, raw)
             if seen is not None and run_id in (None, seen.run_id):
                 yield seen
                 run_id, opens = seen.run_id, seen.cycle == 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.glance import glance_at, glance_at_note
+from redgreenrefactor.model.glance import Glancing, glance_at
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
@@ -122,7 +122,7 @@ def test_a_line_is_not_drawn_from_what_cannot_be_read(odd: dict[str, object]) ->
     body = to_object(replace(OPENING, cycle_number=0 if "feature" in odd else 1)) | odd
     assert plain_note(json.dumps(body)) is not None
     for indent in (None, 2):
-        assert glance_at_note("c", json.dumps(body, indent=indent).encode()) is None
+        assert Glancing()("c", json.dumps(body, indent=indent).encode()) is None
 
 
 LINES = (
@@ -146,7 +146,7 @@ def _compact(handoff: Handoff) -> str:
 @pytest.mark.parametrize("handoff", LINES)
 @pytest.mark.parametrize("layout", [to_json, _compact])
 def test_a_note_is_glanced_at_as_it_is_read(handoff: Handoff, layout: Callable[[Handoff], str]) -> None:
-    assert glance_at_note("c", layout(handoff).encode()) == glance_at(Entry("c", handoff))
+    assert Glancing()("c", layout(handoff).encode()) == glance_at(Entry("c", handoff))
 
 
 @pytest.mark.parametrize(
@@ -159,4 +159,4 @@ def test_a_note_is_glanced_at_as_it_is_read(handoff: Handoff, layout: Callable[[
     ],
 )
 def test_where_there_is_more_to_tell_a_glance_is_not_enough(handoff: Handoff) -> None:
-    assert glance_at_note("c", to_json(handoff).encode()) is None
+    assert Glancing()("c", to_json(handoff).encode()) is None
