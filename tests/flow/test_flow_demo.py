@@ -31,6 +31,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Repo]:
     return (folder / "told").read_text(), Repo(place, {"PATH": "/usr/bin:/bin", "HOME": str(folder)})
 
 
+@pytest.mark.long
 def test_it_comes_to_its_end_and_says_what_to_look_at(told: tuple[str, Repo]) -> None:
     text, repo = told
     assert text.startswith("0\n"), text
@@ -39,6 +40,7 @@ def test_it_comes_to_its_end_and_says_what_to_look_at(told: tuple[str, Repo]) ->
         assert command in text
 
 
+@pytest.mark.long
 def test_it_shows_a_cheat_that_is_caught(told: tuple[str, Repo]) -> None:
     text, repo = told
     assert "rejected: TestTampering" in text
@@ -47,6 +49,7 @@ def test_it_shows_a_cheat_that_is_caught(told: tuple[str, Repo]) -> None:
     assert "TestTampering" in {note["errorDetails"]["type"] for note in notes}
 
 
+@pytest.mark.long
 def test_it_shows_a_case_that_was_covered_already(told: tuple[str, Repo]) -> None:
     text, repo = told
     assert "already covered" in text
@@ -58,6 +61,7 @@ def test_it_shows_a_case_that_was_covered_already(told: tuple[str, Repo]) -> Non
     assert len(notes) == 1 + 4 * cycles + 1 - 2
 
 
+@pytest.mark.long
 def test_every_commit_of_it_has_a_prefix_and_a_note(told: tuple[str, Repo]) -> None:
     _, repo = told
     subjects = repo.subjects()[1:]

@@ -139,6 +139,7 @@ def _all_of(terminal: int) -> str:
 # --- limits
 
 
+@pytest.mark.long
 def test_max_cycles_stops_after_so_many_cases_of_this_invocation(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN), calculator(2))
     done = stage.run("--max-cycles", "1", "--json")
@@ -246,6 +247,7 @@ def test_a_worktree_is_made_beside_the_project_and_left_in_place(make_repo: Make
     assert stage.repo.git("status", "--porcelain") == "?? mine.txt"
 
 
+@pytest.mark.long
 def test_a_worktree_that_was_removed_comes_back_from_its_branch(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
     assert stage.run("--worktree", "calc").code == 1
@@ -364,6 +366,7 @@ def test_a_reader_that_goes_away_changes_nothing_about_the_exit_code(make_repo: 
         assert (process.returncode, complaints) == (code, b""), words
 
 
+@pytest.mark.long
 def test_on_finish_is_told_how_the_run_ended_and_its_failure_is_a_warning(make_repo: MakeRepo) -> None:
     told = 'echo "$TDD_STATUS $TDD_RUN_ID $TDD_HEAD" >> ../told; echo oh dear >&2; exit 7'
     files = {**PLAIN, "tdd.properties": f"{PLAIN_SETTINGS}on.finish={told}\n"}

@@ -40,6 +40,7 @@ def struck(stage: Stage, number: signal.Signals, *words: str) -> Done:
     return Done(process.returncode, out, err)
 
 
+@pytest.mark.long
 def test_a_session_that_is_interrupted_ends_with_all_it_started_and_is_made_again(
     make_repo: MakeRepo,
 ) -> None:

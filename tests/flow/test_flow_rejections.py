@@ -331,6 +331,7 @@ def test_without_retries_the_first_rejection_is_the_last(make_repo: MakeRepo) ->
     assert stage.attempts() == {}
 
 
+@pytest.mark.long
 def test_a_retry_that_makes_the_very_same_commit_again_gets_a_note_of_its_own(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=GREENFIELD))
     dated = "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z GIT_COMMITTER_DATE=2026-01-01T00:00:00Z git commit -qm 'feat: add'"

@@ -375,6 +375,7 @@ def test_another_run_can_start_where_a_task_began(alone: ReviewStage) -> None:
     assert other.run("--max-cycles", "1").code == 4
 
 
+@pytest.mark.long
 def test_with_tdd_the_coder_is_a_whole_run_whose_commits_and_notes_stay(
     make_repo: MakeRepo, server: GitHubServer
 ) -> None:

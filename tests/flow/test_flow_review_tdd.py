@@ -59,6 +59,7 @@ def went_on(stage: ReviewStage, *more: str) -> None:
     assert not stage.worktrees.exists()
 
 
+@pytest.mark.long
 def test_a_second_round_continues_the_list_in_the_same_worktree(stage: ReviewStage) -> None:
     told = stage.repo.path.parent / "told"
     finish = f'on.finish=echo "$TDD_STATUS $TDD_RUN_ID" >> {told}\n'
