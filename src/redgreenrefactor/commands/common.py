@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+# Of all commands that let agents work.
+EVENTS = click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
+BUDGET = click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
+MODEL = click.option("--model", metavar="MODEL", help="The model for every role.")
+AGENT = click.option(
+    "--agent",
+    metavar="AGENT",
+    help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
+)
+
 
 def common(command: Command) -> Command:
     """Give a command the flags every command has."""
@@ -39,22 +49,18 @@ def common(command: Command) -> Command:
 def working(command: Command) -> Command:
     """Give a command the flags of those that let agents work."""
     for option in (
-        click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line."),
+        EVENTS,
         click.option(
             "--approve", is_flag=True, help="Let a person see the first list before it is worked through."
         ),
         click.option(
             "--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one."
         ),
-        click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much."),
+        BUDGET,
         click.option("--max-cycles", metavar="N", type=click.IntRange(1), help="Stop after N cases."),
         click.option("--push", is_flag=True, help="Push to the remote after every case and at the end."),
-        click.option("--model", metavar="MODEL", help="The model for every role."),
-        click.option(
-            "--agent",
-            metavar="AGENT",
-            help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
-        ),
+        MODEL,
+        AGENT,
     ):
         command = option(command)
     return common(command)

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redgreenrefactor.commands.common import common, print_json, reporting, surroundings
+from redgreenrefactor.commands.common import (
+    AGENT,
+    BUDGET,
+    EVENTS,
+    MODEL,
+    common,
+    print_json,
+    reporting,
+    surroundings,
+)
 from redgreenrefactor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,14 +36,10 @@ INSTEAD = ("list_tasks", "resume", "clean", "prs")
 @click.option("--resume", metavar="TASKID", help="Go on with a task.")
 @click.option("--clean", metavar="TASKID", help="Take a task's worktree, branch and state file away.")
 @click.option("--prs", metavar="BRANCH", help="Show the pull requests of a branch.")
-@click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
-@click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
-@click.option("--model", metavar="MODEL", help="The model for every role.")
-@click.option(
-    "--agent",
-    metavar="AGENT",
-    help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
-)
+@EVENTS
+@BUDGET
+@MODEL
+@AGENT
 @common
 def tdd(spec: str | None, **flags: Any) -> None:
     """Let a coder and a reviewer work on SPEC.md in a worktree until a pull request stands."""

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redgreenrefactor.commands.common import common, print_json, project, reporting, surroundings
+from redgreenrefactor.commands.common import (
+    AGENT,
+    BUDGET,
+    EVENTS,
+    MODEL,
+    common,
+    print_json,
+    project,
+    reporting,
+    surroundings,
+)
 from redgreenrefactor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,14 +33,10 @@ if TYPE_CHECKING:
 @click.option("--keep-going", is_flag=True, help="Go on with tasks that do not depend on one that failed.")
 @click.option("--new", is_flag=True, help="Start anew, whatever run stands here.")
 @click.option("--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one.")
-@click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
-@click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
-@click.option("--model", metavar="MODEL", help="The model for every role.")
-@click.option(
-    "--agent",
-    metavar="AGENT",
-    help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
-)
+@EVENTS
+@BUDGET
+@MODEL
+@AGENT
 @common
 def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> None:  # noqa: FBT001
     """Do the work of TDD task files: tests first, code in tries that build on each other, then refactoring.
