@@ -3,16 +3,18 @@
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.glance import Glance
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
-from redgreenrefactor.model.transcript import Json
-from redgreenrefactor.records.transcripts import FOLDER, find, read, turns
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
+
+if TYPE_CHECKING:
+    from redgreenrefactor.model.transcript import Json
 
 
 def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
@@ -59,8 +61,10 @@ def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generato
             yield entry
 
 
-def transcript(project: Path, environ: Mapping[str, str], turn: str) -> list[Json]:
+def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Json]":
     """Return what a session was told and did, e.g. that of turn `1-GREEN-1` of the latest run, or behind a commit."""
+    from redgreenrefactor.records.transcripts import FOLDER, find, read, turns  # noqa: PLC0415
+
     with _opened(project, environ) as (repository, ledger):
         folder = repository.common_dir / FOLDER
         latest = ledger.latest()

@@ -10,7 +10,7 @@ from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.sandbox import process
 
 OLDEST = (2, 30)
-CHUNK = 1 << 18  # bytes of a long output that are looked at in one go
+CHUNK = 1 << 17  # bytes of a long output that are looked at in one go
 KEPT_VARIABLES = frozenset(
     {
         "GIT_CONFIG_GLOBAL",
@@ -95,7 +95,8 @@ class Git:
 
     def records(self, *args: str) -> Iterator[bytes]:
         """Run git and yield what stands after each NUL of its output while it comes in."""
-        with process.start(self.argv(*args), cwd=self.folder, env=self.env) as partner:
+        env = {**self.env, "GIT_FLUSH": "0"}  # git would wake us for every commit
+        with process.start(self.argv(*args), cwd=self.folder, env=env) as partner:
             output = cast("IO[bytes]", partner.stdout)
             rest = b""
             while chunk := output.read(CHUNK):

@@ -1,10 +1,9 @@
 """Where a workflow stands, how it came there and what it came to, as plain text."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from redgreenrefactor.model.decision import cycle_of
-from redgreenrefactor.model.glance import Glance, glance_at
+from redgreenrefactor.model.glance import Glance, glance_at, moment
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import task_of
@@ -29,8 +28,6 @@ from redgreenrefactor.views.lines import (
 EMPTY = "No handoffs here. Type 'rgr run \"FEATURE\"' to start a workflow."
 MOST_ITEMS = 6  # of the done and of the open ones that status shows around the current case
 LABEL = 7
-
-_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)")
 
 
 def status_text(entry: Entry | None, *, width: int, ink: Ink | None = None) -> str:
@@ -125,15 +122,18 @@ class _Page:
 
     def glance(self, seen: Glance) -> list[str]:
         """Return the line of a handoff; the phases of a case follow each other, and it is made harmless once."""
-        if seen.about != self._about:
-            self._about, self._headline = seen.about, self.ink.headline(heading(seen.about))
-        where, phase = (f"cycle {seen.cycle}", seen.phase) if seen.cycle else ("start", "")
-        left = f"{short(seen.commit):<7}  {where:<9} {phase:<8}  {self._headline}"
-        when = _when(seen.timestamp, self.ink)
-        right = f"{seen.mark}  {when}" if seen.mark else when
-        if left.isascii() and right.isascii() and (room := self.width - len(right) - 2) >= len(left):
-            return [f"{left:<{room}}  {right}"]  # what nearly all of a history looks like
-        return self.row(left, seen.mark, when, indent=9, keep=0)
+        commit, _, cycle, phase, about, mark, when = seen
+        if about != self._about:
+            self._about, self._headline = about, self.ink.headline(heading(about))
+        if not when.isprintable():
+            when = self.ink.line(when)
+        where = f"cycle {cycle:<3} {phase:<8}" if cycle else "start             "
+        left = f"{short(commit):<7}  {where}  {self._headline}"
+        right = f"{mark}  {when}" if mark else when
+        room = self.width - len(right)
+        if len(left) + 2 <= room and left.isascii() and right.isascii():
+            return [left.ljust(room) + right]  # what nearly all of a history looks like
+        return self.row(left, mark, when, indent=9, keep=0)
 
     def row(self, left: str, *right: str, indent: int = 2, keep: int = 1) -> list[str]:
         rows = aligned((Span(left),), right, self.width, self.ink, indent=indent, keep=keep)
@@ -219,8 +219,7 @@ def _measured(handoff: Handoff) -> str:
 
 
 def _when(timestamp: str, ink: Ink) -> str:
-    match = _TIMESTAMP.fullmatch(timestamp)
-    return f"{match[1]} {match[2]}Z" if match else ink.line(timestamp)
+    return ink.line(moment(timestamp))
 
 
 def _why(page: _Page, error: str | None, kind: str | None) -> None:

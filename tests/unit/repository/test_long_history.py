@@ -160,3 +160,42 @@ def test_a_note_is_glanced_at_as_it_is_read(handoff: Handoff, layout: Callable[[
 )
 def test_where_there_is_more_to_tell_a_glance_is_not_enough(handoff: Handoff) -> None:
     assert Glancing()("c", to_json(handoff).encode()) is None
+
+
+def _damaged(old: bytes, new: bytes) -> bytes:
+    case = Case("reads", "t.py", "x.py")
+    return to_json(replace(OPENING, cycle_number=1, current_test=case)).encode().replace(old, new)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        _damaged(b'"reads"', rb'"\x"'),
+        _damaged(b'"reads"', b'"a\nb"'),
+        _damaged(b'"runId": "', rb'"runId": "\u12'),
+        _damaged(b'"cycleNumber": 1', b'"cycleNumber": 1' + b"0" * 5_000),
+    ],
+)
+def test_a_glance_at_a_damaged_note_tells_nothing(raw: bytes) -> None:
+    assert Glancing()("c", raw) is None
+
+
+def test_a_glance_at_text_that_is_none_shows_that_something_is_missing() -> None:
+    seen = Glancing()("c", _damaged(b'"reads"', b'"reads \\"\xff\\""'))
+    assert seen is not None
+    assert seen.about == 'reads "\N{REPLACEMENT CHARACTER}"'
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "shown"),
+    [
+        ("2026-01-11T10:30:00Z", "2026-01-11 10:30Z"),
+        ("2026-01-11T10:30:00.123+00:00", "2026-01-11 10:30Z"),
+        ("2026-01-11T10:30:00+02:00", "2026-01-11T10:30:00+02:00"),
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_a_moment_is_told_to_the_minute(timestamp: str, shown: str) -> None:
+    handoff = replace(OPENING, timestamp=timestamp)
+    assert glance_at(Entry("c", handoff)).when == shown
+    assert Glancing()("c", to_json(handoff).encode()) == glance_at(Entry("c", handoff))
