@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +111,6 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
         if transcript is not None:
             _show_transcript(transcript, flags)
             return
-        from itertools import islice  # noqa: PLC0415
-
         from redgreenrefactor import looking  # noqa: PLC0415
 
         if flags["as_json"] and not attempts:
@@ -177,7 +176,8 @@ def _print_notes(notes: Iterable[tuple[str, bytes]]) -> None:
         for number, (commit, text) in enumerate(found)
     )
     sys.stdout.flush()
-    sys.stdout.buffer.writelines(pieces)
+    while shown := b"".join(islice(pieces, MANY)):
+        sys.stdout.buffer.write(shown)
     sys.stdout.buffer.write(b"\n]\n" if found else b"[]\n")
 
 

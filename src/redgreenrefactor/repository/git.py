@@ -1,16 +1,19 @@
 """The git program on one repository: the only speller of git."""
 
+import io
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import cast
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.sandbox import process
 
 OLDEST = (2, 30)
 CHUNK = 1 << 17  # bytes of a long output that are looked at in one go
+NAP = 0.002  # seconds until the next look at it: waiting awake, we would be woken for every few bytes
 KEPT_VARIABLES = frozenset(
     {
         "GIT_CONFIG_GLOBAL",
@@ -95,13 +98,15 @@ class Git:
 
     def records(self, *args: str) -> Iterator[bytes]:
         """Run git and yield what stands after each NUL of its output while it comes in."""
-        env = {**self.env, "GIT_FLUSH": "0"}  # git would wake us for every commit
+        env = {**self.env, "GIT_FLUSH": "0"}
         with process.start(self.argv(*args), cwd=self.folder, env=env) as partner:
-            output = cast("IO[bytes]", partner.stdout)
+            output = cast("io.BufferedReader", partner.stdout)
             rest = b""
-            while chunk := output.read(CHUNK):
+            while chunk := output.read1(CHUNK):
                 *whole, rest = (rest + chunk).split(b"\0")
                 yield from filter(None, whole)
+                if len(chunk) < CHUNK:
+                    time.sleep(NAP)
             if rest:
                 yield rest
             if partner.wait() != 0:
