@@ -9,12 +9,14 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from gates_corpus import Cycle, Entry, Step
 
+from redgreenrefactor.bench import Bench
 from redgreenrefactor.config import Flags
 from redgreenrefactor.engine import Limits
 from redgreenrefactor.errors import InterruptedRunError
@@ -38,8 +40,7 @@ from redgreenrefactor.model.verdict import (
     rule,
 )
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository.repository import open_repository
-from redgreenrefactor.runs import Bench
+from redgreenrefactor.repository.hold import Held, held
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.testing import FakeAgent
 from redgreenrefactor.wiring import Surroundings
@@ -251,10 +252,16 @@ class Stage:
         """Return the verdict on the turn and what it took."""
         commits = past(self.entry)
         oids = self._made(commits)
-        repository = open_repository(self.project, self.environ)
+        with held(self.project, self.environ, print) as checkout:
+            try:
+                return self._judged(checkout, commits, oids)
+            finally:
+                shutil.rmtree(checkout.repository.cache, ignore_errors=True)
+
+    def _judged(self, checkout: Held, commits: Sequence[Commit], oids: Sequence[str]) -> tuple[Verdict, Cost]:
         around = Surroundings(self.project, self.environ, Flags(), self.events.append, Interrupt())
-        try:
-            bench = Bench(repository, around)
+        with closing(around.interrupt):
+            bench = Bench(checkout, around)
             bench.check()
             lab = Lab(
                 bench.workspace,
@@ -278,10 +285,6 @@ class Stage:
             before = _cpu()
             engine.run(start, Limits())
             return self._told(_cpu() - before)
-        finally:
-            around.interrupt.close()
-            repository.close()
-            shutil.rmtree(repository.cache, ignore_errors=True)
 
     def _made(self, commits: Sequence[Commit]) -> list[str]:
         """Make the repository and return its commits, the oldest first."""

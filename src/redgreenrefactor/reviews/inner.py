@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from redgreenrefactor import runs
+from redgreenrefactor.bench import TDD_TABLE, Bench
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.model.result import RunStatus, WorkflowResult, result_of
 from redgreenrefactor.model.review_task import inner_run_id
@@ -21,17 +22,17 @@ from redgreenrefactor.prompts.quote import quoted
 class InnerRun:
     """A coder that is a run in the same checkout; what was interrupted goes on, what is done is not done again."""
 
-    outer: runs.Bench  # of the task, looked at
+    outer: Bench  # of the task, looked at
     task_id: str
     spec: str
     feedback: Callable[[], tuple[str, ...]]
     name: str = "rgr run"
 
     @cached_property
-    def bench(self) -> runs.Bench:
+    def bench(self) -> Bench:
         """What the run needs, in the same checkout, with the same workspace and suite."""
         inner = copy(self.outer)
-        inner.equip(runs.TDD_TABLE)
+        inner.equip(TDD_TABLE)
         return inner
 
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:  # noqa: ARG002

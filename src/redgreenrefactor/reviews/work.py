@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redgreenrefactor import runs
+from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.gates import INNER_GATES, REVIEW_GATES
@@ -34,7 +35,7 @@ class Work:
         around = replace(self.home.around, project=self._project, emit=self._recorded)
         gates = INNER_GATES if self.state.tdd else REVIEW_GATES
         table = Table(review(self.state.max_iterations, tdd=self.state.tdd), gates)
-        with runs.opened(around, runs.Wishes(), table=table) as bench:
+        with opened(around, table=table) as bench:
             self._equip(bench)
             ended = self._taken(bench)
             state = self._settled(ended)
@@ -54,7 +55,7 @@ class Work:
     def _project(self) -> Path:
         return Path(self.state.worktree.path) / self.home.repository.prefix
 
-    def _equip(self, bench: runs.Bench) -> None:
+    def _equip(self, bench: Bench) -> None:
         """Give the engine what only this task has; refuse to start where something is missing."""
 
         def rounds(phase: Phase, _handoff: Handoff) -> Round:
@@ -67,10 +68,10 @@ class Work:
         if self.state.tdd:
             _ = coder.bench  # its agents, too, are looked for before anything is begun
 
-    def _feedback(self, bench: runs.Bench) -> tuple[str, ...]:
+    def _feedback(self, bench: Bench) -> tuple[str, ...]:
         return feedback_of(list(bench.ledger.history(self.state.run_id)))
 
-    def _taken(self, bench: runs.Bench) -> WorkflowResult:
+    def _taken(self, bench: Bench) -> WorkflowResult:
         latest = next(bench.ledger.history(self.state.run_id), None)
         wishes = runs.Wishes(reached=self._stands if self.forge else None, tells=False)
         if latest is None:
@@ -91,7 +92,7 @@ class Work:
             )
             return False
 
-    def _round(self, bench: runs.Bench, phase: Phase) -> Round:
+    def _round(self, bench: Bench, phase: Phase) -> Round:
         """Return where coder and reviewer stand."""
         if phase.name is PhaseName.CODE:
             return Round(feedback=self._feedback(bench))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from redgreenrefactor import runs
+from redgreenrefactor.bench import Bench
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
@@ -17,7 +17,7 @@ from redgreenrefactor.views.task_text import summary
 class Diary:
     """The folder of one task, kept from the notes."""
 
-    bench: runs.Bench
+    bench: Bench
     task: Task
     folder: TaskFolder
 

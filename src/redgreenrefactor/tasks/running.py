@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redgreenrefactor import runs
+from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.goals.task_context import check_paths
 from redgreenrefactor.goals.task_file import TaskFile, task_from
@@ -57,7 +58,7 @@ def run_task(file: TaskFile, around: Surroundings, wishes: TaskWishes = NO_WISHE
     """Do a task, or go on with it where it was begun here; what is in its way is a result, too."""
     check_paths(file.task, around.project)
     try:
-        with runs.opened(around, runs.Wishes(worktree=wishes.worktree)) as bench:
+        with opened(around, worktree=wishes.worktree) as bench:
             return _run(file, bench, wishes)
     except (NotReadyError, InterruptedRunError) as error:
         return _in_the_way(file.task, wishes.session, error)
@@ -65,7 +66,7 @@ def run_task(file: TaskFile, around: Surroundings, wishes: TaskWishes = NO_WISHE
 
 def resume_task(around: Surroundings, worktree: str | None = None) -> TaskFileResult | None:
     """Go on with the task that stands here, None where what stands here is no task's run."""
-    with runs.opened(around, runs.Wishes(worktree=worktree), resumes=True) as bench:
+    with opened(around, worktree=worktree, resumes=True) as bench:
         begun = None if bench.unborn else begun_in(bench)
         if begun is None:
             return None
@@ -76,7 +77,7 @@ def resume_task(around: Surroundings, worktree: str | None = None) -> TaskFileRe
             return _in_the_way(file.task, begun.session, error)
 
 
-def _run(file: TaskFile, bench: runs.Bench, wishes: TaskWishes) -> TaskFileResult:
+def _run(file: TaskFile, bench: Bench, wishes: TaskWishes) -> TaskFileResult:
     latest = None if bench.unborn else bench.ledger.latest()
     begun = begun_in(bench) if latest and not wishes.new else None
     digest = digest_of(file.document)
@@ -94,7 +95,7 @@ def _run(file: TaskFile, bench: runs.Bench, wishes: TaskWishes) -> TaskFileResul
     return _begin(bench, file, wishes.session)
 
 
-def _begin(bench: runs.Bench, file: TaskFile, session: str | None) -> TaskFileResult:
+def _begin(bench: Bench, file: TaskFile, session: str | None) -> TaskFileResult:
     run_id = new_run_id()
     work = Work(bench, file, session or file.task.session or run_id)
     bench.workspace.adopt()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor import runs
+from redgreenrefactor.bench import Bench
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
@@ -31,7 +31,7 @@ class Begun:
         return digest_of(self.document)
 
 
-def begun_in(bench: runs.Bench) -> Begun | None:
+def begun_in(bench: Bench) -> Begun | None:
     """Return the task whose run is the latest here, if it is a task's."""
     history = list(bench.ledger.history())
     task = _object(history[-1].handoff.extra.get("task")) if history else {}
@@ -63,7 +63,7 @@ class DoneBefore:
         )
 
 
-def done_before(bench: runs.Bench, digest: str) -> DoneBefore | None:
+def done_before(bench: Bench, digest: str) -> DoneBefore | None:
     """Return the completed run of the very same task along HEAD's first parents, if there is one."""
     entries = list(bench.ledger.past())
     for entry in entries:
@@ -74,7 +74,7 @@ def done_before(bench: runs.Bench, digest: str) -> DoneBefore | None:
     return None
 
 
-def said_by(bench: runs.Bench, name: str) -> str:
+def said_by(bench: Bench, name: str) -> str:
     """Return what the sessions of this id said at their ends; an id nobody has is a NotReadyError."""
     said: list[str] = []
     known = False

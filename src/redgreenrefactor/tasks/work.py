@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from redgreenrefactor import runs
+from redgreenrefactor.bench import Bench
 from redgreenrefactor.engine import Ended, Engine, Limits
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates.legacy import baseline
@@ -53,7 +53,7 @@ _STATUS = {
 class Work:
     """One task at work in one checkout."""
 
-    def __init__(self, bench: runs.Bench, file: TaskFile, session: str) -> None:
+    def __init__(self, bench: Bench, file: TaskFile, session: str) -> None:
         self.bench = bench
         self.task = file.task
         self.session = _checked(session)
