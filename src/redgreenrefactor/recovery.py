@@ -17,9 +17,10 @@ from redgreenrefactor.repository.hold import Held
 from redgreenrefactor.repository.notes_settings import Setting, configured
 from redgreenrefactor.repository.remote import remote_of
 from redgreenrefactor.repository.repair import Mend, Repair
-from redgreenrefactor.repository.repository import Repository, open_repository, replace_file
+from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.transfer import Carried
 from redgreenrefactor.wiring import PROPERTIES, Surroundings, now
+from redgreenrefactor.writing import replace_file
 
 OFFERED = 6  # commits that a refusal names
 

@@ -1,6 +1,5 @@
 """The files of a task: a log for every try at Green, a report where it failed, a summary, and a ticked box."""
 
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.verdict import Severity
+from redgreenrefactor.writing import put
 
 FOLDER = ".workflow/active"
 FAILURE = "green-phase-failure.md"
@@ -51,34 +51,29 @@ class TaskFolder:
     def log(self, task: Task, iteration: Iteration) -> None:
         """Write what one try at Green was about and came to."""
         name = f"green-fix-iteration-{iteration.number}.md"
-        write(self.root / ".process" / name, iteration_text(task, iteration))
+        _write(self.root / ".process" / name, iteration_text(task, iteration))
 
     def fail(self, text: str) -> None:
         """Write why Green was given up."""
-        write(self.root / ".process" / FAILURE, text)
+        _write(self.root / ".process" / FAILURE, text)
 
     def summarise(self, result: TaskFileResult, text: str) -> None:
         """Write the summary, and tick the task's box in the session's list, if it is complete and has one."""
-        write(self.project / self.summary(result.task), text)
+        _write(self.project / self.summary(result.task), text)
         todo = self.root / TODO
         if result.exit_code == 0 and todo.is_file():
             with suppress(OSError, UnicodeDecodeError):
                 before = todo.read_text(encoding="utf-8")
                 after = ticked(before, result.task.id)
                 if after != before:
-                    write(todo, after)
+                    _write(todo, after)
 
 
-def write(path: Path, text: str) -> None:
-    """Put a text at the path at once: readers see the old file or the new one, never a part."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8", errors="replace")
-        partial.replace(path)
+        put(path, text.encode("utf-8", "replace"))
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
         raise NotReadyError(
             f"{path} cannot be written: {error.strerror}",
             hint="Free some disk space or make the folder writable, then try again.",
@@ -166,4 +161,4 @@ def _object(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-__all__ = ["Iteration", "TaskFolder", "failure_text", "iteration_text", "ticked", "write"]
+__all__ = ["Iteration", "TaskFolder", "failure_text", "iteration_text", "ticked"]

@@ -1,7 +1,6 @@
 """`.codex/task-TASKID.json`: what people and scripts read about tasks; written whole or not at all."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any
 
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.model.review_task import TaskState, read_state
+from redgreenrefactor.writing import put
 
 FOLDER = ".codex"
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -61,18 +61,11 @@ class TaskFiles:
     def write(self, state: TaskState) -> None:
         """Put the state into its file: readers see the old one or the new one, never a part."""
         path = self.path(state.task_id)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        text = json.dumps(state.to_json(), indent=2, ensure_ascii=False)
         try:
             self._prepare()
-            with partial.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-                json.dump(state.to_json(), stream, indent=2, ensure_ascii=False)
-                stream.write("\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            partial.replace(path)
+            put(path, f"{text}\n".encode("utf-8", "backslashreplace"))
         except OSError as error:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
             raise _unusable(path, f"cannot be written: {error.strerror}") from error
 
     def remove(self, task_id: str) -> bool:

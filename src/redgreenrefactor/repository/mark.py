@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from redgreenrefactor.repository.git import decoded, encoded
 from redgreenrefactor.repository.refs import Refs
+from redgreenrefactor.writing import put
 
 MARK = "rgr-session.json"
 # Written by a session, these could make us run its programs, hide its files, or clean up somewhere else.
@@ -108,7 +109,7 @@ def put_back(before: Mapping[str, str | None], keep_in: Path) -> tuple[str, ...]
             place.unlink(missing_ok=True)
         else:
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(encoded(text))
+            put(place, encoded(text))
             if place.parent.name == "hooks":
                 place.chmod(0o755)
         line = f"{name} was changed during the session; it has been put back{kept}"

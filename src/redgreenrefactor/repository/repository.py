@@ -14,6 +14,7 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.git import Git, advice, check_version, encoded, said, scrubbed
 from redgreenrefactor.repository.leftout import PATTERNS
 from redgreenrefactor.repository.objects import Objects
+from redgreenrefactor.writing import replace_file
 
 OURS = {
     "GIT_AUTHOR_NAME": "RedGreenRefactor",
@@ -246,24 +247,6 @@ def setting(key: str, value: str) -> str:
     inner, value = (text.replace("\\", "\\\\").replace('"', '\\"') for text in (inner, value))
     heading = f'[{section} "{inner}"]' if inner else f"[{section}]"
     return f'{heading}\n\t{name} = "{value}"\n'
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Put the content at the path at once: readers see the old file or the new one, never a part."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with partial.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise NotReadyError(
-            f"{path} cannot be written: {error.strerror}",
-            hint="Free some disk space or make the folder writable, then type 'rgr resume'.",
-        ) from error
 
 
 def _parsed_status(fields: list[str]) -> Status:

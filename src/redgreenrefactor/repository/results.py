@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.model.evidence import CollectError, Kind, Measure, Status, SuiteRun, TestResult
-from redgreenrefactor.repository.repository import replace_file
+from redgreenrefactor.writing import replace_file
 
 FOLDER = "results"
 KEPT = 50  # results

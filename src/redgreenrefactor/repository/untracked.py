@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from redgreenrefactor.repository.leftout import NAMES
-from redgreenrefactor.repository.repository import replace_file
+from redgreenrefactor.writing import replace_file
 
 RECORD = "untracked.json"
 LINKED = frozenset({"node_modules"})

@@ -28,8 +28,9 @@ from redgreenrefactor.repository.refs import (
     read_refs,
     update_refs,
 )
-from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status, replace_file
+from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status
 from redgreenrefactor.repository.stand_in import StandIn, Taken
+from redgreenrefactor.writing import replace_file
 
 MOVED = "rolled back"  # what is left behind when a branch goes back
 NAMED = 10  # files a refusal names before it counts the rest

@@ -10,7 +10,8 @@ from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.lending import lend
 from redgreenrefactor.repository.refs import KEPT, update_refs
-from redgreenrefactor.repository.repository import Repository, replace_file
+from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.writing import replace_file
 
 READY = "rgr-ready"  # in the git folder of a worktree that was made whole
 

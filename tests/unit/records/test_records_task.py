@@ -12,7 +12,7 @@ from redgreenrefactor.model.task import Criterion, Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.records.task import Iteration, TaskFolder, failure_text, iteration_text, ticked, write
+from redgreenrefactor.records.task import Iteration, TaskFolder, failure_text, iteration_text, ticked
 
 TASK = Task("IMPL-1", "t", "d", tdd=True, criteria=(Criterion("$ x", "x"),))
 FAILED = Finding(FindingType.TEST_FAILURE, "test_a fails:\nno")
@@ -110,4 +110,4 @@ def test_a_summary_is_written_and_the_box_ticked_only_when_complete(tmp_path: Pa
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NotReadyError, match="cannot be written"):
-        write(tmp_path / "file" / "x.md", "text")
+        TaskFolder(tmp_path / "file", "s").fail("why")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.repository.repository import OURS, Repository, Status, open_repository, replace_file
+from redgreenrefactor.repository.repository import OURS, Repository, Status, open_repository
 from repos import MakeRepo, Repo
 
 # --- opening
@@ -264,25 +264,6 @@ def test_folders_to_ignore_are_meant_literally(repo: Repo) -> None:
     with opened(repo) as found:
         found.write_excludes(*names)
         assert found.status().untracked == ("env/",)
-
-
-# --- files
-
-
-def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    for content in (b"one", b"two"):
-        replace_file(file, content)
-        assert file.read_bytes() == content
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_file_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
-    (tmp_path / "folder/x").mkdir(parents=True)
-    with pytest.raises(NotReadyError, match="cannot be written") as refusal:
-        replace_file(tmp_path / "folder", b"")
-    assert "resume" in refusal.value.hint
-    assert [place.name for place in tmp_path.iterdir()] == ["folder"]
 
 
 def test_what_is_excluded_is_ignored_once_and_for_all(repo: Repo) -> None:
