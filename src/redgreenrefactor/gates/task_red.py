@@ -26,6 +26,8 @@ from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.gates.paths import inside, is_test, is_test_file, reconfigures
 from redgreenrefactor.gates.red import kept
 from redgreenrefactor.gates.suspicion import misplaced, shadowing
+from redgreenrefactor.gates.texts import says_nothing
+from redgreenrefactor.gates.textual import new_tests, text_rules
 from redgreenrefactor.model.evidence import CollectError, Evidence, Judgement, Measure, Status
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.task import Task
@@ -59,6 +61,7 @@ def task_red(task: Task, evidence: Evidence) -> Judgement:
         "suite": counted(measured.after),
     }
     if measured.after.measure is Measure.EXIT_CODE:
+        found += [*text_rules(evidence), *_worth(evidence, measured), *_silent(evidence)]
         return _by_exit_code(found, measured, facts)
     found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)
@@ -230,6 +233,14 @@ def _worth(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
                 yield _meaningless(
                     change.path, test.line, f"{change.path}:{test.line}: {test.name} asserts nothing"
                 )
+
+
+def _silent(evidence: Evidence) -> Iterator[Finding]:
+    """Yield new tests of other languages than Python whose text asserts nothing."""
+    for change, block in new_tests(evidence):
+        if not change.path.endswith(".py") and says_nothing(change.path, block):
+            what = f"{change.path}:{block.line}: {block.name!r} asserts nothing that the code does"
+            yield _meaningless(change.path, block.line, what)
 
 
 def _meaningless(file: str, line: int, what: str) -> Finding:

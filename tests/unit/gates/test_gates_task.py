@@ -215,6 +215,31 @@ def test_by_exit_code_a_syntax_error_shows_in_what_was_printed() -> None:
     assert elsewhere.verdict.ruling is Ruling.ACCEPTED
 
 
+JS_TASK = replace(TASK, steps=())
+OLD_JS = "test('adds', () => { assert.equal(add(1, 2), 3); });\n"
+NEW_JS = "test('subtracts', () => { assert.equal(subtract(3, 2), 1); });\n"
+
+
+def js_red(after: str) -> Played:
+    before: Files = {**BEFORE, "test/calc.test.js": OLD_JS}
+    files: Files = {**BEFORE, "test/calc.test.js": after}
+    return played(PhaseName.RED, before, files, task=JS_TASK, bend=by_exit_code(1))
+
+
+def test_by_exit_code_existing_tests_stay_as_they_are() -> None:
+    assert js_red(OLD_JS + NEW_JS).verdict.ruling is Ruling.ACCEPTED
+    assert js_red(NEW_JS).types == [FindingType.TEST_TAMPERING]
+    assert js_red(OLD_JS.replace("2), 3", "1), 2") + NEW_JS).types == [FindingType.TEST_TAMPERING]
+    assert js_red(OLD_JS + NEW_JS.replace("test(", "test.only(")).types == [FindingType.TEST_TAMPERING]
+
+
+def test_by_exit_code_a_new_test_asserts_something() -> None:
+    assert js_red(OLD_JS + "test('x', () => { subtract(3, 2); });\n").types == [FindingType.MEANINGLESS_TEST]
+    assert red({**BEFORE, "test_calc.py": "def test_x():\n    add(1, 2)\n"}, bend=by_exit_code(1)).types == [
+        FindingType.MEANINGLESS_TEST
+    ]
+
+
 def test_paths_are_found_in_what_people_write() -> None:
     texts = ("Create tests/test_calc.py with 5 cases", "file: ./src/a.spec.ts, change: x", "version 1.2")
     assert paths_in(texts) == ["tests/test_calc.py", "src/a.spec.ts"]
