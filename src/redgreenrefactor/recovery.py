@@ -48,8 +48,25 @@ def rollback(around: Surroundings, name: str) -> RolledBack:
         kept = None
         if commit != head:
             run_id = entry.handoff.run_id
-            kept = here.workspace.move(run_id, commit, f"rgr rollback: to {entry.handoff.phase}")
+            kept = _moved(around, here, run_id, commit, f"rgr rollback: to {entry.handoff.phase}")
         return RolledBack(Entry(commit, here.ledger.read(commit) or entry.handoff), kept)
+
+
+def _moved(around: Surroundings, here: Held, run_id: str, to: str, why: str) -> str:
+    """Make a commit the one that is checked out; tell of files that git has ignored until now."""
+    kept = here.workspace.move(run_id, to, why)
+    if bare := here.workspace.status().untracked:
+        names = ", ".join(bare[:OFFERED]) + (
+            f" and {len(bare) - OFFERED} more" if len(bare) > OFFERED else ""
+        )
+        exclude = here.repository.common_dir / "info" / "exclude"
+        around.emit(
+            Warned(
+                f"git does not ignore these at {to[:10]}: {names}; "
+                f"before 'rgr resume', name them in {exclude}, commit them or move them away"
+            )
+        )
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +141,7 @@ def fetch(around: Surroundings, remote: str | None = None) -> Carried:
             raise _apart(source.name, str(branch), head)
         here.workspace.require_clean()
         here.workspace.require_room(theirs)
-        here.workspace.move("", theirs, "rgr fetch: fast-forward")
+        _moved(around, here, "", theirs, "rgr fetch: fast-forward")
         return replace(carried, moved=True)
 
 

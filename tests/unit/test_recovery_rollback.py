@@ -1,5 +1,7 @@
 """Going back to a handoff: where the run stands afterwards, and that nothing is lost on the way."""
 
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from ledgers import ledger_of, read, surroundings, tell_run, write
 from redgreenrefactor import recovery
 from redgreenrefactor.errors import NotReadyError, RgrError, UsageError
 from redgreenrefactor.model.chain import previous_of
+from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.workflow import PhaseName
@@ -160,6 +163,70 @@ def test_an_ignored_file_is_not_overwritten(repo: Repo) -> None:
     assert back(repo, run.commits["1-RED"]).kept
 
 
+def a_file(place: Path) -> None:
+    place.write_text("mine\n")
+
+
+def a_link(place: Path) -> None:
+    place.symlink_to("nowhere")
+
+
+def a_link_to_the_same(place: Path) -> None:
+    elsewhere = place.parent.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x").write_text("old\n")
+    place.symlink_to(elsewhere)
+
+
+def a_link_inside(place: Path) -> None:
+    place.mkdir()
+    (place / "x").symlink_to("nowhere")
+
+
+def a_folder_inside(place: Path) -> None:
+    (place / "x").mkdir(parents=True)
+    (place / "x" / "mine").write_text("mine\n")
+
+
+@pytest.mark.parametrize("put", [a_file, a_link, a_link_to_the_same, a_link_inside, a_folder_inside])
+def test_ignored_files_folders_and_links_in_the_way_of_others_are_not_overwritten(
+    repo: Repo, put: Callable[[Path], None]
+) -> None:
+    repo.commit("chore: with a file", {"my data/x": "old\n"})
+    run = tell_run(repo)
+    repo.git("rm", "-q", "my data/x")
+    repo.commit("chore: ignore it", {".gitignore": "/my data\n"})
+    put(repo.path / "my data")
+    before = {path: path.lstat() for path in repo.path.rglob("my data/**/*")}
+    with pytest.raises(NotReadyError, match="ignores would be overwritten: my data") as refused:
+        back(repo, run.commits["1-RED"])
+    assert {path: path.lstat() for path in repo.path.rglob("my data/**/*")} == before
+    typed = refused.value.hint.partition("e.g. ")[2].partition(", then")[0]
+    subprocess.run(typed, shell=True, check=True)
+    assert back(repo, run.commits["1-RED"]).kept
+
+
+def test_what_is_as_it_was_or_goes_with_the_commit_is_not_in_the_way(repo: Repo) -> None:
+    repo.commit("chore: with files", {"data/x": "old\n", "other": "old\n"})
+    run = tell_run(repo)
+    repo.git("rm", "-q", "data/x", "other")
+    repo.commit("chore: ignore them", {".gitignore": "/link\n", "data": "a file now\n"})
+    (repo.path / "other").mkdir()
+    assert back(repo, run.commits["1-RED"]).kept
+    assert (repo.path / "other").read_text() == (repo.path / "data" / "x").read_text() == "old\n"
+
+
+def test_files_that_are_ignored_only_later_are_left_alone_and_told(repo: Repo) -> None:
+    run = tell_run(repo)
+    repo.commit("chore: ignore", {".gitignore": "secret.env\nout/\n"})
+    repo.write("secret.env", "dear\n")
+    repo.write("out/big", "dear\n")
+    with surroundings(repo) as (around, told):
+        recovery.rollback(around, run.commits["1-RED"])
+    assert (repo.path / "secret.env").read_text() == (repo.path / "out" / "big").read_text() == "dear\n"
+    assert [event for event in told if isinstance(event, Warned) and "out/, secret.env" in event.message]
+
+
 # --- cut off
 
 
@@ -168,10 +235,10 @@ class Cut(GitWorkspace):
 
     step = ""
 
-    def rewind(self, base: str) -> None:
-        if self.step == "rewind":
+    def _check_out(self, base: str) -> None:
+        if self.step == "check out":
             raise KeyboardInterrupt
-        super().rewind(base)
+        super()._check_out(base)
 
     def end(self) -> None:
         if self.step == "end":
@@ -179,7 +246,7 @@ class Cut(GitWorkspace):
         super().end()
 
 
-@pytest.mark.parametrize("step", ["rewind", "end"])
+@pytest.mark.parametrize("step", ["check out", "end"])
 def test_whatever_was_cut_off_is_taken_to_its_end_by_the_next_command(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -1,9 +1,11 @@
 """The checkout a run works in: turns become commits here, or are undone without losing anything."""
 
+import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.workflow import Phase
@@ -15,7 +17,7 @@ from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.mark import MARK, Mark
 from redgreenrefactor.repository.message import fits, mended
-from redgreenrefactor.repository.objects import SUBMODULE, Commit, Node
+from redgreenrefactor.repository.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.refs import (
     ATTEMPTS,
@@ -196,10 +198,14 @@ class GitWorkspace(GitPast):
 
     def rewind(self, base: str) -> None:
         """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
+        self._check_out(base)
+        self._git.raw("clean", "--quiet", "-ffd")
+
+    def _check_out(self, base: str) -> None:
+        """Make tracked files those of the base; nothing else is touched."""
         self._settle()
         self._head_back()
         self._git.raw("reset", "--quiet", "--hard", base)
-        self._git.raw("clean", "--quiet", "-ffd")
         if (self._repository.root / ".gitmodules").exists():
             self._git.attempt("submodule", "--quiet", "update", "--checkout", "--no-fetch")
         branch = self._branch()
@@ -249,7 +255,7 @@ class GitWorkspace(GitPast):
             return None
         if found.moving:
             kept = self.keep(found.run_id, found.base, MOVED)
-            self.rewind(found.base)
+            self._check_out(found.base)
             self.end()
             self._mark = None
             return kept
@@ -292,7 +298,7 @@ class GitWorkspace(GitPast):
         except GitError:
             self.end()
             raise
-        self.rewind(to)
+        self._check_out(to)  # what git ignores now, but not there, is the user's: nothing is cleaned up
         self.end()
         self._mark = None
         return ref
@@ -301,23 +307,40 @@ class GitWorkspace(GitPast):
         """Refuse to lay out a commit over files that git ignores now and that would be lost."""
         there = self._commit(to).tree
         here = self._commit(self.head()).tree
-        lost = [
-            path
+        added = [
+            (path, after)
             for path, before, after in self._objects.differences(here, there)
-            if before is None and after is not None and self._differs_on_disk(path, after)
+            if before is None and after is not None
         ]
+        lost = list(dict.fromkeys(filter(None, (self._in_the_way(here, *one) for one in added))))
         if lost:
+            root = self._repository.root
+            move = shlex.join(["mv", "-i", str(root / lost[0]), str(root.parent)])
             raise NotReadyError(
                 f"files that git ignores would be overwritten: {', '.join(lost[:NAMED])}",
-                hint=f"Move them out of the way, e.g. 'mv {lost[0]} {lost[0]}.mine', then try again.",
+                hint=f"Move them out of the repository, e.g. {move}, then try again.",
                 type="DirtyTree",
             )
 
-    def _differs_on_disk(self, path: str, node: Node) -> bool:
+    def _in_the_way(self, here: str, path: str, node: Node) -> str | None:
+        """Return what lies, tracked by nobody, where a file is to be laid out, and would be gone afterwards."""
+        for folder in reversed(PurePosixPath(path).parents[:-1]):
+            place = self._repository.root / folder
+            if place.is_symlink() or place.is_file():
+                return None if self._objects.node(here, str(folder)) else str(folder)
         place = self._repository.root / path
-        if not place.is_symlink() and not place.is_file():
-            return False
-        return self._git.text("hash-object", f"--path={path}", "--", path) != node.oid
+        if place.is_dir() and not place.is_symlink():
+            inside = ("ls-files", "--others", "-z", "--", f":(top,literal){path}")
+            return path if node.mode != SUBMODULE and self._git.raw(*inside) else None
+        return path if os.path.lexists(place) and not self._lies_at(place, path, node) else None
+
+    def _lies_at(self, place: Path, path: str, node: Node) -> bool:
+        """Tell whether a file is what git would put there."""
+        if place.is_symlink():
+            found = self._git.text("hash-object", "--stdin", stdin=os.fsencode(place.readlink()))
+            return node.mode == LINK and found == node.oid
+        known = place.is_file() and node.mode != LINK
+        return known and self._git.text("hash-object", f"--path={path}", "--", path) == node.oid
 
     def commit_list(self, base: str, subject: str) -> str:
         """Commit an edited `test-list.md`, and nothing else, on top of the base."""
