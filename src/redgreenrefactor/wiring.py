@@ -71,8 +71,9 @@ def settings_of(repository: Repository, around: Surroundings, commit: str = "HEA
 
 
 def _properties(repository: Repository, commit: str) -> tuple[str, str] | None:
-    found = repository.objects.get(f"{commit}:{repository.prefix}{PROPERTIES}")
-    raw = found[2] if found and found[1] == "blob" else None
+    raw, tracked = (_stored(repository, name) for name in (commit, "HEAD"))
+    if raw is None and tracked is not None:
+        return None  # it came later: it says nothing about what was there before
     if raw is None:
         try:
             raw = (repository.project / PROPERTIES).read_bytes()
@@ -86,6 +87,11 @@ def _properties(repository: Repository, commit: str) -> tuple[str, str] | None:
         raise UsageError(
             f"{PROPERTIES} is not UTF-8 text (byte {error.start})", hint="Save it as UTF-8, then try again."
         ) from error
+
+
+def _stored(repository: Repository, commit: str) -> bytes | None:
+    found = repository.objects.get(f"{commit}:{repository.prefix}{PROPERTIES}")
+    return found[2] if found and found[1] == "blob" else None
 
 
 def suite_of(

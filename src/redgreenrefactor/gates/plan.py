@@ -9,12 +9,11 @@ from typing import Any, cast
 from redgreenrefactor.gates.answers import objects
 from redgreenrefactor.gates.common import errors, history, scope
 from redgreenrefactor.gates.paths import inside
-from redgreenrefactor.model.decision import progress
+from redgreenrefactor.model.decision import is_finished, progress
 from redgreenrefactor.model.evidence import Evidence, Judgement
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
-from redgreenrefactor.model.handoff import Handoff, case_from_json
-from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, rule
-from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.model.handoff import case_from_json
+from redgreenrefactor.model.verdict import Finding, FindingType, rule
 
 ANSWER = (
     'End with one JSON object: {"currentTest": {"description": "…", "testFile": "…", "implFile": "…"}}, '
@@ -82,17 +81,13 @@ def _earned(evidence: Evidence) -> set[str]:
     """Return the cases that cycles of this run, or of the one before it, have finished."""
     before = cast("object", evidence.handoff.extra.get("previous"))
     done, _ = progress(
-        evidence.plan_before, evidence.handoff.current_test, finished=_finished(evidence.handoff)
+        evidence.plan_before, evidence.handoff.current_test, finished=is_finished(evidence.handoff)
     )
     earned = {comparable(text) for text in (*done, *evidence.handoff.completed_tests)}
     if isinstance(before, dict):
         texts: Any = cast("dict[str, Any]", before).get("completedTests")
         earned |= {comparable(text) for text in cast("list[Any]", texts or []) if isinstance(text, str)}
     return earned
-
-
-def _finished(handoff: Handoff) -> bool:
-    return handoff.phase is PhaseName.REFACTOR or handoff.outcome is Outcome.COVERED
 
 
 def _unticked(evidence: Evidence) -> list[Item]:

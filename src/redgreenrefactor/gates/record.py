@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from redgreenrefactor.model.decision import Turn, accepted, cycle_of
+from redgreenrefactor.model.chain import previous_of
+from redgreenrefactor.model.decision import Turn, accepted, cycle_of, is_finished, progress
+from redgreenrefactor.model.evidence import Measure
 from redgreenrefactor.model.goal import Case, Plan
-from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.handoff import Handoff, with_extra
 from redgreenrefactor.model.proof import Link
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName
@@ -35,15 +37,46 @@ def chained(link: Link) -> Iterator[Finding]:
         yield _malformed(f"{name}: the note tells of another feature than the one before it")
 
 
-def carried_over(before: Handoff, after: Handoff, commit: str) -> Iterator[Finding]:
-    """Yield where a handoff that was carried over to a later commit is not the one it was."""
-    relisted = after.next_phase is PhaseName.PLAN and before.phase is PhaseName.PLAN
+def carried_over(before: Handoff, after: Handoff, commit: str, plan: Plan) -> Iterator[Finding]:
+    """Yield where a handoff that was carried over to a later commit, with the list as it is there, is not the one it was."""
+    relisted = before.phase is PhaseName.PLAN
+    asked_again = relisted and after.next_phase is PhaseName.PLAN
     same = (after.phase, after.cycle_number) == (before.phase, before.cycle_number)
-    if not same or (after.next_phase is not before.next_phase and not relisted):
+    if not same or (after.next_phase is not before.next_phase and not asked_again):
         yield _rewritten(
             f"{commit[:10]} carries a handoff of {after.phase}, cycle {after.cycle_number}, after which "
             f"{after.next_phase} is due; the one it was carried over from says otherwise"
         )
+    for key, told in _CARRIED.items():
+        changed = told(after) != told(before)
+        if changed and not (key == "currentTest" and asked_again and after.current_test is None):
+            yield _malformed(
+                f"{commit[:10]} carries a handoff that says {key} {_shown(told(after))}; "
+                f"the one it was carried over from says {_shown(told(before))}"
+            )
+    completed, pending = progress(plan, after.current_test, finished=False)
+    listed = replace(after, completed_tests=completed, pending_tests=pending)
+    yield from _lists(commit[:10], after, listed if relisted and _lists_differ(after, before) else before)
+
+
+def _lists_differ(one: Handoff, two: Handoff) -> bool:
+    return any(_lists("", one, two))
+
+
+def believed(before: Handoff, plan: Plan) -> Handoff:
+    """Return the handoff a turn started from; what an opening says is done counts as far as the list shows it."""
+    if before.cycle_number > 0:
+        return before
+    completed, pending = progress(plan, None, finished=False)
+    body = before.extra.get("previous")
+    earlier = previous_of(before)
+    if earlier is not None and isinstance(body, dict):
+        done, _ = progress(plan, earlier.current_test, finished=is_finished(earlier))
+        body = {**cast("dict[str, Any]", body), "completedTests": list(done)}
+    return with_extra(
+        replace(before, completed_tests=completed, pending_tests=pending),
+        previous=body if earlier else None,
+    )
 
 
 def recorded(link: Link, phase: Phase, plan: Plan, verdict: Verdict) -> Iterator[Finding]:
@@ -70,7 +103,7 @@ def _reached(note: Handoff) -> bool:
 
 
 def _case(case: Case | None) -> str | None:
-    return case.description if case else None
+    return f"{case.description!r} in {case.test_file} for {case.impl_file}" if case else None
 
 
 _TOLD: Mapping[str, Callable[[Handoff], Any]] = {
@@ -78,6 +111,15 @@ _TOLD: Mapping[str, Callable[[Handoff], Any]] = {
     "testResult": lambda note: note.test_result,
     "outcome": lambda note: note.outcome,
     "currentTest": lambda note: _case(note.current_test),
+}
+
+
+_CARRIED: Mapping[str, Callable[[Handoff], Any]] = {
+    "feature": lambda note: note.feature,
+    "testResult": _TOLD["testResult"],
+    "outcome": _TOLD["outcome"],
+    "currentTest": _TOLD["currentTest"],
+    "tests": lambda note: ", ".join(sorted(_texts(note.extra.get("tests")))) or None,
 }
 
 
@@ -98,7 +140,8 @@ def _lists(name: str, note: Handoff, due: Handoff) -> Iterator[Finding]:
 
 def _tests(name: str, note: Handoff, verdict: Verdict) -> Iterator[Finding]:
     noted, found = (_texts(facts.get("tests")) for facts in (note.extra, verdict.facts))
-    if found and noted != found:
+    uncounted = note.extra.get("evidence") == Measure.EXIT_CODE and not noted
+    if found and noted != found and not uncounted:
         shown = [", ".join(sorted(names)[:3]) or "none" for names in (noted, found)]
         yield _malformed(f"{name}: the note names the test {shown[0]}, but the new one is {shown[1]}")
 

@@ -277,6 +277,11 @@ def progress(plan: Plan, case: Case | None, *, finished: bool) -> tuple[tuple[st
     return done, pending
 
 
+def is_finished(handoff: Handoff) -> bool:
+    """Tell whether the cycle's case is done as of this handoff."""
+    return handoff.phase is PhaseName.REFACTOR or handoff.outcome is Outcome.COVERED
+
+
 def built_on(handoff: Handoff) -> str | None:
     """Return the name of the attempt that the next try goes on from, if there is one."""
     name = handoff.extra.get("buildsOn")

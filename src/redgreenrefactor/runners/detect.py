@@ -2,34 +2,41 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+Read = Callable[[str], str | None]  # the text of a file of the project, None where there is no such file
 _PLACEHOLDER = 'echo "Error: no test specified" && exit 1'  # what `npm init` writes
 _PYTHON = ("pytest.ini", "pyproject.toml", "setup.py")
 
 
 def detect(project: Path) -> str | None:
     """Return the command of the first build file that is there and has to do with tests, or None."""
-    return next((command for command, applies in _TABLE if applies(project)), None)
+    return detect_in(partial(_text, project))
+
+
+def detect_in(read: Read) -> str | None:
+    """Return the same of a project whose files are read in some other way: as a commit holds them."""
+    return next((command for command, applies in _TABLE if applies(read)), None)
 
 
 def is_python_only(project: Path) -> bool:
     """Tell whether nothing but Python's files speaks of tests."""
-    return [command for command, applies in _TABLE if applies(project)] == ["pytest"]
+    return [command for command, applies in _TABLE if applies(partial(_text, project))] == ["pytest"]
 
 
-def _has(*names: str) -> Callable[[Path], bool]:
-    return lambda project: any((project / name).is_file() for name in names)
+def _has(*names: str) -> Callable[[Read], bool]:
+    return lambda read: any(read(name) is not None for name in names)
 
 
-def _has_junit(project: Path) -> bool:
-    return "junit" in _text(project / "pom.xml").lower()
+def _has_junit(read: Read) -> bool:
+    return "junit" in (read("pom.xml") or "").lower()
 
 
-def _has_npm_test(project: Path) -> bool:
+def _has_npm_test(read: Read) -> bool:
     try:
-        package: Any = json.loads(_text(project / "package.json"))
+        package: Any = json.loads(read("package.json") or "")
     except (ValueError, RecursionError):
         return False
     scripts: Any = cast("dict[str, Any]", package).get("scripts") if isinstance(package, dict) else None
@@ -37,14 +44,15 @@ def _has_npm_test(project: Path) -> bool:
     return isinstance(script, str) and script.strip() not in ("", _PLACEHOLDER)
 
 
-def _text(file: Path) -> str:
+def _text(project: Path, name: str) -> str | None:
+    file = project / name
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""
+        return "" if file.is_file() else None
 
 
-_TABLE: tuple[tuple[str, Callable[[Path], bool]], ...] = (
+_TABLE: tuple[tuple[str, Callable[[Read], bool]], ...] = (
     ("mvn test", _has_junit),
     ("./gradlew test", _has("build.gradle", "build.gradle.kts")),
     ("npm test", _has_npm_test),

@@ -2,32 +2,22 @@
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
-from redgreenrefactor.cages import Cages, cages_of
-from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.goals.test_list import parse
-from redgreenrefactor.model.events import Event, LookedBack, Warned
 from redgreenrefactor.model.proof import WORKED, Verification, together
-from redgreenrefactor.model.task import Task, command_of_tests
 from redgreenrefactor.model.verdict import Severity
-from redgreenrefactor.ports import Suite
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.objects import Commit
 from redgreenrefactor.repository.past import GitPast, looking_back
 from redgreenrefactor.repository.refs import NOTES, RUNS
 from redgreenrefactor.repository.repository import Repository, open_repository
-from redgreenrefactor.runners.absent import MaybeAbsent
-from redgreenrefactor.verification.blunt import BluntSuite
+from redgreenrefactor.verification.benches import Benches
 from redgreenrefactor.verification.merges import Merges, Source, compared
 from redgreenrefactor.verification.retrial import Retrial
 from redgreenrefactor.verification.strands import Strand, runs_along, strand, tests_noted
-from redgreenrefactor.verification.tables import Made
-from redgreenrefactor.wiring import Surroundings, lab_of, settings_of, suite_of
-
-GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
+from redgreenrefactor.wiring import Surroundings
 
 
 def verify(around: Surroundings, span: str | None = None, *, pull_request: bool = False) -> Verification:
@@ -68,7 +58,7 @@ class Court:
 
     def judge(self, found: Strand, wanted: frozenset[str] | None = None) -> Verification:
         """Judge one run again."""
-        return self._retrial(found.last.commit, found.made).judge(found, wanted)
+        return self._retrial(found).judge(found, wanted)
 
     def merged(self, span: str | None) -> Verification:
         """Return what holds of the run that a pull request brought, from the refs that were pushed with it."""
@@ -90,7 +80,7 @@ class Court:
         named = [tests_noted(self.ledger, found.run_id) for found in strands]
         own = frozenset[str]().union(*named)
         whole = any(found.made.in_rounds for found in strands)
-        lab = self._retrial(source.tip, strands[0].made).lab
+        lab = self._benches(strands[0]).at(source.tip).lab
         remarks = list(compared(self.past, lab, source, None if whole else own))
         yield from (self.judge(found) for found in strands)
         yield Verification(
@@ -99,43 +89,19 @@ class Court:
             merged=(source.merged,),
         )
 
-    def _retrial(self, commit: str, made: Made) -> Retrial:
-        """Return what judges again with the settings that a commit has, and by the table the run was made by."""
-        settings = settings_of(self.repository, self.around, commit)
-        settings = replace(settings, probe_budget=settings.probe_budget * GENEROUS)
-        around = replace(self.around, emit=self._emit)
-        cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
-        if noted := self.ledger.read(commit):
-            cages.as_noted(noted)
-        suite = self._suite(settings, around, cages, made.task)
-        lab = lab_of(self.past, suite, settings, around)
-        if made.task:
-            lab = replace(lab, suite_of=partial(self._of, settings, around, cages))
+    def _retrial(self, found: Strand) -> Retrial:
+        """Return what judges a run again, by the table it was made by."""
         return Retrial(
             past=self.past,
-            lab=lab,
-            blunt=lab_of(self.past, BluntSuite(suite), settings, around),
+            benches=self._benches(found).at,
             emit=self.around.emit,
-            command=suite.command,
             read_plan=parse,
-            legacy_on_break=settings.legacy_on_break,
             known_tests=lambda run_id: tests_noted(self.ledger, run_id),
         )
 
-    def _suite(self, settings: Settings, around: Surroundings, cages: Cages, task: Task | None) -> Suite:
-        """Return the project's tests, or those that a task file names."""
-        if task is None:
-            return suite_of(self.repository, settings, around, self.past.compiled, cages)
-        return MaybeAbsent(self._of(settings, around, cages, command_of_tests(task)))
-
-    def _of(self, settings: Settings, around: Surroundings, cages: Cages, command: str) -> Suite:
-        named = replace(settings, test_command=command, setup_command=None)
-        return suite_of(self.repository, named, around, self.past.compiled, cages)
-
-    def _emit(self, event: Event) -> None:
-        """Pass on what a person wants to know; single runs of suites are not told."""
-        if isinstance(event, LookedBack | Warned):
-            self.around.emit(event)
+    def _benches(self, found: Strand) -> Benches:
+        noted = self.ledger.read(found.last.commit)
+        return Benches(self.around, self.repository, self.past, noted, found.made.task)
 
     # --- what is asked for
 

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.common import tail
 from redgreenrefactor.gates.paths import module_files
 from redgreenrefactor.gates.proof import belongs
-from redgreenrefactor.gates.record import chained, named, recorded, shares
+from redgreenrefactor.gates.record import believed, carried_over, chained, named, recorded, shares
 from redgreenrefactor.lab import Lab
 from redgreenrefactor.model.events import Emit, LookedBack
 from redgreenrefactor.model.evidence import (
@@ -38,6 +39,7 @@ from redgreenrefactor.model.verdict import (
 )
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Past
+from redgreenrefactor.verification.benches import Bench
 from redgreenrefactor.verification.strands import Strand
 from redgreenrefactor.verification.tables import Made
 
@@ -54,12 +56,9 @@ class Retrial:
     """What is needed to judge the turns of a run again."""
 
     past: Past
-    lab: Lab
-    blunt: Lab  # for turns that were judged by exit code
+    benches: Callable[[str], Bench]  # by the commit that a turn began from
     emit: Emit
-    command: str
     read_plan: Callable[[str, str | None], Plan]
-    legacy_on_break: str
     known_tests: Callable[[str], frozenset[TestId]]  # of a run, by its notes
 
     def judge(self, strand: Strand, wanted: frozenset[str] | None) -> Verification:
@@ -70,7 +69,7 @@ class Retrial:
         links = [link for link in strand.links if link.after.handoff.cycle_number in cycles]
         if links and strand.baseline is not None:
             # Compiles what every later run needs, before anything runs that a session has written.
-            self.lab.answer(Trial(strand.baseline, keeps=True))
+            self.benches(strand.baseline).lab.answer(Trial(strand.baseline, keeps=True))
         self._runnable(links)
         legacy = self._legacy(strand)
         turns: dict[str, _Judged] = {}
@@ -93,16 +92,17 @@ class Retrial:
 
     def _runnable(self, links: Sequence[Link]) -> None:
         """Refuse where the tests cannot be run here at all: that says nothing about the history."""
-        done = [link.after for link in links if link.after.handoff.test_result is TestOutcome.PASS]
+        done = [link for link in links if link.after.handoff.test_result is TestOutcome.PASS]
         if not done:
             return
-        run = self._settled(Trial(done[-1].commit))
+        bench, commit = self.benches(done[-1].before.commit), done[-1].after.commit
+        run = _settled(bench.lab, Trial(commit))
         if not run.finished and not run.errors:
             why = "ran past test.timeout" if run.timed_out else f"did not come to its end: {tail(run)}"
-            raise _not_runnable(f"the test command {self.command!r} {why}")
+            raise _not_runnable(f"the test command {bench.command!r} {why}")
         for error in run.errors:
             name = (error.missing.name if error.missing and not error.missing.owner else None) or ""
-            if name and not self._is_ours(done[-1].commit, name.partition(".")[0]):
+            if name and not self._is_ours(commit, name.partition(".")[0]):
                 raise _not_runnable(f"{error.file} needs the package {name!r}, which is not installed here")
 
     def _is_ours(self, commit: str, name: str) -> bool:
@@ -111,17 +111,12 @@ class Retrial:
             self.past.source(commit, f"{self.past.prefix}{file}") is not None for file in module_files(name)
         )
 
-    def _settled(self, trial: Trial) -> SuiteRun:
-        run = self.lab.answer(trial)
-        if not run.finished and not run.timed_out:
-            run = self.lab.answer(replace(trial, repeat=1))
-        return run
-
     def _legacy(self, strand: Strand) -> SuiteRun | None:
         """Return the tests from before the run, guessed from its oldest commit here; None: they can be run."""
         if strand.baseline is not None or not strand.links:
             return None
-        run = self._settled(Trial(strand.links[0].before.commit))
+        oldest = strand.links[0].before.commit
+        run = _settled(self.benches(oldest).lab, Trial(oldest))
         own = self.known_tests(strand.run_id)
         kept = {name: r for name, r in run.results.items() if not any(belongs(name, test) for test in own)}
         return replace(run, results=kept)
@@ -135,8 +130,7 @@ class Retrial:
         for _ in range(TIMES - 1):
             if judged.holds or not judged.asked or judged.only_told_wrong:
                 break
-            self.lab.forget()
-            self.blunt.forget()
+            self.benches(link.before.commit).lab.forget()
             judged = self._tried(strand.made, link, evidence, legacy)
         return self._excused(judged, evidence)
 
@@ -145,8 +139,8 @@ class Retrial:
         structure = tuple(chained(link))
         if not made.knows(note.phase):
             return _Judged(link, rule(), structure)
-        watch = _Watch(legacy)
-        lab = self.blunt if note.extra.get("evidence") == Measure.EXIT_CODE else self.lab
+        watch, bench = _Watch(legacy), self.benches(link.before.commit)
+        lab = bench.patient if note.outcome is Outcome.COVERED else bench.lab
         verdict = lab.judge(watch.over(made.gates[note.phase](evidence)))
         if verdict.ruling is Ruling.ACCEPTED:
             differs = (
@@ -155,12 +149,11 @@ class Retrial:
             )
         else:
             differs = tuple(named(verdict.findings, note.phase, link.after.commit))
-        if _out_of_time(note, verdict, watch):
-            differs = tuple(replace(finding, severity=Severity.WARNING) for finding in differs)
         return _Judged(link, verdict, (*structure, *differs), watch.asked, self._result(link, verdict))
 
     def _evidence(self, strand: Strand, link: Link) -> Evidence:
         before, after = link.before, link.after
+        bench, plan = self.benches(before.commit), self._plan(before.commit)
         return Evidence(
             phase=after.handoff.phase,
             case=before.handoff.current_test,
@@ -169,23 +162,13 @@ class Retrial:
             opening=strand.baseline or LEGACY,
             changes=self.past.changes(before.commit, after.commit),
             report=Report(_answer(after.handoff)),
-            handoff=before.handoff,
-            plan_before=self._plan(before.commit),
+            handoff=believed(before.handoff, plan),
+            plan_before=plan,
             plan_after=self._plan(after.commit),
             prefix=self.past.prefix,
-            command=self.command,
-            rules=self._rules(after.handoff),
+            command=bench.command,
+            rules=_rules(bench.settings),
             read=self.past.source,
-        )
-
-    def _rules(self, note: Handoff) -> Rules:
-        """Return the rules that a turn was accepted by, as far as its note tells."""
-        policy = {Outcome.COVERED: "cover", Outcome.WARNED: "warn"}
-        reported = any(finding.type is FindingType.LEGACY_BROKEN for finding in note.findings)
-        return Rules(
-            red_on_pass=policy.get(note.outcome, "abort") if note.outcome else "abort",
-            legacy_on_break="report" if reported else self.legacy_on_break,
-            retries=0,
         )
 
     def _plan(self, commit: str) -> Plan:
@@ -196,7 +179,7 @@ class Retrial:
         """Return what the cycle's test does at a commit, by the verdict or by its own result."""
         if verdict.test_result is not None or link.after.handoff.phase not in WORKED:
             return verdict.test_result
-        run = self._settled(Trial(link.after.commit))
+        run = _settled(self.benches(link.before.commit).lab, Trial(link.after.commit))
         if run.measure is Measure.EXIT_CODE or not run.finished:
             return (TestOutcome.PASS if run.green else TestOutcome.FAIL) if run.finished else None
         tests = _tests(link.after.handoff) or _tests(link.before.handoff)
@@ -219,7 +202,8 @@ class Retrial:
         """Tell whether all that fails was there before the run, and passes or fails by chance."""
         if evidence.opening == LEGACY:
             return False
-        before, after = (self._settled(Trial(commit)) for commit in (evidence.opening, evidence.head))
+        lab = self.benches(evidence.base).lab
+        before, after = (_settled(lab, Trial(commit)) for commit in (evidence.opening, evidence.head))
         if after.measure is Measure.EXIT_CODE:
             return False  # nobody knows which tests fail
         failing = {name for name in after.ids if name not in after.passed}
@@ -231,9 +215,9 @@ class Retrial:
         for number in range(STUBBORN):
             if not failing:
                 return True
-            here = self.lab.answer(Trial(evidence.head, tests=tuple(sorted(failing)), repeat=10 + number))
+            here = lab.answer(Trial(evidence.head, tests=tuple(sorted(failing)), repeat=10 + number))
             failing -= here.passed
-            there = self.lab.answer(Trial(evidence.opening, tests=tuple(sorted(failing)), repeat=10 + number))
+            there = lab.answer(Trial(evidence.opening, tests=tuple(sorted(failing)), repeat=10 + number))
             failing &= there.passed
         return not failing
 
@@ -242,6 +226,12 @@ class Retrial:
     def _cycle(self, strand: Strand, number: int, turns: "dict[str, _Judged]") -> CheckedCycle:
         own = [turns[link.after.commit] for link in _of(strand, number)]
         found = [finding for cycle, finding in strand.findings if cycle == number]
+        found += [
+            finding
+            for before, after in strand.carries
+            if after.handoff.cycle_number == number
+            for finding in carried_over(before.handoff, after.handoff, after.commit, self._plan(after.commit))
+        ]
         found += [finding for judged in own for finding in judged.findings]
         phases = {
             judged.link.after.handoff.phase: Checked(judged.link.after.commit, judged.result, judged.holds)
@@ -288,11 +278,10 @@ class _Judged:
 
 @dataclass
 class _Watch:
-    """Looks over a gate's shoulder: what it asked, and what it got no answer to."""
+    """Looks over a gate's shoulder: whether it asked anything."""
 
     legacy: SuiteRun | None
     asked: bool = False
-    unanswered: bool = False
 
     def over(self, judgement: Judgement) -> Judgement:
         """Pass on questions and answers; questions for tests out of reach are answered here."""
@@ -303,17 +292,27 @@ class _Watch:
                 if question.commit == LEGACY and self.legacy is not None:
                     question = judgement.send(self.legacy)
                     continue
-                answer = yield question
-                self.unanswered = self.unanswered or not answer.answered
-                question = judgement.send(answer)
+                question = judgement.send((yield question))
         except StopIteration as end:
             return cast("Verdict", end.value)
 
 
-def _out_of_time(note: Handoff, verdict: Verdict, watch: _Watch) -> bool:
-    """Tell whether a covered case could not be proved again only because the time for probes was up."""
-    unproved = verdict.gravest is not None and verdict.gravest.type is FindingType.UNEXPECTED_PASS
-    return note.outcome is Outcome.COVERED and unproved and watch.unanswered
+def _settled(lab: Lab, trial: Trial) -> SuiteRun:
+    """Run once, and once more where the runner died without a report."""
+    run = lab.answer(trial)
+    if not run.finished and not run.timed_out:
+        run = lab.answer(replace(trial, repeat=1))
+    return run
+
+
+def _rules(settings: Settings) -> Rules:
+    """Return the rules that were in force where a turn began, whatever its note makes of them."""
+    return Rules(
+        red_on_pass=settings.red_on_pass,
+        legacy_on_break=settings.legacy_on_break,
+        minimality_min=settings.minimality_min,
+        retries=0,
+    )
 
 
 def _answer(note: Handoff) -> str:
@@ -350,6 +349,7 @@ def _entries(strand: Strand, number: int) -> Iterator[Entry]:
 def _cycles(strand: Strand) -> list[int]:
     numbers = {link.after.handoff.cycle_number for link in strand.links}
     numbers |= {strand.lost.handoff.cycle_number} if strand.lost else set()
+    numbers |= {after.handoff.cycle_number for _, after in strand.carries if after.handoff.cycle_number}
     return sorted(numbers | {number for number, _ in strand.findings})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from redgreenrefactor.gates.record import RESTORE, carried_over
+from redgreenrefactor.gates.record import RESTORE
 from redgreenrefactor.model.chain import of_run, runs_of
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Link
@@ -30,6 +30,7 @@ class Strand:
     baseline: str | None = None  # where the tests are that were there before the run; None: out of reach
     lost: Entry | None = None  # the oldest turn, where what it started from is out of reach
     after: int = 0  # commits on top of the last handoff
+    carries: tuple[tuple[Entry, Entry], ...] = ()  # handoffs that were carried over: from where, and to where
     made: Made = field(default_factory=Made)
 
 
@@ -40,6 +41,7 @@ class _Spun:
     made: Made
     links: list[Link] = field(default_factory=list[Link])
     findings: list[tuple[int, Finding]] = field(default_factory=list[tuple[int, Finding]])
+    carries: list[tuple[Entry, Entry]] = field(default_factory=list[tuple[Entry, Entry]])
     baseline: str | None = None
     lost: Entry | None = None
 
@@ -82,7 +84,16 @@ def strand(ledger: GitLedger, tip: str, run_id: str, *, shallow: bool) -> Strand
     made = made_by([entry.handoff for entry in noted])
     spun = _spun(ledger, run_id, steps[after:][::-1], made, shallow=shallow)
     return Strand(
-        run_id, tip, noted[0], tuple(spun.links), tuple(spun.findings), spun.baseline, spun.lost, after, made
+        run_id,
+        tip,
+        noted[0],
+        tuple(spun.links),
+        tuple(spun.findings),
+        spun.baseline,
+        spun.lost,
+        after,
+        tuple(spun.carries),
+        made,
     )
 
 
@@ -125,11 +136,12 @@ def _spun(ledger: GitLedger, run_id: str, steps: Sequence[_Step], made: Made, *,
             continue
         entry = Entry(commit.oid, handoff)
         if handoff.carried_from is not None and before is not None:
-            found = carried_over(before.handoff, handoff, commit.oid)
-            spun.findings += [(handoff.cycle_number, finding) for finding in found]
-        elif _opens(handoff):
+            spun.carries.append((before, entry))
+        elif handoff.cycle_number == 0:  # carried over or not: whatever is older was rebased away
             spun.baseline = commit.oid
-        elif handoff.carried_from is None:
+        elif handoff.carried_from is not None:
+            _lose(spun, entry, shallow=shallow)
+        else:
             _turn(ledger, run_id, spun, commit, _Turned(before, entry, between, shallow))
         before, between = entry, 0
     return spun
@@ -149,9 +161,7 @@ def _turn(ledger: GitLedger, run_id: str, spun: _Spun, commit: Commit, turned: _
     if before is None:
         before = _supposed(ledger, run_id, spun.made, commit, entry)
         if before is None:
-            spun.lost = entry
-            if not turned.shallow:
-                spun.findings.append((entry.handoff.cycle_number, _loose(entry)))
+            _lose(spun, entry, shallow=turned.shallow)
             return
         spun.baseline = before.commit
     elif _opens(before.handoff) and turned.between and commit.parents:
@@ -167,6 +177,13 @@ def _turn(ledger: GitLedger, run_id: str, spun: _Spun, commit: Commit, turned: _
             turned.between,
         )
     )
+
+
+def _lose(spun: _Spun, entry: Entry, *, shallow: bool) -> None:
+    """Say that what a handoff followed is not there; where history was cut off, nobody is to blame."""
+    spun.lost = entry
+    if not shallow:
+        spun.findings.append((entry.handoff.cycle_number, _loose(entry)))
 
 
 def _fits(made: Made, commit: Commit, phase: PhaseName) -> bool:

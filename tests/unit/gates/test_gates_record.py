@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from redgreenrefactor.gates.record import carried_over, chained, named, recorded, shares
+from redgreenrefactor.gates.record import believed, carried_over, chained, named, recorded, shares
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.handoff import Handoff, to_object, with_extra
 from redgreenrefactor.model.proof import Link
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
@@ -69,11 +69,48 @@ def test_a_turn_elsewhere_is_found(changed: Link, words: str) -> None:
 
 
 def test_a_handoff_is_carried_over_as_it_is_or_asks_for_the_list_again() -> None:
-    assert list(carried_over(RED, replace(RED, carried_from="a"), "c")) == []
-    again = replace(PLANNED, next_phase=PhaseName.PLAN, current_test=None)
-    assert list(carried_over(PLANNED, again, "c")) == []
-    assert len(list(carried_over(RED, replace(RED, next_phase=PhaseName.REFACTOR), "c"))) == 1
-    assert len(list(carried_over(RED, replace(GREEN, carried_from="a"), "c"))) == 1
+    assert list(carried_over(RED, replace(RED, carried_from="a"), "c", PLAN)) == []
+    again = replace(
+        PLANNED, next_phase=PhaseName.PLAN, current_test=None, pending_tests=("adds", "subtracts")
+    )
+    assert list(carried_over(PLANNED, again, "c", PLAN)) == []
+    longer = Plan((*PLAN.items, Item("divides", done=False, line=3)))
+    relisted = replace(PLANNED, pending_tests=("subtracts", "divides"))
+    assert list(carried_over(PLANNED, relisted, "c", longer)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (RED, replace(RED, next_phase=PhaseName.REFACTOR), "REFACTOR is due"),
+        (RED, replace(RED, phase=PhaseName.PLAN), "carries a handoff of PLAN"),
+        (RED, replace(RED, feature="G"), "feature G"),
+        (RED, replace(RED, test_result=TestOutcome.PASS), "testResult PASS"),
+        (RED, replace(RED, outcome=Outcome.WARNED), "outcome warned"),
+        (RED, replace(RED, current_test=replace(CASE, impl_file=CASE.test_file)), "for tests/test_calc.py"),
+        (RED, replace(RED, current_test=None), "currentTest nothing"),
+        (RED, replace(RED, extra={}), "tests nothing"),
+        (RED, replace(RED, completed_tests=("adds",)), "completedTests are not those"),
+        (PLANNED, replace(PLANNED, current_test=None), "currentTest nothing"),
+        (PLANNED, replace(PLANNED, completed_tests=("subtracts",)), "completedTests are not those"),
+    ],
+)
+def test_a_handoff_that_was_changed_when_it_was_carried_over_is_found(
+    before: Handoff, after: Handoff, words: str
+) -> None:
+    assert any(words in said for said in messages(carried_over(before, after, "c", PLAN)))
+
+
+def test_what_an_opening_says_is_done_counts_as_far_as_the_list_shows_it() -> None:
+    plan = Plan((Item("adds", done=True, line=1), Item("subtracts", done=False, line=2)))
+    claims = Handoff(PhaseName.PLAN, PhaseName.PLAN, completed_tests=("adds", "subtracts"))
+    assert believed(claims, plan).completed_tests == ("adds",)
+    assert believed(RED, plan) is RED
+    ended = replace(RED, phase=PhaseName.REFACTOR, current_test=replace(CASE, description="subtracts"))
+    for earlier, done in ((ended, ["adds", "subtracts"]), (replace(ended, phase=PhaseName.GREEN), ["adds"])):
+        told = with_extra(claims, previous={**to_object(earlier), "completedTests": ["divides"]})
+        assert believed(told, plan).extra["previous"]["completedTests"] == done
+    assert "previous" not in believed(with_extra(claims, previous={"phase": "?"}), plan).extra
 
 
 # --- the note
@@ -93,12 +130,13 @@ def test_a_note_that_follows_from_its_turn_is_fine() -> None:
         (replace(GREEN, next_phase=PhaseName.PLAN), "nextPhase PLAN, but it is REFACTOR"),
         (replace(GREEN, test_result=None), "testResult nothing, but it is PASS"),
         (replace(GREEN, outcome=Outcome.WARNED), "outcome warned, but it is nothing"),
-        (replace(GREEN, current_test=None), "currentTest nothing, but it is adds"),
+        (replace(GREEN, current_test=None), "currentTest nothing, but it is 'adds'"),
         (replace(GREEN, completed_tests=("adds",)), "completedTests are not those"),
         (replace(GREEN, pending_tests=()), "pendingTests are not those"),
         (replace(GREEN, extra={**GREEN.extra, "testList": "other"}), "another test-list.md"),
         (replace(GREEN, extra={"tests": ["x::y"]}), "names the test x::y"),
         (replace(GREEN, extra={"tests": None}), "names the test none"),
+        (replace(GREEN, current_test=replace(CASE, impl_file="other.py")), "for other.py"),
     ],
 )
 def test_a_note_that_does_not_follow_is_found(note: Handoff, words: str) -> None:
