@@ -169,8 +169,9 @@ def test_a_repository_that_cannot_be_written_is_no_race(repo: Repo, git_ledger: 
     head = repo.git("rev-parse", "HEAD")
     (repo.path / ".git/refs/notes").mkdir()
     (repo.path / ".git/refs/notes/tdd-handoffs.lock").touch()
-    with pytest.raises(LedgerError, match="lock"):
+    with pytest.raises(LedgerError, match="lock") as refusal:
         git_ledger.write({head: PLANNED})
+    assert "remove the lock file" in refusal.value.hint
 
 
 def test_three_hundred_notes_fan_out_and_are_found(repo: Repo, git_ledger: GitLedger) -> None:
@@ -227,11 +228,13 @@ def test_an_unreadable_note_says_how_it_is_repaired(repo: Repo, git_ledger: GitL
     assert (refusal.value.exit_code, "repair-notes" in refusal.value.hint) == (3, True)
 
 
-def test_a_note_whose_text_is_gone_is_no_note(repo: Repo, git_ledger: GitLedger) -> None:
+def test_a_note_whose_text_is_gone_says_how_it_is_repaired(repo: Repo, git_ledger: GitLedger) -> None:
     head = repo.git("rev-parse", "HEAD")
     tree = repo.git("mktree", "--missing", stdin=f"100644 blob {'1' * 40}\t{head}\n")
     repo.git("update-ref", NOTES, repo.git("commit-tree", tree, "-m", "notes"))
-    assert git_ledger.read(head) is None
+    with pytest.raises(LedgerError, match="is gone") as refusal:
+        git_ledger.read(head)
+    assert "repair-notes" in refusal.value.hint
 
 
 def test_a_notes_ref_that_is_no_commit_says_how_it_is_repaired(repo: Repo, git_ledger: GitLedger) -> None:

@@ -21,7 +21,7 @@ NOT_READY = {
 # A command or a value in quotes, a flag, a setting or variable with its value, or a program to install.
 TYPED = re.compile(r"'[^']+'|\"[^\"]+\"|--[a-z]|[A-Za-z_.]+=|[Ii]nstall \w|\b(git|rgr|pip|python) [a-z-]+")
 ACTED = re.compile(
-    r"\b(Make|Free|Mend|Finish|Wait|Set|Name|Clone|Commit|Give|Use|Leave|Link|Remove|remove|Write|Add|Put|Save|Choose|See)\b"
+    r"\b(Make|Free|Mend|Finish|Wait|Set|Name|Clone|Commit|Give|Use|Leave|Link|Move|Remove|remove|Write|Add|Put|Save|Choose|See)\b"
 )
 
 
@@ -74,6 +74,7 @@ def test_there_are_many_of_them() -> None:
         "fatal: detected dubious ownership in repository at '/r'",
         "error: Permission denied",
         "error: unable to write: Read-only file system",
+        "cannot lock ref 'refs/notes/a': 'refs/notes/a/b' exists; cannot create 'refs/notes/a'",
         "fatal: something nobody has thought of",
     ],
 )

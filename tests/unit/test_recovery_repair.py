@@ -8,6 +8,7 @@ import pytest
 
 from ledgers import Told, ledger_of, read, surroundings, tell_run, write
 from redgreenrefactor import recovery
+from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
@@ -110,6 +111,38 @@ def test_a_note_whose_text_is_gone_and_a_folder_that_is_gone(repo: Repo) -> None
     write(repo, {run.commits["1-RED"]: Handoff(PhaseName.PLAN, PhaseName.PLAN, "x")})
 
 
+@pytest.mark.parametrize("part", [f"{NOTES}^{{tree}}", f"{NOTES}:COMMIT"])
+def test_notes_whose_objects_are_damaged_come_from_their_history_and_can_be_carried_on(
+    repo: Repo, part: str
+) -> None:
+    run = tell_run(repo)
+    before = read(repo)
+    write(repo, {run.commits["1-REFACTOR"]: replace(_latest(repo), timestamp="2027-01-01T00:00:00Z")})
+    oid = repo.git("rev-parse", part.replace("COMMIT", run.commits["1-REFACTOR"]))
+    file = repo.path / ".git" / "objects" / oid[:2] / oid[2:]
+    file.chmod(0o644)
+    file.write_bytes(b"")
+    with pytest.raises(LedgerError, match="is gone") as refused:
+        read(repo)
+    assert "repair-notes" in refused.value.hint
+    assert "rearranged" in actions(mend(repo))
+    assert (phases(repo), read(repo)) == (WHOLE, before)
+    assert mend(repo).mends == ()
+    repo.git("rev-list", "--objects", "--all")
+    file.unlink()
+    repo.git("clone", "-q", "--mirror", "--no-local", ".", str(repo.path.parent / "copy"))
+
+
+def test_a_folder_called_like_a_note_is_none(repo: Repo) -> None:
+    tell_run(repo)
+    mine = repo.commit("docs: mine")
+    rows = f"{repo.git('ls-tree', NOTES)}\n040000 tree {repo.git('rev-parse', 'HEAD^{tree}')}\t{mine}\n"
+    tree = repo.git("mktree", stdin=rows)
+    repo.git("update-ref", NOTES, repo.git("commit-tree", tree, "-p", NOTES, "-m", "x"))
+    assert read(repo) is None
+    assert phases(repo) == WHOLE
+
+
 # --- the ref
 
 
@@ -143,6 +176,14 @@ def to_the_branch(repo: Repo, _: Told) -> None:
     repo.git("update-ref", NOTES, "main")
 
 
+def another_name_of_the_branch(repo: Repo, _: Told) -> None:
+    repo.git("symbolic-ref", NOTES, "refs/heads/main")
+
+
+def another_name_of_nothing(repo: Repo, _: Told) -> None:
+    repo.git("symbolic-ref", NOTES, "refs/heads/nowhere")
+
+
 def deleted(repo: Repo, _: Told) -> None:
     repo.git("update-ref", "-d", NOTES)
 
@@ -171,6 +212,8 @@ def _latest(repo: Repo) -> Handoff:
         to_rubbish,
         to_rubbish_over_packed,
         to_the_branch,
+        another_name_of_the_branch,
+        another_name_of_nothing,
         deleted,
         overwritten,
     ],
@@ -178,6 +221,7 @@ def _latest(repo: Repo) -> Handoff:
 def test_a_ref_that_leads_nowhere_is_put_right(repo: Repo, spoil: Spoil) -> None:
     run = tell_run(repo)
     spoil(repo, run)
+    heads = repo.git("for-each-ref", "refs/heads")
     before = repo.git("for-each-ref", "--format=%(objectname)", NOTES)
     looked = mend(repo, dry=True)
     assert repo.git("for-each-ref", "--format=%(objectname)", NOTES) == before
@@ -186,8 +230,29 @@ def test_a_ref_that_leads_nowhere_is_put_right(repo: Repo, spoil: Spoil) -> None
     assert (done.notes, phases(repo)) == (5, WHOLE)
     assert mend(repo).mends == ()
     write(repo, {run.commits["1-RED"]: Handoff(PhaseName.PLAN, PhaseName.PLAN, "x")})
+    assert repo.git("for-each-ref", "refs/heads") == heads
     if spoil in (to_blob, to_tree, to_tag):
         assert before in repo.refs().values()
+
+
+@pytest.mark.parametrize("spoil", [to_the_branch, another_name_of_the_branch])
+def test_a_branch_is_no_notes_and_gets_none(repo: Repo, spoil: Spoil) -> None:
+    run = tell_run(repo)
+    spoil(repo, run)
+    with pytest.raises(LedgerError, match="holds no notes") as refused:
+        write(repo, {run.commits["1-RED"]: Handoff(PhaseName.PLAN, PhaseName.PLAN, "x")})
+    assert "repair-notes" in refused.value.hint
+    assert repo.git("rev-parse", "main") == run.commits["1-REFACTOR"]
+
+
+def test_notes_under_another_name_stay_there(repo: Repo) -> None:
+    run = tell_run(repo)
+    repo.git("update-ref", "refs/notes/mine", NOTES)
+    repo.git("symbolic-ref", NOTES, "refs/notes/mine")
+    put(repo, run.commits["1-RED"], "nonsense")
+    assert actions(mend(repo)) == ["mended"]
+    assert repo.git("symbolic-ref", NOTES) == "refs/notes/mine"
+    assert phases(repo) == WHOLE
 
 
 def test_what_never_held_notes_ends_without_any(repo: Repo) -> None:

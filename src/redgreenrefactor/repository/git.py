@@ -131,17 +131,19 @@ def said(finished: process.Finished) -> str:
     return " ".join(line.strip() for line in lines[:4]) or f"exit code {finished.exit_code}"
 
 
-def advice(complaint: str) -> str:
+def advice(complaint: str, otherwise: str = "See 'git status'; nothing of yours was lost.") -> str:
     """Return what to type after a complaint of git's that a person can mend."""
     if "No space left" in complaint:
         return "Free some disk space, then type 'rgr resume'."
     if ".lock'" in complaint and "exists" in complaint:
         return "Another git is at work here, or one died: see that none runs, remove the lock file it names."
+    if taken := re.search(r"'(refs/\S+)' exists; cannot create", complaint):
+        return f"Give {taken[1]} another name, or type 'git update-ref -d {taken[1]}', then try again."
     if "dubious ownership" in complaint:
         return "Type the 'git config --global --add safe.directory …' line that git names."
     if "Permission denied" in complaint or "Read-only" in complaint:
         return "Make the repository writable for this user, then try again."
-    return "See 'git status'; nothing of yours was lost."
+    return otherwise
 
 
 def check_version(git: Git) -> None:

@@ -8,14 +8,17 @@ from redgreenrefactor.model.chain import of_run, previous_of, stacked
 from redgreenrefactor.model.glance import Glance, Glancing
 from redgreenrefactor.model.handoff import Handoff, from_json, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.repository.git import Git, said
-from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
+from redgreenrefactor.repository.git import Git, advice, said
+from redgreenrefactor.repository.objects import DIGITS, EMPTY, Commit, Objects
 from redgreenrefactor.repository.refs import ATTEMPTS, KEPT, NOTES, folder_of
 
 Place = Callable[
     [Handoff | None, Handoff], Handoff
 ]  # what stands there, what is written: what comes to stand there
 SINGLY = 64  # notes that are read one at a time; whoever wants more wants many
+UNWRITTEN = (
+    "Nothing was lost. See that the disk is not full and the repository is writable, then type 'rgr resume'."
+)
 RACES = 5  # other orchestrators write to the same ref from their own worktrees
 
 
@@ -82,14 +85,14 @@ class GitLedger:
 
     def along(self, start: str) -> Iterator[tuple[Commit, Handoff | None]]:
         """Yield a commit and its first parents, as far as they are here, each with the handoff it carries."""
-        tip, commit = self._tip(), self._objects.commit(start)
+        tip, commit = self.tip(), self._objects.commit(start)
         while commit is not None:
             yield commit, self._at(tip, commit.oid)
             commit = self._objects.commit(commit.parents[0]) if commit.parents else None
 
     def everything(self) -> Iterator[Entry]:
         """Yield all handoffs that can be read, wherever their commits are."""
-        tip = self._tip()
+        tip = self.tip()
         for path, node in self._objects.files(tip.tree) if tip else ():
             handoff = _readable(self._objects, node.oid)
             if handoff is not None:
@@ -105,7 +108,7 @@ class GitLedger:
 
     def read(self, commit: str) -> Handoff | None:
         """Return the handoff a commit carries."""
-        return self._at(self._tip(), commit)
+        return self._at(self.tip(), commit)
 
     def accounts_for(self, commit: str) -> bool:
         """Tell whether a commit is a turn whose handoff was written; one that cannot be read was not."""
@@ -132,7 +135,7 @@ class GitLedger:
         """Put these notes on these commits, all or none; what other runs have noted there is kept in them."""
         complaint = ""
         for _ in range(RACES):
-            tip = self._tip()
+            tip = self.tip()
             stream = _stream(
                 tip, {commit: place(self._at(tip, commit), handoff) for commit, handoff in notes.items()}
             )
@@ -142,21 +145,23 @@ class GitLedger:
             if finished.exit_code == 0:
                 return
             complaint = said(finished)
-            if self._tip() == tip:
+            if self.tip() == tip:
                 break
         if "tree" in complaint:  # part of the notes is gone
             raise LedgerError(f"a handoff could not be written to {NOTES}: {complaint}")
         raise LedgerError(
             f"a handoff could not be written to {NOTES}: {complaint}",
-            hint="Nothing was lost. See that the disk is not full and the repository is writable, "
-            "then type 'rgr resume'.",
+            hint=advice(complaint, UNWRITTEN),
         )
 
-    def _tip(self) -> Commit | None:
+    def tip(self) -> Commit | None:
+        """Return the commit that holds the notes, None if there are none yet."""
         oid = self._objects.resolve(NOTES)
         tip = self._objects.commit(oid) if oid else None
         if tip is None and (oid or self._is_broken()):
             raise LedgerError(f"{NOTES} does not point to a commit")
+        if tip is not None and not holds_notes(self._objects, tip):
+            raise LedgerError(f"{NOTES} points to {tip.oid[:10]}, which holds no notes")
         return tip
 
     def _is_broken(self) -> bool:
@@ -171,7 +176,7 @@ class GitLedger:
 
     def _notes(self, start: str) -> Iterator[tuple[str, bytes]]:
         """Yield the notes along first parents, newest first: the first ones singly, a long history in one go."""
-        tip = self._tip()
+        tip = self.tip()
         commit = self._objects.commit(start) if tip else None
         for _ in range(SINGLY):
             if commit is None:
@@ -195,12 +200,19 @@ class GitLedger:
         tree, rest = (tip.tree if tip else ""), commit
         while tree:
             entries = self._objects.tree(tree)
-            if rest in entries:
-                found = self._objects.get(entries[rest].oid)
-                return found[2] if found else None
-            folder = entries.get(rest[:2])
+            if not entries and self._objects.get(tree) is None:
+                raise LedgerError(f"a folder of {NOTES} is gone")
+            note, folder = entries.get(rest), entries.get(rest[:2])
+            if note and not note.is_tree:
+                return self._blob(commit, note.oid)
             tree, rest = (folder.oid if folder and folder.is_tree else ""), rest[2:]
         return None
+
+    def _blob(self, commit: str, oid: str) -> bytes:
+        found = self._objects.get(oid)
+        if found is None:
+            raise LedgerError(f"the handoff note on {commit[:10]} is gone")
+        return found[2]
 
     def _at(self, tip: Commit | None, commit: str) -> Handoff | None:
         text = self._text(tip, commit)
@@ -211,6 +223,12 @@ class GitLedger:
             return from_json(raw.decode())
         except (LedgerError, UnicodeDecodeError) as error:
             raise LedgerError(f"the handoff note on {commit[:10]} cannot be read: {error}") from error
+
+
+def holds_notes(objects: Objects, commit: Commit) -> bool:
+    """Tell whether a commit is one of notes: nothing is in it, or something called as notes or their folders are."""
+    names = objects.tree(commit.tree)
+    return not names or any(DIGITS.issuperset(name) for name in names)
 
 
 def only_others_wrote(objects: Objects, before: str | None, later: str, run_id: str) -> bool:

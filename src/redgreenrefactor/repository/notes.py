@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.chain import age, merged
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
-from redgreenrefactor.repository.git import Git, encoded, said
-from redgreenrefactor.repository.objects import TREE, Node, Objects
+from redgreenrefactor.repository.git import Git, advice, decoded, encoded, said
+from redgreenrefactor.repository.objects import DIGITS, TREE, Node, Objects
 from redgreenrefactor.repository.refs import NOTES
 from redgreenrefactor.repository.repository import OURS
 
 FAN = 256  # folders a level fans out into
-DIGITS = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True)
@@ -21,18 +20,18 @@ class Shelf:
 
     notes: Mapping[str, str] = field(default_factory=dict[str, str])  # commit → blob
     others: Mapping[str, Node] = field(default_factory=dict[str, Node])  # path → what is no note
-    odd: tuple[
-        str, ...
-    ] = ()  # what readers could stumble over: folders gone, notes twice or in a wrong place
+    holes: tuple[str, ...] = ()  # how the commits begin whose notes were in folders that are gone
+    odd: tuple[str, ...] = ()  # what else readers could stumble over: notes twice or in a wrong place
 
 
 def shelf_of(objects: Objects, tree: str) -> Shelf:
     """Return everything a notes tree holds, however it is laid out."""
     notes: dict[str, str] = {}
     others: dict[str, Node] = {}
+    holes: list[str] = []
     odd: list[str] = []
     depths: list[int] = []
-    for path, node in _walk(objects, tree, "", odd):
+    for path, node in _walk(objects, tree, "", holes):
         commit = path.replace("/", "")
         if len(commit) != len(tree) or not DIGITS.issuperset(commit):
             others[path] = node
@@ -45,17 +44,17 @@ def shelf_of(objects: Objects, tree: str) -> Shelf:
     usual = levels(len(notes))
     if misplaced := sum(depth not in (usual, usual + 1) for depth in depths):
         odd.append(f"{misplaced} of {len(depths)} notes not where their number wants them")
-    return Shelf(notes, others, tuple(odd))
+    return Shelf(notes, others, tuple(holes), tuple(odd))
 
 
-def _walk(objects: Objects, tree: str, prefix: str, odd: list[str]) -> Iterator[tuple[str, Node]]:
+def _walk(objects: Objects, tree: str, prefix: str, holes: list[str]) -> Iterator[tuple[str, Node]]:
     found = objects.get(tree)
     if found is None or found[1] != "tree":
-        odd.append(f"the folder {prefix or '/'} is gone")
+        holes.append(prefix.replace("/", ""))
         return
     for name, node in objects.tree(tree).items():
         if node.is_tree:
-            yield from _walk(objects, node.oid, f"{prefix}{name}/", odd)
+            yield from _walk(objects, node.oid, f"{prefix}{name}/", holes)
         else:
             yield f"{prefix}{name}", node
 
@@ -118,11 +117,14 @@ def commit_notes(git: Git, tree: str, parents: Sequence[str], before: str | None
 
 def point_notes(git: Git, commit: str, before: str | None, why: str) -> None:
     """Make the notes this commit, if they are still at the one before."""
-    moved = git.attempt("update-ref", "-m", why, NOTES, commit, before or "0" * len(commit))
+    behind = decoded(git.attempt("symbolic-ref", "--quiet", NOTES).stdout)
+    # Another name for other notes may stay one; a branch of the user's is nothing to write notes to.
+    itself = ("--no-deref",) if behind and not behind.startswith("refs/notes/") else ()
+    moved = git.attempt("update-ref", *itself, "-m", why, NOTES, commit, before or "0" * len(commit))
     if moved.exit_code != 0:
         raise LedgerError(
             f"{NOTES} could not be moved: {said(moved)}",
-            hint="Nothing was changed. See that no other git is at work ('git status'), then type the same again.",
+            hint=advice(said(moved), "Nothing was changed. Type the same again."),
         )
 
 

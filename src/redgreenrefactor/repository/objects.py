@@ -10,6 +10,7 @@ from redgreenrefactor.errors import GitError
 from redgreenrefactor.repository.git import Git, decoded, encoded
 from redgreenrefactor.sandbox import process
 
+DIGITS = frozenset("0123456789abcdef")  # of ids
 TREE = "40000"
 LINK = "120000"
 SUBMODULE = "160000"
@@ -60,25 +61,41 @@ class Objects:
         self._partner.wait()
 
     def get(self, name: str) -> tuple[str, str, bytes] | None:
-        """Return id, type and content of an object, or None where there is none of that name."""
+        """Return id, type and content of an object, or None where there is none of that name that can be read."""
         if "\n" in name:
             return None  # the partner reads lines; no name that git gives out holds one
-        ask, answer = cast("IO[bytes]", self._partner.stdin), cast("IO[bytes]", self._partner.stdout)
+        with suppress(OSError, ValueError):
+            return self._answer(name)
+        with suppress(OSError, ValueError):
+            self._start_again()
+            return self._answer(name)
+        self._start_again()
         try:
-            ask.write(encoded(name) + b"\n")
-            ask.flush()
-            header = answer.readline().split()
+            return self._answer(
+                ""
+            )  # nothing has this name; what was asked for is damaged, and git dies of it
         except (OSError, ValueError) as error:
             raise GitError(
                 f"git cat-file ended early: {error}", hint="Is the repository damaged? See 'git fsck'."
             ) from error
-        if not header:
-            raise GitError("git cat-file ended early", hint="Is the repository damaged? See 'git fsck'.")
-        if len(header) != 3 or not header[2].isdigit():  # noqa: PLR2004 - "<name> missing", "<name> ambiguous"
+
+    def _start_again(self) -> None:
+        self.close()
+        self._partner = process.start(
+            self._git.argv("cat-file", "--batch"), cwd=self._git.folder, env=self._git.env
+        )
+
+    def _answer(self, name: str) -> tuple[str, str, bytes] | None:
+        ask, answer = cast("IO[bytes]", self._partner.stdin), cast("IO[bytes]", self._partner.stdout)
+        ask.write(encoded(name) + b"\n")
+        ask.flush()
+        header = answer.readline().split()
+        if header and (len(header) != 3 or not header[2].isdigit()):  # noqa: PLR2004 - "<name> missing", "<name> ambiguous"
             return None
-        content = answer.read(int(header[2]))
-        answer.read(1)
-        return header[0].decode(), header[1].decode(), content
+        content = answer.read(int(header[2]) + 1) if header else b""
+        if not content.endswith(b"\n") or len(content) <= int(header[2]):
+            raise ValueError("no answer")
+        return header[0].decode(), header[1].decode(), content[:-1]
 
     def resolve(self, name: str) -> str | None:
         """Return the id a name stands for."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.chain import age
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff
@@ -51,6 +52,7 @@ class Plan:
     keep: dict[str, str] = field(default_factory=dict[str, str])  # ref → object
     mends: list[Mend] = field(default_factory=list[Mend])
     rubbish: Path | None = None  # a file where the ref should be
+    torn: bool = False  # part of the notes, and so of their history, is gone or damaged
 
     def say(self, action: str, told: str, commit: str | None = None, kept: str | None = None) -> None:
         """Remember what is done."""
@@ -70,14 +72,18 @@ class Repair:
         """Return what has to be done; nothing is changed by it."""
         plan = Plan()
         self._look(plan)
+        self._fill_holes(plan)
         for name, tip in self._sources(plan).items():
             self._take_in(plan, name, tip)
         self._read_again(plan)
         self._find_rewritten(plan)
         self._drop_vanished(plan)
+        if plan.torn:
+            plan.parents = plan.parents[1:]
+            plan.say("rearranged", "the history of the notes begins anew: part of it is gone")
         if plan.shelf.odd:
             plan.say("rearranged", f"the notes tree is written anew: {', '.join(plan.shelf.odd)}")
-        if plan.before and any(mend.action != "left" for mend in plan.mends):
+        if plan.before and not plan.torn and any(mend.action != "left" for mend in plan.mends):
             self._keep_tip(plan)
         return plan
 
@@ -117,7 +123,7 @@ class Repair:
             plan.say("pointed", f"{NOTES} held no object's name", kept=f"{KEPT_NOTES}{rubbish[:SHORT]}")
         what = self._objects.get(plan.before) if plan.before else None
         kind = what[1] if what else "missing object"
-        tip = self._objects.commit(f"{plan.before}^{{commit}}") if plan.before else None
+        tip = self._objects.commit(f"{plan.before}^{{commit}}") if what else None
         tree = tip.tree if tip else plan.before if kind == "tree" else None
         shelf = shelf_of(self._objects, tree) if tree else Shelf()
         if tree and (shelf.notes or not shelf.others):
@@ -149,6 +155,40 @@ class Repair:
                 plan.shelf, plan.notes, plan.parents = shelf, dict(shelf.notes), [commit.oid]
                 plan.say("restored", f"{len(shelf.notes)} notes as they were at {commit.oid[:SHORT]}")
                 return
+
+    def _fill_holes(self, plan: Plan) -> None:
+        """Put back the notes of folders that are gone, as the history of the notes last has them."""
+        if not plan.shelf.holes:
+            return
+        self._tear(plan)
+        for tip in self._ancestors(plan):
+            commit = self._objects.commit(tip)
+            shelf = shelf_of(self._objects, commit.tree) if commit else Shelf()
+            lost = {
+                noted: blob
+                for noted, blob in shelf.notes.items()
+                if noted.startswith(plan.shelf.holes) and noted not in plan.notes
+            }
+            if lost:
+                plan.notes |= lost
+                plan.say("restored", f"{len(lost)} notes as they were at {tip[:SHORT]}")
+            if commit and not shelf.holes:
+                return
+
+    def _tear(self, plan: Plan) -> None:
+        """Remember that something is gone for good: nobody could push or pack a history with a hole in it."""
+        if "extensions.partialclone" in self._repository.config:
+            raise NotReadyError(
+                "part of the notes is not here, and cannot be had from where this partial clone comes from",
+                hint="See that 'git fetch' works, then try again.",
+                type="RemoteUnreachable",
+            )
+        plan.torn = True
+
+    def _ancestors(self, plan: Plan) -> list[str]:
+        """Return the history of the notes, the latest first, as far as it is here."""
+        found = self._git.attempt("rev-list", *plan.parents) if plan.parents else None
+        return decoded(found.stdout).split() if found else []
 
     def _logged(self) -> list[str]:
         """Return where the notes have pointed, the latest first."""
@@ -236,7 +276,9 @@ class Repair:
                 continue
             found = self._objects.get(note)
             kept = None
-            if found is not None:
+            if found is None:
+                self._tear(plan)
+            else:
                 kept = f"{KEPT_NOTES}{commit[:SHORT]}-{note[:SHORT]}"
                 plan.keep[kept] = note
             texts = [text for text in (found and mended(found[2]), self._earlier(plan, commit)) if text]
@@ -250,7 +292,7 @@ class Repair:
     def _earlier(self, plan: Plan, commit: str) -> Handoff | None:
         """Return what a note said when it could last be read."""
         seen: set[str] = set()
-        for tip in self._git.text("rev-list", *plan.parents).split() if plan.parents else ():
+        for tip in self._ancestors(plan):
             blob = self._blob(tip, commit)
             if blob and blob not in seen:
                 seen.add(blob)
