@@ -2,20 +2,18 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from redgreenrefactor.gates.common import Measured, asks_again, errors, tail, timed_out
 from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.paths import is_test
-from redgreenrefactor.gates.texts import Block, bent, broken_at_once, language_of, says_nothing
+from redgreenrefactor.gates.planted import Planting, still_run
+from redgreenrefactor.gates.texts import Block, language_of, says_nothing
 from redgreenrefactor.gates.textual import new_tests, text_rules
 from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Measure, Question, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
 
-RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
-BENT = 4  # expectations that are bent before a test counts as blind
 UNMEASURED = [
     "exactly one test added",
     "the reason it fails",
@@ -36,9 +34,11 @@ def by_exit_code(evidence: Evidence, measured: Measured, known: Sequence[Finding
         return rule(*found, facts=FACTS)
     if evidence.phase is PhaseName.RED:
         return (yield from _red(evidence, measured, found))
-    if measured.after.green:
-        return rule(*found, test_result=TestOutcome.PASS, facts=FACTS)
-    return rule(*found, _failing(measured), test_result=TestOutcome.FAIL, facts=FACTS)
+    if not measured.after.green:
+        return rule(*found, _failing(measured), test_result=TestOutcome.FAIL, facts=FACTS)
+    if evidence.phase is PhaseName.REFACTOR:
+        found += yield from still_run(evidence)
+    return rule(*found, test_result=TestOutcome.PASS, facts=FACTS)
 
 
 def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgement:
@@ -125,38 +125,33 @@ def _shown(evidence: Evidence) -> Showing:
     if not grown:
         none = "RED added no test"
         return _Shown((Finding(FindingType.NO_TEST_ADDED, none, hint="Add one test and commit it."),))
-    text = grown[0].after.text if grown[0].after else ""
-    return (yield from _runs(evidence, grown[0], f"{RUBBISH}\n{text}"))
+    script = Planting(evidence.head, grown[0].path, _text(grown[0]))
+    return _Shown((_unnoticed(script) if (yield from script.broken()) is False else _doubted(script),))
 
 
 def _test_shown(evidence: Evidence, change: Change, block: Block) -> Showing:
-    text = change.after.text if change.after and change.after.text else ""
     if says_nothing(change.path, block):
         what = f"{change.path}:{block.line}: {block.name!r} asserts nothing that the code does"
         hint = "Assert on what the code under test returns or does."
         return _Shown((Finding(FindingType.MEANINGLESS_TEST, what, change.path, block.line, hint),))
-    spoiled = broken_at_once(change.path, text, block) or f"{RUBBISH}\n{text}"
-    shown = yield from _runs(evidence, change, spoiled)
-    if errors(shown.findings):
-        return shown
-    for other in islice(bent(change.path, text, block), BENT):
-        run = yield Trial(evidence.head, overlay=((change.path, other),), probe=True)
-        if not run.answered:
-            break
-        if not run.green:
-            return _Shown(facts={"perturbation": "failed as it should"})
-    return _Shown((_doubted(change),))
+    test = Planting(evidence.head, change.path, _text(change), block)
+    noticed = yield from test.broken()
+    if noticed is False:
+        return _Shown((_unnoticed(test),))
+    if noticed and (yield from test.bent()):
+        return _Shown(facts={"perturbation": "failed as it should"})
+    return _Shown((_doubted(test),))
 
 
-def _runs(evidence: Evidence, change: Change, spoiled: str) -> Showing:
-    """Return a finding where the suite does not even notice that the new test is spoiled."""
-    run = yield Trial(evidence.head, overlay=((change.path, spoiled),), probe=True)
-    if run.answered and run.green:
-        more = ", and it does so with a failure put into that test: the test command does not run it"
-        return _Shown((_unexpected(more, file=change.path),))
-    return _Shown((_doubted(change),))
+def _text(change: Change) -> str:
+    return change.after.text if change.after and change.after.text else ""
 
 
-def _doubted(change: Change) -> Finding:
+def _unnoticed(test: Planting) -> Finding:
+    more = ", and it does so with a failure put into that test: the test command does not run it"
+    return _unexpected(more, file=test.path)
+
+
+def _doubted(test: Planting) -> Finding:
     more = "; whether it would notice broken code could not be shown"
-    return _unexpected(more, Severity.WARNING, change.path)
+    return _unexpected(more, Severity.WARNING, test.path)

@@ -68,7 +68,7 @@ _RUST = Language(
         r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|wasm_bindgen_test|quickcheck)\b[^\]]*\][^{;]*?\bfn\s+(?P<name>\w+)"
     ),
     silenced=re.compile(
-        r"#\[\s*ignore\b|#\[\s*cfg\s*\(\s*(?:any\s*\(\s*\)|FALSE|false)|cfg_attr\s*\([^\]]*\bignore\b"
+        r"#\[\s*ignore\b|#!?\[\s*cfg\s*\(\s*(?:any\s*\(\s*\)|FALSE|false|not\s*\(\s*test\s*\))|cfg_attr\s*\([^\]]*\bignore\b"
     ),
     asserts=re.compile(r"\b(?:debug_)?(?:assert|prop_assert)\w*!|#\[\s*should_panic|\bpanic!"),
     several=re.compile(r"#\[\s*(?:case|values|test_case)\b|\bfor\b"),
@@ -209,7 +209,7 @@ def language_of(path: str) -> Language | None:
 def bare(path: str, text: str) -> str:
     """Return a text without comments, where its language is known, and without what formatters change."""
     language = language_of(path)
-    code = _uncommented(text, language)[0] if language else text
+    code = uncommented(text, language)[0] if language else text
     return " ".join(code.split())
 
 
@@ -218,7 +218,7 @@ def tally(path: str, text: str | None) -> Tally:
     language = language_of(path)
     if language is None or not text:
         return NOTHING
-    code, mask = _uncommented(text, language)
+    code, mask = uncommented(text, language)
     blocks = tuple(_blocks(code, mask, language))
     return Tally(
         blocks,
@@ -236,7 +236,7 @@ def _constrained(path: str, text: str) -> int:
     return len(re.findall(r"^//\s*(?:go:build|\+build)\b", text, re.MULTILINE)) if path.endswith(".go") else 0
 
 
-def _uncommented(text: str, language: Language) -> tuple[str, str]:
+def uncommented(text: str, language: Language) -> tuple[str, str]:
     """Return a text twice: with blanks for comments, and also with marks for what is inside strings."""
     strings = "|".join(_string(quote) for quote in language.quotes)
     regex = (
@@ -413,11 +413,11 @@ def bent(path: str, text: str, block: Block) -> Iterator[str]:
     language = language_of(path)
     if language is None:
         return
-    code, mask = _uncommented(text, language)
+    code, mask = uncommented(text, language)
     for start, end in reversed(_expecting(mask, block, language)):
-        for found in reversed(list(_LITERAL.finditer(mask, start, end))):
+        for found in reversed(list(LITERAL.finditer(mask, start, end))):
             was = code[found.start() : found.end()]
-            yield code[: found.start()] + _other(was) + code[found.end() :]
+            yield code[: found.start()] + other_literal(was) + code[found.end() :]
 
 
 def _expecting(mask: str, block: Block, language: Language) -> list[tuple[int, int]]:
@@ -434,10 +434,11 @@ def _expecting(mask: str, block: Block, language: Language) -> list[tuple[int, i
     return sorted({*asserting, *(conditions if len(asserting) < len(found) else [])})
 
 
-_LITERAL = re.compile(r"([\"'`])\x01*\1|(?<![\w.])\d+(?![\w.])|\b(?:true|false|True|False)\b")
+LITERAL = re.compile(r"([\"'`])\x01*\1|(?<![\w.])\d+(?![\w.])|\b(?:true|false|True|False)\b")
 
 
-def _other(was: str) -> str:
+def other_literal(was: str) -> str:
+    """Return another value of the same kind."""
     if was[0] in "\"'`":
         return f"{was[:-1]}~{was[-1]}"
     swapped = {"true": "false", "false": "true", "True": "False", "False": "True"}
@@ -459,7 +460,7 @@ def fell_silent(path: str, before: Block, after: Block) -> bool:
     language = language_of(path)
     if language is None:
         return False
-    old, new = (_uncommented(block.code, language)[1] for block in (before, after))
+    old, new = (uncommented(block.code, language)[1] for block in (before, after))
     if not language.asserts.search(old) or language.asserts.search(new):
         return False
     calls = [set(re.findall(r"([\w$]+)\s*[(!]", mask)) for mask in (old, new)]
@@ -471,7 +472,7 @@ def says_nothing(path: str, block: Block) -> bool:
     language = language_of(path)
     if language is None:
         return False
-    _, mask = _uncommented(block.code, language)
+    _, mask = uncommented(block.code, language)
     calls = list(language.asserts.finditer(mask))
     if not calls:
         return not CHECKING.search(mask)

@@ -207,7 +207,7 @@ def _other_values(change: Change, lost: Sequence[str]) -> Finding:
 
 def _scripts_gone(evidence: Evidence) -> Iterator[Finding]:
     """Yield tests in languages that are not known whose text is gone."""
-    scripts = [change for change in evidence.changes if _is_script(evidence, change.path)]
+    scripts = [change for change in evidence.changes if is_script(evidence, change.path)]
     there = {line.strip() for c in scripts if c.after for line in (c.after.text or "").splitlines()}
     for change in scripts:
         old = [line.strip() for line in (change.before.text or "").splitlines()] if change.before else []
@@ -224,7 +224,8 @@ def _scripts_gone(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _is_script(evidence: Evidence, path: str) -> bool:
+def is_script(evidence: Evidence, path: str) -> bool:
+    """Tell whether a file of the tests is one in a language that is not known."""
     return is_test(evidence, path) and language_of(path) is None and not DATA.search(path)
 
 

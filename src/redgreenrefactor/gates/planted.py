@@ -1,0 +1,137 @@
+"""Failures planted into tests, where only an exit code tells: a suite that does not notice one does not run that test."""
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from redgreenrefactor.gates.mistakes import mistakes
+from redgreenrefactor.gates.paths import is_test, reconfigures
+from redgreenrefactor.gates.texts import Block, bent, broken_at_once, tally
+from redgreenrefactor.gates.textual import is_script
+from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, Trial
+from redgreenrefactor.model.verdict import Finding, FindingType
+
+RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
+MOST = 6  # tests that are looked at after a turn
+BENT = 4  # expectations that are bent before a test counts as blind
+MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
+
+Noticing = Generator[Question, SuiteRun, bool | None]  # None: there was no time to find out
+
+
+@dataclass(frozen=True, slots=True)
+class Planting:
+    """One test at one commit, or a whole file of tests in a language that is not known."""
+
+    commit: str
+    path: str
+    text: str
+    block: Block | None = None
+
+    def broken(self) -> Noticing:
+        """Return whether the suite fails with a failure in the test."""
+        return (yield from self._noticed(self._spoiled()))
+
+    def bent(self) -> Noticing:
+        """Return whether the suite notices one of the test's expectations being bent; None if none can be."""
+        others = bent(self.path, self.text, self.block) if self.block else iter(())
+        seen: bool | None = None
+        for other in islice(others, BENT):
+            seen = yield from self._noticed(other)
+            if seen is not False:
+                break
+        return seen
+
+    def _spoiled(self) -> str:
+        start = max(self.block.start - 200, 0) if self.block else 0
+        meant = self.block and MEANT_TO_FAIL.search(self.text[start : self.block.body])
+        planted = broken_at_once(self.path, self.text, self.block) if self.block and not meant else None
+        return planted or f"{RUBBISH}\n{self.text}"
+
+    def _noticed(self, text: str) -> Noticing:
+        return (yield from _red(self.commit, (self.path, text)))
+
+
+def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return the tests whose failures the suite noticed before this turn and does not notice any more."""
+    for now, before in islice(_touched(evidence), MOST):
+        noticed = yield from now.broken()
+        if noticed is False and (before is None or (yield from before.broken())):
+            return [_unheard(now, "the test command does not notice a failure in it any more")]
+        if before is None or noticed is not True or _same(now, before):
+            continue
+        blind = (yield from now.bent()) is False and (yield from before.bent())
+        if blind or (yield from _weaker(evidence, now, before)):
+            return [_unheard(now, "other results are not noticed any more")]
+    return []
+
+
+def _weaker(evidence: Evidence, now: Planting, before: Planting) -> Noticing:
+    """Return whether mistakes in the code were noticed by a test as it was, and go unnoticed now.
+
+    Only where values are gone that it compared with; for the test as it was, the code has to be right as it is.
+    """
+    path = f"{evidence.prefix}{evidence.case.impl_file}" if evidence.case else ""
+    code = evidence.read(evidence.head, path)
+    lost = tally(before.path, before.text).values - tally(now.path, now.text).words
+    as_it_was = (before.path, before.text)
+    if not code or not before.block or not lost or (yield from _red(evidence.head, as_it_was)) is not False:
+        return False
+    for wrong in islice(mistakes(path, code, set(re.findall(r"\w+", before.block.code))), BENT):
+        unnoticed = (yield from _red(evidence.head, (path, wrong))) is False
+        if unnoticed and (yield from _red(evidence.head, as_it_was, (path, wrong))):
+            return True
+    return False
+
+
+def _red(commit: str, *overlay: tuple[str, str]) -> Noticing:
+    """Return whether the suite fails with these files replaced."""
+    run = yield Trial(commit, overlay=overlay, probe=True)
+    return not run.green if run.answered else None
+
+
+def _same(now: Planting, before: Planting) -> bool:
+    return now.block is not None and before.block is not None and now.block.code == before.block.code
+
+
+def _unheard(test: Planting, what: str) -> Finding:
+    name = f": {test.block.name!r}" if test.block else ""
+    line = test.block.line if test.block else None
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{test.path}{f':{line}' if line else ''}{name}: {what}",
+        test.path,
+        line,
+        hint="Let every test run, and look at what the code does, as it did before.",
+    )
+
+
+def _touched(evidence: Evidence) -> Iterator[tuple[Planting, Planting | None]]:
+    """Yield the tests that a turn may have silenced, the current case's first, each with what it was before."""
+    concerned = [
+        c for c in evidence.changes if is_test(evidence, c.path) or reconfigures(c, evidence.command)
+    ]
+    if not concerned:
+        return
+    paths = [change.path for change in concerned if change.after]
+    if evidence.case is not None:
+        paths.insert(0, f"{evidence.prefix}{evidence.case.test_file}")
+    known = dict(_tests(evidence, evidence.base, [change.path for change in concerned if change.before]))
+    for path in dict.fromkeys(paths):
+        known |= dict(_tests(evidence, evidence.base, [path]))
+        for key, test in reversed(list(_tests(evidence, evidence.head, [path]))):
+            named = (twin for (_, name), twin in known.items() if name and name == key[1])
+            before = known.get(key) or next(named, None)
+            if before or test.block:  # a new script may be anything
+                yield test, before
+
+
+def _tests(evidence: Evidence, commit: str, paths: list[str]) -> Iterator[tuple[tuple[str, str], Planting]]:
+    """Yield the tests of these files, by file and name."""
+    for path in paths:
+        text = evidence.read(commit, path) or ""
+        if text and is_script(evidence, path):
+            yield (path, ""), Planting(commit, path, text)
+        for block in tally(path, text).blocks:
+            yield (path, block.name), Planting(commit, path, text, block)
