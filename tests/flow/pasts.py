@@ -27,12 +27,14 @@ class Past:
 
     repo: Repo
 
-    def verify(self, span: str | None = None, *, pull_request: bool = False) -> Verification:
+    def verify(
+        self, span: str | None = None, *, pull_request: bool = False, strict: bool = False
+    ) -> Verification:
         interrupt = Interrupt()
         self.events: list[Event] = []
         around = Surroundings(self.repo.path, surroundings(self.repo), Flags(), self.events.append, interrupt)
         try:
-            return verify(around, span, pull_request=pull_request)
+            return verify(around, span, pull_request=pull_request, strict=strict)
         finally:
             interrupt.close()
 

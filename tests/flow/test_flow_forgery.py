@@ -8,6 +8,9 @@ import pytest
 from pasts import NOTES, Past
 from stage import CASES, CODE, TEST, code, suite
 
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.workflows.taskfile import PLAIN as PLAIN_TASK
+
 Files = Mapping[str, str]
 
 
@@ -196,3 +199,134 @@ def test_boxes_are_not_earned_by_what_an_opening_note_says(plain: Past) -> None:
     }
     noted(plain, red, body)
     assert "MalformedHandoff" in types(plain)
+
+
+# --- what no turn accounts for
+
+
+def test_turns_below_a_second_opening_are_not_left_out(plain: Past) -> None:
+    """One run id, two openings: only the part above the second one would be looked at."""
+    plain.rewrite(
+        lambda s, files: {p: t.replace("== 9", "!= 0") if p == TEST else t for p, t in files.items()}
+    )
+    wrong = {f"test: {CASES[0]}": {CODE: code(1)}}
+    plain.rewrite(lambda s, files: {**files, **wrong.get(s, {})})
+    commits = plain.commits()
+    end = commits["refactor: no changes needed"]
+    old = plain.note(root(plain))
+    for commit in plain.repo.git("rev-list", f"{end}..HEAD").split():
+        plain.forge(commit, cycleNumber=plain.note(commit)["cycleNumber"] - 1)
+    opening: dict[str, Any] = {**old, "previous": plain.note(end)}
+    noted(plain, end, opening)
+    assert not plain.verify(f"{root(plain)}..HEAD").ok
+
+
+def test_a_run_that_cannot_be_judged_is_not_passed_over_for_one_that_can(plain: Past) -> None:
+    """A commit that claims to be the work of a task file nobody can read."""
+    head = plain.note("HEAD")
+    stray = plain.repo.commit("feat: by hand", {"more.py": "x = 1\n"})
+    body = {
+        **head,
+        "runId": "20260101-000000-aaaa",
+        "phase": "CODE",
+        "nextPhase": "COMPLETE",
+        "cycleNumber": 1,
+    }
+    noted(plain, stray, {**body, "workflow": PLAIN_TASK.name, "currentTest": None, "testResult": "PASS"})
+    with pytest.raises(NotReadyError):
+        plain.verify(f"{root(plain)}..HEAD")
+
+
+def test_a_test_of_the_run_that_is_weakened_on_top_of_it_is_found(plain: Past) -> None:
+    plain.repo.commit("fix: a typo", {TEST: suite(1), CODE: code(1)})
+    assert "TestTampering" in types(plain)
+    assert "TestTampering" in types(plain, f"{root(plain)}..HEAD")
+
+
+def test_a_test_of_the_run_that_is_weakened_between_its_cycles_is_found(past: Past) -> None:
+    last = past.commits()[f"plan: tick {CASES[0]!r}"]
+    past.repo.git("reset", "-q", "--hard", last)
+    note = past.note("HEAD")
+    mine = past.repo.commit(
+        "fix: a typo", {TEST: suite(1).replace("== 9", "!= 0"), CODE: code(1).replace("+", "*")}
+    )
+    noted(past, mine, {**note, "carriedFrom": last})
+    assert "TestTampering" in types(past)
+
+
+def test_a_side_branch_without_a_cycle_is_told_of(plain: Past) -> None:
+    plain.repo.git("branch", "side", root(plain))
+    plain.repo.git("checkout", "-q", "side")
+    plain.repo.commit("feat: on the side", {"side.py": "x = 1\n"})
+    plain.repo.git("checkout", "-q", "main")
+    plain.repo.git("merge", "-q", "--no-edit", "side")
+    verified = plain.verify(f"{root(plain)}..HEAD")
+    assert (verified.ok, ["side.py" in warning.message for warning in verified.warnings]) == (True, [True])
+    assert types(plain, f"{root(plain)}..HEAD", strict=True) == {"ScopeViolation"}
+
+
+def test_work_of_others_and_prose_is_let_through_strictly(plain: Past) -> None:
+    """The base branch is merged in on top; what it brings is not part of the range."""
+    head = plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("checkout", "-q", "-b", "base", root(plain))
+    plain.repo.commit("feat: theirs", {"theirs.py": "x = 1\n"})
+    plain.repo.git("checkout", "-q", "-B", "work", head)
+    plain.repo.git("merge", "-q", "--no-edit", "base")
+    plain.repo.commit("docs: how to add", {"README.md": "better\n"})
+    verified = plain.verify("base..work", strict=True)
+    assert (verified.ok, verified.warnings) == (True, ())
+
+
+def test_a_run_on_a_branch_that_was_merged_is_judged_where_it_was_made(plain: Past) -> None:
+    head = plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("checkout", "-q", "-b", "other", root(plain))
+    plain.repo.git("merge", "-q", "--no-ff", "--no-edit", head)
+    verified = plain.verify(f"{root(plain)}..HEAD", strict=True)
+    assert (verified.ok, len(verified.cycles)) == (True, 2)
+    plain.forge(head, pendingTests=["more"])
+    assert "MalformedHandoff" in types(plain, f"{root(plain)}..HEAD")
+
+
+def test_a_person_s_work_on_top_is_told_of_and_passes(plain: Past) -> None:
+    plain.repo.commit("feat: mine", {"more.py": "x = 1\n"})
+    verified = plain.verify()
+    assert (verified.ok, ["more.py" in warning.message for warning in verified.warnings]) == (True, [True])
+    assert not plain.verify(strict=True).ok
+
+
+# --- after the merge
+
+
+def test_a_merge_that_holds_more_than_its_run_does_not_pass_strictly(plain: Past) -> None:
+    head = plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("update-ref", f"refs/tdd/runs/{plain.note('HEAD')['runId']}", head)
+    plain.repo.git("reset", "-q", "--hard", root(plain))
+    plain.repo.git("read-tree", "-u", "--reset", f"{head}^{{tree}}")
+    plain.repo.commit("feat: a calculator (#1)", {"more.py": "x = 1\n"})
+    assert plain.verify(pull_request=True).ok
+    assert types(plain, pull_request=True, strict=True) == {"HistoryRewritten"}
+
+
+def test_a_run_that_was_merged_long_ago_does_not_prove_what_is_merged_now(plain: Past) -> None:
+    head = plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("update-ref", f"refs/tdd/runs/{plain.note('HEAD')['runId']}", head)
+    plain.repo.git("reset", "-q", "--hard", root(plain))
+    plain.repo.git("read-tree", "-u", "--reset", f"{head}^{{tree}}")
+    plain.repo.commit("feat: a calculator (#1)")
+    plain.repo.commit("feat: something else (#2)", {"more.py": "x = 1\n"})
+    with pytest.raises(NotReadyError, match="nothing tells which run"):
+        plain.verify(pull_request=True)
+
+
+def test_one_that_was_changed_since_does_not_either(plain: Past) -> None:
+    head = plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("update-ref", f"refs/tdd/runs/{plain.note('HEAD')['runId']}", head)
+    plain.repo.git("reset", "-q", "--hard", root(plain))
+    plain.repo.git("read-tree", "-u", "--reset", f"{head}^{{tree}}")
+    plain.repo.commit("feat: a calculator (#1)")
+    plain.repo.commit(
+        "refactor: by hand", {CODE: code(2).replace("a: int", "one: int").replace("return a", "return one")}
+    )
+    plain.repo.commit("feat: something else (#2)", {"more.py": "x = 1\n"})
+    with pytest.raises(NotReadyError, match="nothing tells which run"):
+        plain.verify(pull_request=True)

@@ -15,6 +15,7 @@ from redgreenrefactor.commands.common import common, print_json, project, report
     is_flag=True,
     help="HEAD, or the commit named, is a merged pull request: prove its cycles from the refs pushed with it.",
 )
+@click.option("--strict", is_flag=True, help="Commits that are no turns of a run do not pass.")
 @common
 def verify(**flags: Any) -> None:
     """Judge a workflow again from its commits and notes, each commit in a clean checkout (RANGE as for git log)."""
@@ -23,7 +24,9 @@ def verify(**flags: Any) -> None:
         from redgreenrefactor import verification  # noqa: PLC0415
 
         with surroundings(flags, aside=True) as around:
-            verified = verification.verify(around, flags["range"], pull_request=flags["pull_request"])
+            verified = verification.verify(
+                around, flags["range"], pull_request=flags["pull_request"], strict=flags["strict"]
+            )
         if flags["as_json"]:
             print_json(verified.to_json())
         else:

@@ -1,28 +1,34 @@
 """Judging a workflow again, from its commits and notes alone."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.proof import WORKED, Verification, together
-from redgreenrefactor.model.verdict import Severity
+from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.objects import Commit
 from redgreenrefactor.repository.past import GitPast, looking_back
 from redgreenrefactor.repository.refs import NOTES, RUNS
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.verification.benches import Benches
-from redgreenrefactor.verification.merges import Merges, Source, compared
+from redgreenrefactor.verification.loose import loose_beside
+from redgreenrefactor.verification.merges import Merges, Source, differs
 from redgreenrefactor.verification.retrial import Retrial
 from redgreenrefactor.verification.strands import Strand, runs_along, strand, tests_noted
 from redgreenrefactor.wiring import Surroundings
 
 
-def verify(around: Surroundings, span: str | None = None, *, pull_request: bool = False) -> Verification:
-    """Judge every turn again, each in a clean checkout; no handoff is a NotReadyError."""
-    with _interruptible(), _opened(around) as court:
+def verify(
+    around: Surroundings, span: str | None = None, *, pull_request: bool = False, strict: bool = False
+) -> Verification:
+    """Judge every turn again, each in a clean checkout; no handoff is a NotReadyError.
+
+    Commits that are no turns are told of; `strict` does not let them pass.
+    """
+    with _interruptible(), _opened(around, strict=strict) as court:
         return court.merged(span) if pull_request else court.judged(span)
 
 
@@ -34,6 +40,12 @@ class Court:
     repository: Repository
     ledger: GitLedger
     past: GitPast
+    unjudged: Severity = Severity.WARNING  # of what no gate has judged
+
+    @property
+    def merges(self) -> Merges:
+        """The commits of the repository, as merges of others."""
+        return Merges(self.repository.git, self.repository.objects, self.ledger)
 
     @property
     def shallow(self) -> bool:
@@ -42,13 +54,41 @@ class Court:
 
     def judged(self, span: str | None) -> Verification:
         """Return what holds of the latest run, or of the runs with commits in the range."""
-        wanted = self._commits(span)
-        strands = [found for tip in self._tips(span) for found in self.strands(tip, wanted)]
+        wanted, tips = self._commits(span), self._tips(span)
+        strands = self._apart(
+            found for tip in (*tips, *self._sides(wanted)) for found in self.strands(tip, wanted)
+        )
         if not strands:
             raise self._nothing(span)
+        if unknown := next((found for found in strands if found.made.unknown), None):
+            raise self._unknown(unknown)
         verified = together(self.judge(found, wanted) for found in strands)
         self._require_something(strands, verified)
-        return verified
+        return together([verified, *(self._beside(strands, tip, wanted) for tip in tips)])
+
+    def _sides(self, wanted: frozenset[str] | None) -> list[str]:
+        """Return where branches end that were merged within the range: runs may have been made there, too."""
+        found = (self.repository.objects.commit(oid) for oid in sorted(wanted or ()))
+        return [oid for commit in found if commit for oid in commit.parents[1:] if oid in (wanted or ())]
+
+    def _apart(self, strands: Iterable[Strand]) -> list[Strand]:
+        """Return the strands without those that are part of another one, seen from a merged branch."""
+        kept: list[Strand] = []
+        for found in strands:
+            if not any(found.run_id == other.run_id and found.commits <= other.commits for other in kept):
+                kept.append(found)
+        return kept
+
+    def _beside(self, strands: Sequence[Strand], tip: str, wanted: frozenset[str] | None) -> Verification:
+        """Return what is to be said of commits that are no turns, and of what they have left of the runs' tests."""
+        loose = loose_beside(self.ledger, self.merges, strands)
+        known = (self.repository.objects.commit(oid) for oid in sorted(wanted or ()))
+        commits = [commit for commit in known if commit] if wanted is not None else list(loose.along(tip))
+        found = [*loose.findings(commits, self.unjudged)]
+        for stretch in loose.stretches(tip):
+            owner = next(one for one in strands if stretch.left in one.commits)
+            found += self._retrial(owner).outlasted(owner, strands[-1].baseline, stretch.left, stretch.now)
+        return _told(found)
 
     def strands(self, tip: str, wanted: frozenset[str] | None) -> Iterator[Strand]:
         """Yield the runs along the first parents of a commit, newest first."""
@@ -63,8 +103,7 @@ class Court:
     def merged(self, span: str | None) -> Verification:
         """Return what holds of the run that a pull request brought, from the refs that were pushed with it."""
         commit = self._one(span)
-        merges = Merges(self.repository.git, self.repository.objects, self.ledger)
-        parts = [part for source in merges.sources(commit) for part in self._brought(source)]
+        parts = [part for source in self.merges.sources(commit) for part in self._brought(source)]
         if not parts:
             raise NotReadyError(
                 f"nothing tells which run {commit.oid[:10]} was merged from: no ref in {RUNS} fits",
@@ -74,20 +113,15 @@ class Court:
         return together(parts)
 
     def _brought(self, source: Source) -> Iterator[Verification]:
-        strands = list(self.strands(source.tip, None))
+        strands, merged = list(self.strands(source.tip, None)), source.merged
         if not strands:
             return
-        named = [tests_noted(self.ledger, found.run_id) for found in strands]
-        own = frozenset[str]().union(*named)
-        whole = any(found.made.in_rounds for found in strands)
-        lab = self._benches(strands[0]).at(source.tip).lab
-        remarks = list(compared(self.past, lab, source, None if whole else own))
-        yield from (self.judge(found) for found in strands)
-        yield Verification(
-            findings=tuple(remark for remark in remarks if remark.severity is Severity.ERROR),
-            warnings=tuple(remark for remark in remarks if remark.severity is not Severity.ERROR),
-            merged=(source.merged,),
-        )
+        found = [*differs(merged, self.unjudged)]
+        if found:
+            retrial, opening = self._retrial(strands[0]), strands[-1].baseline
+            found += retrial.outlasted(strands[0], opening, merged.head, merged.commit)
+        yield from (self.judge(each) for each in strands)
+        yield replace(_told(found), merged=(merged,))
 
     def _retrial(self, found: Strand) -> Retrial:
         """Return what judges a run again, by the table it was made by."""
@@ -148,6 +182,13 @@ class Court:
             type="NothingToVerify",
         )
 
+    def _unknown(self, found: Strand) -> NotReadyError:
+        return NotReadyError(
+            f"run {found.run_id} cannot be judged: {found.made.unknown}",
+            hint=f"Type \"{self.fetching()}\" or 'git fetch --unshallow', then 'rgr verify' again.",
+            type="NothingToVerify",
+        )
+
     def fetching(self) -> str:
         """Return the command that brings notes and refs from where this clone came from."""
         remotes = self.repository.git.text("remote").split()
@@ -159,12 +200,6 @@ class Court:
         if not verified.ok or any(each.phases for each in (*verified.cycles, *verified.rounds)):
             return
         run_id = strands[0].run_id
-        if unknown := next((found.made.unknown for found in strands if found.made.unknown), ""):
-            raise NotReadyError(
-                f"run {run_id} cannot be judged: {unknown}",
-                hint=f"Type \"{self.fetching()}\" or 'git fetch --unshallow', then 'rgr verify' again.",
-                type="NothingToVerify",
-            )
         if self.shallow and any(found.lost is not None for found in strands):
             raise NotReadyError(
                 f"this clone is too shallow: of run {run_id} no turn of a cycle can be judged",
@@ -178,12 +213,22 @@ class Court:
         )
 
 
+def _told(found: Sequence[Finding]) -> Verification:
+    """Return findings that are about no cycle."""
+    return Verification(
+        findings=tuple(finding for finding in found if finding.severity is Severity.ERROR),
+        warnings=tuple(finding for finding in found if finding.severity is not Severity.ERROR),
+    )
+
+
 @contextmanager
-def _opened(around: Surroundings) -> Generator[Court]:
+def _opened(around: Surroundings, *, strict: bool) -> Generator[Court]:
     repository = open_repository(around.project, around.environ)
     try:
         with looking_back(repository) as past:
-            yield Court(around, repository, GitLedger(repository.git, repository.objects), past)
+            ledger = GitLedger(repository.git, repository.objects)
+            unjudged = Severity.ERROR if strict else Severity.WARNING
+            yield Court(around, repository, ledger, past, unjudged)
     finally:
         repository.close()
 

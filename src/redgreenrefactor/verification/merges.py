@@ -4,19 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from redgreenrefactor.gates.common import named
-from redgreenrefactor.gates.paths import is_test_file
-from redgreenrefactor.gates.proof import belongs
-from redgreenrefactor.lab import Lab
-from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Merged
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.repository.git import Git
 from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.objects import Commit, Objects
-from redgreenrefactor.repository.past import GitPast
+from redgreenrefactor.repository.objects import EMPTY, Commit, Objects
 from redgreenrefactor.repository.refs import RUNS
 
 FAR = 100  # commits of the user's on top of a run
@@ -44,7 +38,8 @@ class Merges:
         """Return where the run that a commit brought ended: its second parent, or a ref that was pushed."""
         tips = commit.parents[1:] or tuple(self._tips())
         ends = {entry.commit: entry for tip in tips for entry in self._ends(tip)}
-        found = [self._source(commit, entry) for entry in ends.values() if not self._holds(commit, entry)]
+        new = (entry for entry in ends.values() if not self._holds(commit, entry))
+        found = [self._source(commit, entry) for entry in new if self._brings(commit, entry)]
         exact = [source for source in found if source.merged.tree != "differs"]
         newest = sorted(found, key=lambda source: source.handoff.timestamp)[-1:]
         return exact or newest
@@ -53,6 +48,29 @@ class Merges:
         """Tell whether a run is part of the commit's own first line already: then it was not squashed."""
         line = self.git.text("rev-list", "--first-parent", commit.oid).split()
         return entry.commit in line
+
+    def _brings(self, commit: Commit, entry: Entry) -> bool:
+        """Tell whether a commit can have brought a run: what the run made was not there before, and now some of it is."""
+        before = self.objects.commit(commit.parents[0]) if commit.parents else None
+        tip = self.objects.commit(entry.commit)
+        if before is None or tip is None or tip.tree == commit.tree:
+            return True
+        base = self.git.attempt("merge-base", before.oid, tip.oid).stdout.decode().strip()
+        start = self.objects.commit(base) if base else None
+        made = {path for path, _, _ in self.objects.differences(start.tree if start else EMPTY, tip.tree)}
+        changed = {path for path, _, _ in self.objects.differences(before.tree, commit.tree)}
+        return bool(made & changed) and self._merged(commit, tip) != before.tree
+
+    def own(self, commit: Commit) -> list[str]:
+        """Return the paths in which a commit differs from what its parents alone come to."""
+        parents = [self.objects.commit(name) for name in commit.parents]
+        known = [parent for parent in parents if parent is not None]
+        if len(known) < len(parents):
+            return []  # history is cut off here
+        before = known[0].tree if known else EMPTY
+        if len(known) > 1:
+            before = self._merged(commit, known[1]) or before
+        return [path for path, _, _ in self.objects.differences(before, commit.tree)]
 
     def _tips(self) -> list[str]:
         """Return where runs may have ended: the refs that were pushed for them, and branches."""
@@ -86,39 +104,12 @@ class Merges:
         return made.stdout.decode().split("\n")[0] if made.exit_code == 0 else None
 
 
-def compared(past: GitPast, lab: Lab, source: Source, own: frozenset[str] | None) -> Iterator[Finding]:
-    """Yield what a merge that differs from its run has done to the run's tests; None: to all there were."""
-    merged = source.merged
-    if merged.tree != "differs":
-        return
-    paths = ", ".join(merged.differs[:SHOWN])
-    yield Finding(
-        FindingType.HISTORY_REWRITTEN,
-        f"{merged.commit[:10]} differs from what run {merged.run_id} left in {paths}",
-        merged.differs[0],
-        severity=Severity.WARNING,
-    )
-    left, now = lab.answer(Trial(merged.head)), lab.answer(Trial(merged.commit))
-    if now.measure is Measure.EXIT_CODE:
-        if left.green and not now.green:
-            yield _broken(merged, "the suite fails", None)
-        return
-    wanted = sorted(name for name in left.passed if own is None or any(belongs(name, test) for test in own))
-    if gone := [name for name in wanted if name not in now.passed]:
-        yield _broken(merged, f"tests of the run are gone or fail: {named(gone)}", left.results[gone[0]].file)
-        return
-    files = [path for path in merged.differs if is_test_file(path)]
-    overlay = tuple((path, past.source(merged.head, path)) for path in files)
-    again = lab.answer(Trial(merged.commit, overlay=overlay)) if overlay else now
-    if fails := [name for name in wanted if name not in again.passed]:
-        what = f"tests of the run, as it left them, fail: {named(fails)}"
-        yield _broken(merged, what, left.results[fails[0]].file)
-
-
-def _broken(merged: Merged, what: str, file: str | None) -> Finding:
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{merged.commit[:10]}: {what}",
-        file,
-        hint=f"See 'git diff {merged.head[:10]} {merged.commit[:10]}'.",
-    )
+def differs(merged: Merged, severity: Severity) -> Iterator[Finding]:
+    """Yield that a merge holds something else than its run has left."""
+    if merged.tree == "differs":
+        yield Finding(
+            FindingType.HISTORY_REWRITTEN,
+            f"{merged.commit[:10]} differs from what run {merged.run_id} left in {', '.join(merged.differs[:SHOWN])}",
+            merged.differs[0],
+            severity=severity,
+        )

@@ -8,6 +8,7 @@ from typing import Any, cast
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.common import tail
+from redgreenrefactor.gates.holding import still_holds
 from redgreenrefactor.gates.paths import module_files
 from redgreenrefactor.gates.proof import belongs
 from redgreenrefactor.gates.record import believed, carried_over, chained, named, recorded, shares
@@ -87,6 +88,37 @@ class Retrial:
             warnings=tuple(finding for cycle in others for finding in cycle.warnings),
             missing=tuple(_missing(strand, wanted)),
         )
+
+    def outlasted(self, strand: Strand, opening: str | None, left: str, now: str) -> list[Finding]:
+        """Return which tests of the runs since an opening no longer hold after commits that are no turns."""
+        bench = self.benches(left)
+        evidence = Evidence(
+            phase=PhaseName.REFACTOR,
+            case=None,
+            base=left,
+            head=now,
+            opening=opening or LEGACY,
+            changes=self.past.changes(left, now),
+            report=Report(""),
+            handoff=strand.last.handoff,
+            prefix=self.past.prefix,
+            command=bench.command,
+            read=self.past.source,
+        )
+        if not evidence.changes:
+            return []
+        return bench.lab.judge(still_holds(evidence, self._own(strand, opening, left)))
+
+    def _own(self, strand: Strand, opening: str | None, left: str) -> frozenset[TestId] | None:
+        """Return the tests that came with the runs since an opening; of a coder's rounds, all there are."""
+        if strand.made.in_rounds:
+            return None
+        lab = self.benches(left).lab
+        now = _settled(lab, Trial(left)).ids
+        if opening is not None:
+            return now - _settled(lab, Trial(opening)).ids
+        named = self.known_tests(strand.run_id)
+        return frozenset(name for name in now if any(belongs(name, test) for test in named))
 
     # --- the ground
 

@@ -33,6 +33,12 @@ class Strand:
     carries: tuple[tuple[Entry, Entry], ...] = ()  # handoffs that were carried over: from where, and to where
     made: Made = field(default_factory=Made)
 
+    @property
+    def commits(self) -> frozenset[str]:
+        """The commits of its turns."""
+        lost = [self.lost.commit] if self.lost else []
+        return frozenset([*(link.after.commit for link in self.links), *lost])
+
 
 @dataclass
 class _Spun:
