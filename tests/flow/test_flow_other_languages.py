@@ -141,7 +141,87 @@ RUST = Language(
     },
     covered={"tests/adding.rs": RUST_TEST.replace("fn adds()", "fn sums_up()") + RUST_NEGATIVE},
 )
-LANGUAGES = {"go": GO, "cargo": RUST}
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>org.example</groupId>
+  <artifactId>calc</artifactId>
+  <version>1</version>
+  <properties>
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+    <dependency>
+      <groupId>org.junit.jupiter</groupId>
+      <artifactId>junit-jupiter</artifactId>
+      <version>5.10.2</version>
+      <scope>test</scope>
+    </dependency>
+  </dependencies>
+  <build>
+    <plugins>
+      <plugin>
+        <artifactId>maven-surefire-plugin</artifactId>
+        <version>3.2.5</version>
+      </plugin>
+    </plugins>
+  </build>
+</project>
+"""
+MAVEN_HOME = Path("~/.m2/repository").expanduser()
+ADDING = "src/test/java/AddingTest.java"
+JAVA_TEST = """import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+
+class AddingTest {
+    @Test
+    void adds() {
+        assertEquals(3, Calc.add(1, 2));
+    }
+}
+"""
+JAVA_POLISHED = JAVA_TEST.replace("void adds()", "void sumsUp()")
+JAVA_NEGATIVE = """
+    @Test
+    void addsWhatIsNegative() {
+        assertEquals(-3, Calc.add(-1, -2));
+    }
+}
+"""
+JAVA_CODE = "class Calc {\n    static int add(int a, int b) {\n        return a + b;\n    }\n}\n"
+JAVA = Language(
+    command=f"mvn -q -o -Dmaven.repo.local={MAVEN_HOME} test",
+    project={"pom.xml": POM, ".gitignore": "target/\n"},
+    test_file=ADDING,
+    impl_file="src/main/java/Calc.java",
+    red={ADDING: JAVA_TEST},
+    green={"src/main/java/Calc.java": JAVA_CODE},
+    cheats={
+        "disabled": {ADDING: JAVA_TEST.replace("@Test", "@Test @org.junit.jupiter.api.Disabled")},
+        "asserts nothing": {ADDING: JAVA_TEST.replace("assertEquals(3, Calc.add(1, 2))", "Calc.add(1, 2)")},
+        "compares with itself": {ADDING: JAVA_TEST.replace("(3, Calc", "(Calc.add(1, 2), Calc")},
+        "renamed away": {
+            ADDING: None,
+            "src/test/java/Adding.java": JAVA_TEST.replace("AddingTest", "Adding"),
+        },
+        "no test any more": {ADDING: JAVA_TEST.replace("    @Test\n", "")},
+        "for nobody": {
+            ADDING: JAVA_TEST.replace(
+                "class",
+                '@org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable(named = "X", matches = "y")\nclass',
+            )
+        },
+        "not run": {"pom.xml": POM.replace("<properties>", "<properties>\n    <skipTests>true</skipTests>")},
+    },
+    refactored={
+        "src/main/java/Calc.java": JAVA_CODE.replace("    static", "    /** The sum. */\n    static"),
+        ADDING: JAVA_POLISHED,
+    },
+    covered={ADDING: JAVA_POLISHED.removesuffix("}\n") + JAVA_NEGATIVE},
+)
+LANGUAGES = {"go": GO, "cargo": RUST, "maven": JAVA}
 
 
 @pytest.mark.slow
@@ -152,6 +232,8 @@ def test_a_toolchain_is_guarded_and_its_honest_turns_are_accepted(
     tool = language.command.split()[0]
     if not which(tool):
         pytest.skip(f"{tool} is not installed")
+    if language is JAVA and not (MAVEN_HOME / "org/junit/jupiter/junit-jupiter/5.10.2").is_dir():
+        pytest.skip("JUnit is not in Maven's repository")
     settings = SETTINGS.format(language.command)
     stage = Stage(
         make_repo(files={**language.project, "tdd.properties": settings}), parts(language), _homes(tool)

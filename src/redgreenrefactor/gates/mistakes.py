@@ -42,5 +42,6 @@ def mistakes(path: str, text: str, names: Collection[str]) -> Iterator[str]:
 def _functions(mask: str, names: Collection[str]) -> list[tuple[int, int]]:
     """Return from where to where the functions of these names are written."""
     found = list(HELPER.finditer(mask))
-    ends = [each.start() for each in found[1:]] + [len(mask)]
-    return [(each.end(), end) for each, end in zip(found, ends, strict=True) if (each[1] or each[2]) in names]
+    ends = [*(each.start() for each in found[1:]), len(mask)]
+    spans = zip(found, ends, strict=False)
+    return [(each.end(), end) for each, end in spans if (each[1] or each[2]) in names]

@@ -159,4 +159,5 @@ def test_mistakes_are_made_in_the_functions_that_a_test_names() -> None:
     made = list(mistakes("a.rs", code, {"add"}))
     assert [text.splitlines()[1].strip() for text in made] == ["a - 1", "a + 2"]
     assert len(list(mistakes("a.rs", code, {"none"}))) == 3
+    assert len(list(mistakes("A.java", "int add(int a) { return a + 1; }\n", {"add"}))) == 2
     assert list(mistakes("a.unknown", code, {"add"})) == []
