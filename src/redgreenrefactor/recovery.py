@@ -1,5 +1,6 @@
 """Going back, mending, and carrying a run from one repository to another."""
 
+import shlex
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -149,19 +150,20 @@ def _apart(remote: str, branch: str, head: str | None) -> NotReadyError:
     if head is None:
         return NotReadyError(
             f"notes and refs are here, but {branch} has no commit yet",
-            hint=f"Type 'git pull {remote} {branch}'.",
+            hint=f"Type '{shlex.join(['git', 'pull', remote, branch])}'.",
             type="BranchDiverged",
         )
+    rebase = shlex.join(["git", "rebase", f"{remote}/{branch}"])
     return NotReadyError(
         f"notes and refs are here, but {branch} and {remote}/{branch} have gone different ways",
-        hint=f"Type 'git rebase {remote}/{branch}', then 'rgr repair-notes' if 'rgr init' was never typed here.",
+        hint=f"Type '{rebase}', then 'rgr repair-notes' if 'rgr init' was never typed here.",
         type="BranchDiverged",
     )
 
 
 def _branch(repository: Repository) -> str | None:
-    found = repository.git.attempt("symbolic-ref", "--quiet", "--short", "HEAD")
-    return decoded(found.stdout).strip() or None
+    found = repository.git.attempt("symbolic-ref", "--quiet", "HEAD")
+    return decoded(found.stdout).strip().removeprefix("refs/heads/") or None
 
 
 def init(around: Surroundings) -> tuple[Setting, ...]:

@@ -8,7 +8,7 @@ import pytest
 from ledgers import Told, ledger_of, read, surroundings, tell_run, write
 from redgreenrefactor import recovery
 from redgreenrefactor.config import Flags, load
-from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.errors import LedgerError, NotReadyError, UsageError
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.notes_settings import notes_follow
@@ -74,6 +74,19 @@ def changed(repo: Repo, commit: str, timestamp: str, feature: str) -> None:
 def feature(repo: Repo, commit: str) -> str:
     handoff = read(repo, commit)
     return handoff.feature if handoff else ""
+
+
+def tell_more(repo: Repo, name: str) -> None:
+    """Make one more turn of the run."""
+    handoff = read(repo)
+    assert handoff
+    commit = repo.commit(f"plan: {name}", {f"{name}.txt": "x\n"})
+    write(repo, {commit: replace(handoff, cycle_number=2)})
+
+
+def fetch_apart(repo: Repo) -> None:
+    with pytest.raises(NotReadyError, match="have gone different ways"):
+        fetch(repo)
 
 
 # --- there and back
@@ -295,9 +308,66 @@ def test_a_remote_that_refuses_says_why(mine: Repo, bare: Repo, run: Told) -> No
     hook = bare.path / "hooks/pre-receive"
     hook.write_text("#!/bin/sh\necho 'not on a Sunday' >&2\nexit 1\n")
     hook.chmod(0o755)
-    with pytest.raises(NotReadyError, match="not on a Sunday"):
+    with pytest.raises(NotReadyError, match="not on a Sunday") as refusal:
         push(mine)
+    assert "lets you write branches" in refusal.value.hint
     assert bare.refs() == {}
+
+
+def test_notes_here_that_are_none_are_repaired_before_they_are_carried(
+    mine: Repo, bare: Repo, run: Told
+) -> None:
+    push(mine)
+    mine.git("update-ref", NOTES, mine.git("rev-parse", "HEAD:README.md"))
+    for carry in (push, fetch):
+        with pytest.raises(LedgerError, match="does not point to a commit") as refusal:
+            carry(mine)
+        assert "repair-notes" in refusal.value.hint
+    mine.git("update-ref", "-d", NOTES)
+    mine.git("symbolic-ref", NOTES, "refs/heads/main")
+    with pytest.raises(LedgerError, match="holds no notes"):
+        fetch(mine)
+    assert mine.git("rev-parse", "main") == run.commits["1-REFACTOR"]
+
+
+@pytest.mark.parametrize("thing", ["main", "main:README.md"])
+def test_notes_there_that_are_none_are_the_persons_to_replace(
+    mine: Repo, bare: Repo, run: Told, thing: str
+) -> None:
+    push(mine)
+    theirs = clone(bare)
+    bare.git("update-ref", NOTES, bare.git("rev-parse", thing))
+    for repo, typed in ((theirs, f":{NOTES}"), (mine, f"+{NOTES}")):
+        for carry in (push, fetch):
+            with pytest.raises(LedgerError, match="on origin holds no notes") as refusal:
+                carry(repo)
+            assert f"'git push origin {typed}'" in refusal.value.hint
+    mine.git("push", "-q", "origin", f"+{NOTES}")
+    assert push(mine).notes == "unchanged"
+    assert fetch(theirs).notes == "fetched"
+    assert read(theirs) == read(mine)
+
+
+def test_a_tag_that_is_called_like_the_branch_changes_nothing(mine: Repo, bare: Repo, run: Told) -> None:
+    mine.git("tag", "main", "HEAD~1")
+    assert (push(mine).branch, push(mine).moved) == ("main", False)
+    assert bare.refs()["refs/heads/main"] == run.commits["1-REFACTOR"]
+    assert fetch(mine).branch == "main"
+
+
+def test_two_who_went_on_with_the_same_run_are_told_that_they_have_gone_different_ways(
+    mine: Repo, bare: Repo, run: Told
+) -> None:
+    push(mine)
+    theirs = clone(bare)
+    fetch(theirs)
+    tell_more(theirs, "theirs")
+    push(theirs)
+    tell_more(mine, "mine")
+    fetch_apart(mine)
+    mine.git("push", "-q", "--force", "origin", "main")
+    push(mine)
+    fetch_apart(theirs)
 
 
 @pytest.mark.parametrize(

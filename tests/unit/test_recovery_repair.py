@@ -235,6 +235,18 @@ def test_a_ref_that_leads_nowhere_is_put_right(repo: Repo, spoil: Spoil) -> None
         assert before in repo.refs().values()
 
 
+def test_what_several_fetches_have_thrown_over_comes_back(repo: Repo) -> None:
+    tell_run(repo)
+    latest = _latest(repo)
+    repo.git("update-ref", "refs/heads/pushed", NOTES)
+    mine = [repo.commit(f"docs: {number}") for number in range(2)]
+    for commit in mine:
+        write(repo, {commit: replace(latest, carried_from=commit)})
+        repo.git("fetch", "-q", ".", f"+refs/heads/pushed:{NOTES}")
+    assert actions(mend(repo)) == ["restored", "restored"]
+    assert all(read(repo, commit) for commit in mine)
+
+
 @pytest.mark.parametrize("spoil", [to_the_branch, another_name_of_the_branch])
 def test_a_branch_is_no_notes_and_gets_none(repo: Repo, spoil: Spoil) -> None:
     run = tell_run(repo)

@@ -118,7 +118,7 @@ def _plain(text: bytes) -> str:
 
 
 def _glance_at_json(commit: str, raw: bytes) -> Glance | None:
-    body = plain_note(raw.decode("utf-8", "replace"))
+    body = plain_note(raw)
     if body is None:
         return None
     cycle, case, result, when = (

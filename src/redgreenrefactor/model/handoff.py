@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import isfinite
 from typing import Any, cast
 
 from redgreenrefactor.errors import LedgerError
@@ -12,7 +13,6 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severi
 from redgreenrefactor.model.workflow import PhaseName
 
 SCHEMA_VERSION = 1
-_DECODER = json.JSONDecoder()
 LONG_LIST = 200  # more items than this are counted in a note, not listed
 
 Json = dict[str, Any]
@@ -130,7 +130,7 @@ def to_object(handoff: Handoff) -> Json:
 def from_json(text: str) -> Handoff:
     """Return the handoff a note holds; anything unreadable is a LedgerError that names the key."""
     try:
-        body: Any = json.loads(text)
+        body: Any = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise LedgerError(f"a handoff note is not JSON: {error}") from error
     if not isinstance(body, dict):
@@ -153,13 +153,14 @@ def from_object(body: Json) -> Handoff:
     return Handoff(**values, extra=rest)
 
 
-def plain_note(text: str) -> Json | None:
+def plain_note(raw: bytes) -> Json | None:
     """Return the note's object if it is spelled as we do it and nothing has gone wrong, so that it can be passed on.
 
     All of a handoff costs more to read than git needs to find it, and a history may be very long.
     """
     try:
-        found, end = _DECODER.raw_decode(text)
+        text = raw.decode()
+        found, end = _STRICT.raw_decode(text)
     except (ValueError, RecursionError):
         return None
     if type(found) is not dict or text[end:].strip():
@@ -184,6 +185,19 @@ def _is_usable(body: Json) -> bool:
         and (case is None or type(case) is dict)
         and (outcome is None or outcome in _OUTCOMES)
     )
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(number: str) -> float | None:
+    return value if isfinite(value := float(number)) else None
+
+
+# Other writers' numbers that are none, and that JSON has no words for, say nothing.
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
+_STRICT = json.JSONDecoder(parse_constant=_refused)
 
 
 def with_extra(handoff: Handoff, **extra: Any) -> Handoff:

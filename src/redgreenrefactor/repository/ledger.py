@@ -50,7 +50,7 @@ class GitLedger:
         """Yield commits and notes of the same handoffs, spelled as we do it: for whoever only passes them on."""
         run_id: str | None = None
         for commit, raw in self._notes("HEAD"):
-            body, text = plain_note(raw.decode("utf-8", "replace")), raw
+            body, text = plain_note(raw), raw
             if body is None or run_id not in (None, body["runId"]):
                 handoff = self._of_run(commit, raw, run_id)
                 if handoff is None:

@@ -9,6 +9,7 @@ from redgreenrefactor.repository.git import Git, encoded
 NOTES = "refs/notes/tdd-handoffs"
 ATTEMPTS = "refs/tdd/attempts/"
 KEPT = "refs/tdd/kept/"
+ROLLED_BACK = "rolled-back"  # what is kept of a branch that went back
 STASH = "refs/stash"
 OF_RUNS = (ATTEMPTS, KEPT)  # every run in the repository adds to these, below its own id
 RUNS = "refs/tdd/runs/"  # where remotes know a run's last turn to be

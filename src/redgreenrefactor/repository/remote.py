@@ -37,6 +37,10 @@ REFUSED = (
     "Permission denied (",
     "Permission to ",
 )
+UNREACHED = "See that 'git ls-remote {}' works"
+UNTAKEN = (
+    "See that {} lets you write branches, refs/notes/ and refs/tdd/: its own words say what it does not take"
+)
 BATCH = 200  # refs pushed with one call
 
 
@@ -89,7 +93,7 @@ class Remote:
         if done.exit_code:
             if any(word in decoded(done.stderr) for word in RACED):
                 raise OutrunError(masked(said(done)))
-            raise self._trouble("did not take what was pushed", done)
+            raise self._trouble("did not take what was pushed", done, UNTAKEN)
 
     def _reached(self, *args: str, stdin: bytes = b"") -> bytes:
         done = self._attempt(*args, stdin=stdin)
@@ -112,7 +116,7 @@ class Remote:
             keep=1 << 28,
         )
 
-    def _trouble(self, what: str, done: process.Finished) -> NotReadyError:
+    def _trouble(self, what: str, done: process.Finished, advice: str = UNREACHED) -> NotReadyError:
         url = self.repository.config.get(f"remote.{self.name}.url", "")
         why = "it took too long" if done.timed_out else said(done)
         if any(words in why for words in REFUSED):
@@ -124,7 +128,7 @@ class Remote:
             )
         return NotReadyError(
             f"the remote {self.name} ({masked(url)}) {what}: {masked(why)}",
-            hint=f"See that 'git ls-remote {self.name}' works, then try again. Nothing here was lost.",
+            hint=advice.format(self.name),
             type="RemoteUnreachable",
         )
 

@@ -227,7 +227,7 @@ class Repair:
             for name, _, oid in rows
             if name != NOTES and (name.endswith("/tdd-handoffs") or name.startswith(KEPT_NOTES))
         }
-        found |= {f"{NOTES} before a fetch": oid for oid in self._overwritten()}
+        found |= {f"{NOTES} before a fetch ({oid[:SHORT]})": oid for oid in self._overwritten()}
         base = plan.parents[0] if plan.parents else None
         return {
             name: oid

@@ -1,13 +1,14 @@
 """A run carried to a remote and back: branch, notes, and what is kept of attempts and rollbacks."""
 
+import shlex
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from redgreenrefactor.errors import LedgerError, NotReadyError
-from redgreenrefactor.repository.ledger import GitLedger
+from redgreenrefactor.repository.ledger import GitLedger, holds_notes
 from redgreenrefactor.repository.notes import both, commit_notes, point_notes, shelf_of, written_shelf
-from redgreenrefactor.repository.refs import KEPT, NOTES, RUNS, folder_of
+from redgreenrefactor.repository.refs import KEPT, NOTES, ROLLED_BACK, RUNS, folder_of
 from redgreenrefactor.repository.remote import OutrunError, Remote
 from redgreenrefactor.repository.repository import Repository
 
@@ -71,7 +72,9 @@ def _require_forward(
     if theirs is None or leads_to(repository, head, theirs):
         return
     known = repository.objects.commit(theirs) is not None
-    force = f"git push --force-with-lease={branch}:{theirs[:10]} {remote.name} {branch}"
+    force = shlex.join(
+        ["git", "push", f"--force-with-lease={branch}:{theirs[:10]}", remote.name, f"refs/heads/{branch}"]
+    )
     raise NotReadyError(
         f"{branch} on {remote.name} is at {theirs[:10]}, which {branch} here does not lead to",
         hint=f"Type 'git rebase {theirs[:10]}' or 'git merge {theirs[:10]}' to build on it, then 'rgr push'; "
@@ -93,24 +96,28 @@ def leads_to(repository: Repository, tip: str, ancestor: str) -> bool:
 def _notes_to_push(
     repository: Repository, remote: Remote, theirs: str | None, alone: Alone
 ) -> tuple[str, str | None]:
-    mine = repository.objects.resolve(NOTES)
+    tip = GitLedger(repository.git, repository.objects).tip()
+    mine = tip.oid if tip else None
     if theirs is None or mine == theirs:
         return ("none" if mine is None else "pushed" if theirs is None else "unchanged"), mine
     if mine and leads_to(repository, mine, theirs):
         return "pushed", mine
     remote.fetch({NOTES: remote.notes})
     with alone():
-        merge_notes(repository, remote.notes)
+        merge_notes(repository, remote)
     return "merged", repository.objects.resolve(NOTES)
 
 
-def merge_notes(repository: Repository, name: str) -> bool:
-    """Make the notes here hold also what another copy holds: note by note the newest; tell whether they changed."""
+def merge_notes(repository: Repository, remote: Remote) -> bool:
+    """Make the notes here hold also what a remote's hold: note by note the newest; tell whether they changed."""
     objects, git = repository.objects, repository.git
-    theirs, mine = objects.commit(name), objects.commit(NOTES)
-    if theirs is None:
+    theirs, mine = objects.commit(remote.notes), GitLedger(git, objects).tip()
+    if theirs is None or not holds_notes(objects, theirs):
+        instead = f"+{NOTES}" if mine else f":{NOTES}"
         raise LedgerError(
-            f"{name} does not point to a commit", hint=f"Type 'git update-ref -d {name}', then again."
+            f"{NOTES} on {remote.name} holds no notes",
+            hint=f"See 'git show {remote.notes}', what it is; to {'put yours' if mine else 'have nothing'} "
+            f"in its place there: 'git push {remote.name} {instead}'.",
         )
     if mine is None or leads_to(repository, theirs.oid, mine.oid):
         if mine is None or mine.oid != theirs.oid:
@@ -159,7 +166,8 @@ def left_behind(repository: Repository, commit: str) -> bool:
     """Tell whether a commit was left behind by a rollback here."""
     if repository.objects.commit(commit) is None:
         return False
-    return bool(repository.git.text("for-each-ref", "--count=1", f"--contains={commit}", KEPT))
+    left = f"{KEPT}*/{ROLLED_BACK}-*"
+    return bool(repository.git.text("for-each-ref", "--count=1", f"--contains={commit}", left))
 
 
 def own_refs(repository: Repository) -> dict[str, str]:
@@ -193,7 +201,7 @@ def fetch(repository: Repository, remote: Remote, branch: str | None) -> Carried
     remote.fetch(wanted)
     if NOTES in there:
         alone = repository.objects.resolve(NOTES) is None
-        if merge_notes(repository, remote.notes):
+        if merge_notes(repository, remote):
             told = "fetched" if alone else "merged"
     return Carried(remote.name, branch, theirs, told, refs)
 

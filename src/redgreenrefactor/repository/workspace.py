@@ -23,6 +23,7 @@ from redgreenrefactor.repository.refs import (
     ATTEMPTS,
     KEPT,
     NOTES,
+    ROLLED_BACK,
     Damage,
     Refs,
     damage,
@@ -34,7 +35,6 @@ from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Stat
 from redgreenrefactor.repository.stand_in import StandIn, Taken
 from redgreenrefactor.writing import replace_file
 
-MOVED = "rolled back"  # what is left behind when a branch goes back
 NAMED = 10  # files a refusal names before it counts the rest
 
 
@@ -254,7 +254,7 @@ class GitWorkspace(GitPast):
         if found is None:
             return None
         if found.moving:
-            kept = self.keep(found.run_id, found.base, MOVED)
+            kept = self.keep(found.run_id, found.base, ROLLED_BACK)
             self._check_out(found.base)
             self.end()
             self._mark = None
@@ -290,7 +290,7 @@ class GitWorkspace(GitPast):
         """
         tip, ref = self.head(), ""
         if self._git.attempt("merge-base", "--is-ancestor", tip, to).exit_code != 0:
-            ref = f"{KEPT}{folder_of(run_id)}/{MOVED.replace(' ', '-')}-{tip[:10]}"
+            ref = f"{KEPT}{folder_of(run_id)}/{ROLLED_BACK}-{tip[:10]}"
             update_refs(self._git, [f"update {ref} {tip}"])
         self._write_mark(Mark(run_id, to, self._branch(), Refs({}), sealed=True, moving=True))
         try:

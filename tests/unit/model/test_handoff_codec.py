@@ -155,6 +155,13 @@ def test_a_name_that_is_no_utf_8_can_be_written_and_read() -> None:
     assert from_json(to_json(odd).encode().decode()) == odd
 
 
+def test_numbers_that_are_none_say_nothing_and_are_not_passed_on() -> None:
+    note = '{"phase": "PLAN", "nextPhase": "RED", "retryCount": NaN, "seconds": -Infinity, "usage": {"costUsd": 1e999}}'
+    handoff = from_json(note)
+    assert (handoff.retry_count, handoff.extra) == (0, {"seconds": None, "usage": {"costUsd": None}})
+    json.loads(to_json(handoff), parse_constant=pytest.fail)
+
+
 def test_the_first_spelling_counts_and_none_is_left_over() -> None:
     handoff = from_json(
         '{"phase": "PLAN", "nextPhase": "RED", "next_phase": "GREEN", "cycle": 3, "cycleNumber": 1}'

@@ -85,16 +85,18 @@ def test_an_unreadable_note_is_told_wherever_it_is(repository: Repository, numbe
         to_json(OPENING) + to_json(OPENING),
         to_json(replace(OPENING, error="e")),
         '{\n  "schemaVersion": 1,\n' + '{"a":' * 10_000 + "\n}\n",
+        to_json(OPENING).replace("\n}\n", ',\n"seconds": NaN\n}\n'),
+        to_json(replace(OPENING, feature="caf\udce9")).replace("\\udce9", "\udce9"),
     ],
 )
 def test_only_what_is_spelled_as_we_do_it_is_passed_on(text: str) -> None:
-    assert plain_note(text) is None
+    assert plain_note(text.encode("utf-8", "surrogateescape")) is None
 
 
 @pytest.mark.parametrize("indent", [None, 0, 2, 8])
 def test_what_we_write_is_passed_on_however_it_is_laid_out(indent: int | None) -> None:
     text = json.dumps(to_object(OPENING), indent=indent)
-    assert plain_note(text) == plain_note(f"{text}\n\n") == to_object(OPENING)
+    assert plain_note(text.encode()) == plain_note(f"{text}\n\n".encode()) == to_object(OPENING)
 
 
 def test_a_line_of_a_history_says_the_same_of_a_note_and_of_what_it_means(repository: Repository) -> None:
@@ -120,7 +122,7 @@ def test_a_line_of_a_history_says_the_same_of_a_note_and_of_what_it_means(reposi
 )
 def test_a_line_is_not_drawn_from_what_cannot_be_read(odd: dict[str, object]) -> None:
     body = to_object(replace(OPENING, cycle_number=0 if "feature" in odd else 1)) | odd
-    assert plain_note(json.dumps(body)) is not None
+    assert plain_note(json.dumps(body).encode()) is not None
     for indent in (None, 2):
         assert Glancing()("c", json.dumps(body, indent=indent).encode()) is None
 
