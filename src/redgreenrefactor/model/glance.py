@@ -83,6 +83,8 @@ class Glancing:
 
     def __call__(self, commit: str, raw: bytes) -> Glance | None:
         """Return what a line shows; None if there is more to tell, or the note cannot be read."""
+        if not raw.isascii() and not _is_text(raw):
+            return None
         if not raw.startswith(self._start) and not self._begun(raw):
             return _glance_at_json(commit, raw)
         turn = self._turn.match(raw, len(self._start))
@@ -111,9 +113,17 @@ class Glancing:
         return True
 
 
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _plain(text: bytes) -> str:
     """Return what a JSON text says."""
-    said = text.decode("utf-8", "replace")
+    said = text.decode()
     return json.loads(said) if "\\" in said else said[1:-1]
 
 
