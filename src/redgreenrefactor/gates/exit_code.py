@@ -6,9 +6,10 @@ from typing import Any
 
 from redgreenrefactor.gates.common import Measured, asks_again, errors, tail, timed_out
 from redgreenrefactor.gates.diff import added_lines
+from redgreenrefactor.gates.languages import language_of
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.planted import Planting, still_run
-from redgreenrefactor.gates.texts import Block, language_of, says_nothing
+from redgreenrefactor.gates.texts import Block, says_nothing
 from redgreenrefactor.gates.textual import new_tests, text_rules
 from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Measure, Question, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule

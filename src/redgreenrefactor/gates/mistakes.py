@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection, Iterator
 
-from redgreenrefactor.gates.texts import HELPER, LITERAL, language_of, other_literal, uncommented
+from redgreenrefactor.gates.languages import language_of
+from redgreenrefactor.gates.texts import HELPER, LITERAL, other_literal, uncommented
 
 _OPERATOR = re.compile(r"(?<=\s)(?:[+\-*/%]|[<>]=?|[=!]==?|&&|\|\|)(?=\s)")
 _OTHER = {

@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.common import tampering
 from redgreenrefactor.gates.diff import added_lines
+from redgreenrefactor.gates.languages import language_of
 from redgreenrefactor.gates.paths import TEST_FOLDERS, is_test, is_test_file
-from redgreenrefactor.gates.texts import NOTHING, Block, Tally, fell_silent, language_of, only_added, tally
+from redgreenrefactor.gates.texts import NOTHING, Block, Tally, fell_silent, only_added, tally
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
