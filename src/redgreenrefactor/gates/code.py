@@ -10,11 +10,10 @@ from redgreenrefactor.gates.common import (
     history,
     hooked,
     interference,
-    last_line,
     measure,
     named,
     off_limits,
-    quits,
+    uncollected,
 )
 from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.exit_code import by_exit_code
@@ -60,16 +59,7 @@ def coded(evidence: Evidence) -> Judgement:
 
 def failing(measured: Measured) -> Iterator[Finding]:
     """Yield what keeps the suite from being green; tests that failed before the run are left alone."""
-    known = {error.file for error in measured.legacy.errors}
-    for error in measured.after.errors:
-        if error.file not in known:
-            yield Finding(
-                FindingType.TEST_TAMPERING if quits(error) else FindingType.COMPILATION_ERROR,
-                f"{error.file} cannot be collected: {last_line(error.message)}",
-                error.file,
-                error.place.line if error.place else None,
-                hint="Make the code importable and every test collectable.",
-            )
+    yield from uncollected(measured, "Make the code importable and every test collectable.")
     for result in measured.after.results.values():
         if result.failed and result.id not in measured.before.passed | measured.legacy.ids:
             yield failure(result)

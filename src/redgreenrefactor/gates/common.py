@@ -191,7 +191,7 @@ def measure(evidence: Evidence) -> Measuring:
     after = yield from _settled(Trial(evidence.head))
     if after.timed_out:
         return rule(timed_out(after))
-    if not after.finished and after.errors and not quits(after.errors[0]):
+    if not after.finished and after.errors and not _quits(after.errors[0]):
         return rule(_uncollectable(after))
     if not after.finished:
         alive = yield Trial(evidence.base, repeat=2)  # is it the attempt, or have the surroundings changed?
@@ -251,7 +251,7 @@ def died(evidence: Evidence, run: SuiteRun) -> Finding:
     )
 
 
-def quits(error: CollectError) -> bool:
+def _quits(error: CollectError) -> bool:
     """Tell whether a file was not collected because something in it ends the program."""
     return error.exception in ("SystemExit", "Exit", "KeyboardInterrupt")
 
@@ -286,6 +286,20 @@ def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
             hint="Leave the files of the project alone when tests run; write to temporary ones.",
             severity=Severity.ERROR if touched and path.endswith(".py") else Severity.WARNING,
         )
+
+
+def uncollected(measured: Measured, hint: str) -> Iterator[Finding]:
+    """Yield the files that cannot be collected, but for those that never could."""
+    known = {error.file for error in measured.legacy.errors}
+    for error in measured.after.errors:
+        if error.file not in known:
+            yield Finding(
+                FindingType.TEST_TAMPERING if _quits(error) else FindingType.COMPILATION_ERROR,
+                f"{error.file} cannot be collected: {last_line(error.message)}",
+                error.file,
+                error.place.line if error.place else None,
+                hint=hint,
+            )
 
 
 def gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:

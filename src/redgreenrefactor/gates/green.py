@@ -12,11 +12,10 @@ from redgreenrefactor.gates.common import (
     gone,
     history,
     interference,
-    last_line,
     measure,
     off_limits,
-    quits,
     tests_touched,
+    uncollected,
 )
 from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.diff import added_lines
@@ -100,15 +99,7 @@ def _unlisted_tests_touched(evidence: Evidence, measured: Measured) -> list[Find
 def not_green(measured: Measured, excused: frozenset[TestId] = frozenset()) -> Iterator[Finding]:
     """Yield the tests that do not pass and never passed; those failing before the run are left alone."""
     known = {error.file for error in measured.legacy.errors}
-    for error in measured.after.errors:
-        if error.file not in known:
-            yield Finding(
-                FindingType.TEST_TAMPERING if quits(error) else FindingType.COMPILATION_ERROR,
-                f"{error.file} cannot be collected: {last_line(error.message)}",
-                error.file,
-                error.place.line if error.place else None,
-                hint="Make the code importable: the new test has to run.",
-            )
+    yield from uncollected(measured, "Make the code importable: the new test has to run.")
     for error in measured.before.errors:
         if error.file not in known and not _collected(measured, error.file):
             yield Finding(
