@@ -16,7 +16,7 @@ from redgreenrefactor.model.events import Event, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, SuiteRun
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.result import WorkflowResult, due_of, rolled_back_of, total_usage
+from redgreenrefactor.model.result import due_of, rolled_back_of, total_usage
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.repository.hold import Held, held
 from redgreenrefactor.repository.lending import lend
@@ -160,11 +160,11 @@ class Bench:
             commit = entry.commit
         return commit
 
-    def tell_on(self, result: WorkflowResult) -> None:
+    def tell_on(self, run_id: str, status: str, head: str) -> None:
         """Run the user's own command about a run that has ended; whatever becomes of it, the result stands."""
         if not self.settings.on_finish:
             return
-        told = {"TDD_RUN_ID": result.run_id, "TDD_STATUS": str(result.status), "TDD_HEAD": result.head}
+        told = {"TDD_RUN_ID": run_id, "TDD_STATUS": status, "TDD_HEAD": head}
         finished = process.shell(
             self.settings.on_finish,
             cwd=self.repository.project,

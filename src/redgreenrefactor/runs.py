@@ -145,7 +145,7 @@ def _to_the_end(bench: Bench, entry: Entry, base: str, wishes: Wishes) -> Workfl
         details = ErrorDetails(ended.type, ended.reason)
         result = replace(result, error=ended.reason, error_details=details)
     if wishes.tells:
-        bench.tell_on(result)
+        bench.tell_on(run_id, result.status, result.head)
     return result
 
 

@@ -1,16 +1,18 @@
 """Whole task files, with real git and pytest and an agent that plays its part."""
 
 import pytest
-from task_stage import ADD, CODE, DEAD, SUBTRACT, TEST, TIDY, WRONG, last_section, parts, staged, task
+from task_stage import ADD, CODE, DEAD, FILES, SUBTRACT, TEST, TIDY, WRONG, last_section, parts, staged, task
 
 from repos import MakeRepo
 
 
 def test_a_task_goes_through_red_green_and_refactor(make_repo: MakeRepo) -> None:
-    stage = staged(make_repo)
+    told = 'on.finish=echo "$TDD_STATUS $TDD_HEAD" >> ../told\n'
+    stage = staged(make_repo, files={**FILES, "tdd.properties": FILES["tdd.properties"] + told})
     start = stage.head()
     done = stage.rgr_task()
     assert done.code == 0, done
+    assert (stage.repo.path.parent / "told").read_text() == f"complete {stage.head()}\n"
     assert last_section(done.out) == [
         "## TASK COMPLETE",
         "",

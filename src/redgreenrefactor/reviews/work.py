@@ -39,7 +39,7 @@ class Work:
             self._equip(bench)
             ended = self._taken(bench)
             state = self._settled(ended)
-            bench.tell_on(ended)
+            bench.tell_on(ended.run_id, ended.status, ended.head)
             return ended, state
 
     def _settled(self, ended: WorkflowResult) -> TaskState:

@@ -131,6 +131,7 @@ class Work:
             status = TaskFileStatus.BLOCKED
         result = self.result(status, ended.reason)
         self.diary.record(result)
+        self.bench.tell_on(result.run_id, result.status, ended.entry.commit)
         return result
 
     def result(self, status: TaskFileStatus, reason: str = "") -> TaskFileResult:
