@@ -9,6 +9,7 @@ from pasts import NOTES, Past
 from stage import CASES, CODE, TEST, code, suite
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.review_task import KEY
 from redgreenrefactor.workflows.taskfile import PLAIN as PLAIN_TASK
 
 Files = Mapping[str, str]
@@ -291,6 +292,29 @@ def test_a_person_s_work_on_top_is_told_of_and_passes(plain: Past) -> None:
     plain.repo.commit("feat: mine", {"more.py": "x = 1\n"})
     verified = plain.verify()
     assert (verified.ok, ["more.py" in warning.message for warning in verified.warnings]) == (True, [True])
+    assert not plain.verify(strict=True).ok
+
+
+def test_a_task_that_brings_a_command_of_its_own_is_told_of(plain: Past) -> None:
+    """Nobody ever ran a task: somebody wrote three notes, and a criterion that any file fulfils."""
+    plain.repo.git("reset", "-q", "--hard", root(plain))
+    document = {
+        "id": "T-1",
+        "title": "Calculate",
+        "description": "Add.",
+        "meta": {"tdd_workflow": False},
+        "convergence": {"criteria": ["$ test -f calc.py"]},
+        "implementation": [{"step": 1, "title": "Write it", "description": "All of it."}],
+    }
+    opening = {**plain.note("HEAD"), "runId": "r", "phase": "CODE", "nextPhase": "CODE", "workflow": "plain"}
+    noted(
+        plain, root(plain), {**opening, "completedTests": [], "pendingTests": [], KEY: {"document": document}}
+    )
+    head = plain.repo.commit("feat: by hand", {CODE: "broken\n"})
+    body = {**opening, "nextPhase": "COMPLETE", "state": "complete", "cycleNumber": 1, "testResult": "PASS"}
+    noted(plain, head, {**body, "evidence": "exit-code"})
+    verified = plain.verify()
+    assert any("'test -f calc.py'" in warning.message for warning in verified.warnings), verified
     assert not plain.verify(strict=True).ok
 
 

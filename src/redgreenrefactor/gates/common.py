@@ -53,6 +53,16 @@ def off_limits(evidence: Evidence) -> Iterator[Finding]:
             yield scope(
                 change, "the link leads out of the repository", "Link only to files of this repository."
             )
+        elif veil := _veiled(change):
+            yield tampering(
+                change, 1, f"it is not run as it reads: its encoding is {veil}", "Write it in UTF-8."
+            )
+
+
+def _veiled(change: Change) -> str | None:
+    """Return the encoding that a source has been given to hide what it does."""
+    before, after = (python.veil(side.text) if side else None for side in (change.before, change.after))
+    return after if change.path.endswith(".py") and after != before else None
 
 
 def configuration(evidence: Evidence) -> Iterator[Finding]:

@@ -21,13 +21,13 @@ from redgreenrefactor.model.verdict import Finding, FindingType
 Holding = Generator[Question, SuiteRun, list[Finding]]
 
 
-def still_holds(evidence: Evidence, own: frozenset[TestId] | None) -> Holding:
-    """Return which of a run's tests that passed before these commits are gone or fail after them, None: of all tests.
+def still_holds(evidence: Evidence, left: SuiteRun, own: frozenset[TestId] | None) -> Holding:
+    """Return which of a run's tests that passed when it left them are gone or fail now; None: of all tests.
 
     Tests that were changed together with the code fail as the run had left them; a name that was changed
     by hand does not make them fail.
     """
-    left, now = (yield Trial(evidence.base)), (yield Trial(evidence.head))
+    now = yield Trial(evidence.head)
     if now.measure is Measure.EXIT_CODE:
         return list(_by_exit_code(evidence, left, now))
     wanted = sorted(left.passed if own is None else left.passed & own)

@@ -42,6 +42,10 @@ SECTIONS = {
     "setup.cfg": ("tool:pytest", "coverage"),
     "tox.ini": ("pytest", "tox", "testenv", "coverage"),
 }
+PROSE = re.compile(
+    r"\.(md|markdown|rst|adoc)$|(^|/)(README|CHANGELOG|CHANGES|CONTRIBUTING|LICENSE|NOTICE|AUTHORS)(\.txt)?$",
+    re.IGNORECASE,
+)
 ROOTS = ("", "src/", "lib/", "tests/", "test/")  # where imports start from
 
 
@@ -73,6 +77,11 @@ def looks_like_a_test(path: str, case: Case | None = None) -> bool:
     if TEST_FOLDERS & folders or (DATA_FOLDERS & folders and pure.suffix not in CODE):
         return True
     return is_test_file(path)
+
+
+def is_prose(path: str) -> bool:
+    """Tell whether a file is for people alone, by its name."""
+    return bool(PROSE.search(path))
 
 
 def is_test_file(path: str) -> bool:

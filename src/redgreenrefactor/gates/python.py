@@ -2,10 +2,15 @@
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+PLAIN = (
+    bytes(code for code in range(32, 127) if code != ord("\\")) + rb" +AGE- \u0061 \x61 ~{VP~}"
+)  # what some encodings read as something else
 DEEPEST = 200  # levels of a syntax tree; deeper ones would overflow the stack of whoever walks them
 
 
@@ -47,6 +52,20 @@ def is_too_deep(text: str | None) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return isinstance(error, RecursionError | MemoryError)
     return True
+
+
+def veil(text: str | None) -> str | None:
+    """Return the encoding a source declares, if it makes Python run something else than everybody reads."""
+    lines = re.split(r"\r\n?|\n", text or "")[:2]
+    declared = (found[1] for line in lines if (found := CODING.match(line)))
+    return next((name for name in declared if not _reads_as_it_is(name)), None)
+
+
+def _reads_as_it_is(encoding: str) -> bool:
+    try:
+        return PLAIN.decode(encoding) == PLAIN.decode("ascii")
+    except (LookupError, ValueError):
+        return False
 
 
 def shape(node: ast.AST) -> str:

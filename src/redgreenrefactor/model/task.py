@@ -169,6 +169,8 @@ def _is_run(text: str) -> bool:
     return _PROGRAMS.fullmatch(text.split(maxsplit=1)[0]) is not None
 
 
+_MODULE = re.compile(r"^python[\d.]* -m (?=pytest|unittest)")
+_SHELL = re.compile(r"[;&|`$<>()]")  # more than words
 _TESTS = re.compile(
     r"\b(pytest|py\.test|unittest|jest|vitest|mocha|ava|tox|nox|rspec|phpunit|ctest|mvnw?|gradlew?)\b"
     r"|\b(npm|yarn|pnpm)\s+(run\s+)?(t|test)\b|\bnode\s+(\S+\s+)*--test\b|\b(go|cargo|dotnet|deno)\s+test\b"
@@ -179,3 +181,9 @@ _TESTS = re.compile(
 def command_of_tests(task: Task) -> str:
     """Return the criterion that runs the tests: the first that names a runner, else the first command."""
     return next((command for command in task.commands if _TESTS.search(command)), task.commands[0])
+
+
+def runs_all_of(project: str, command: str) -> bool:
+    """Tell whether a task's command is the project's own test command, or that with more words."""
+    own, given = (_MODULE.sub("", " ".join(text.split())) for text in (project, command))
+    return given == own or (given.startswith(f"{own} ") and not _SHELL.search(given[len(own) :]))

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.proof import WORKED, Verification, together
-from redgreenrefactor.model.verdict import Finding, Severity
+from redgreenrefactor.model.task import command_of_tests, runs_all_of
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.objects import Commit
 from redgreenrefactor.repository.past import GitPast, looking_back
@@ -98,7 +99,19 @@ class Court:
 
     def judge(self, found: Strand, wanted: frozenset[str] | None = None) -> Verification:
         """Judge one run again."""
-        return self._retrial(found).judge(found, wanted)
+        judged = self._retrial(found).judge(found, wanted)
+        return together([judged, _told([*self._other_tests(found)])])
+
+    def _other_tests(self, found: Strand) -> Iterator[Finding]:
+        """Yield that a run was judged by a command that nobody but its own note names."""
+        task, project = found.made.task, self._benches(found).project_command(found.last.commit)
+        if task and project and not runs_all_of(project, command_of_tests(task)):
+            yield Finding(
+                FindingType.SCOPE_VIOLATION,
+                f"run {found.run_id} is judged by the command that its task names, {command_of_tests(task)!r}; "
+                f"the project's own is {project!r}",
+                severity=self.unjudged,
+            )
 
     def merged(self, span: str | None) -> Verification:
         """Return what holds of the run that a pull request brought, from the refs that were pushed with it."""
@@ -208,7 +221,8 @@ class Court:
             )
         raise NotReadyError(
             f"run {run_id} has no cycle here to verify",
-            hint="Type 'rgr resume' to go on with it; after a squash merge type 'rgr verify --pull-request'.",
+            hint="Type 'rgr resume' to go on with it; after a rebase that left its notes behind type "
+            "'rgr repair-notes', after a squash merge 'rgr verify --pull-request'.",
             type="NothingToVerify",
         )
 

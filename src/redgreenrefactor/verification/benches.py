@@ -54,6 +54,10 @@ class Benches:
             self._known.append(known)
         return known
 
+    def project_command(self, commit: str) -> str | None:
+        """Return how the project itself runs its tests at a commit, whatever a task names."""
+        return self._settings(commit).test_command
+
     def _settings(self, commit: str) -> Settings:
         settings = settings_of(self.repository, self.around, commit)
         detected = detect_in(lambda name: self.past.source(commit, f"{self.past.prefix}{name}"))

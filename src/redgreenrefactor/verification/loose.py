@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from redgreenrefactor.gates.minimal import PROSE
+from redgreenrefactor.gates.paths import is_prose
 from redgreenrefactor.gates.record import RESTORE
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -69,7 +69,7 @@ class Loose:
             yield _unjudged(f"{len(rest)} more commits are no turns of a run", more, severity)
 
     def _changed(self, commit: Commit) -> list[str]:
-        return [path for path in self.merges.own(commit) if not PROSE.search(path)]
+        return [path for path in self.merges.own(commit) if not is_prose(path)]
 
     def _stray(self, commit: Commit) -> Iterator[Finding]:
         for handoff in runs_of(self.ledger.read(commit.oid)):

@@ -97,11 +97,14 @@ class Merges:
         return Source(entry.commit, entry.handoff, merged)
 
     def _merged(self, commit: Commit, tip: Commit) -> str | None:
-        """Return the tree that git makes of a run and of what was there before its merge; None: it cannot."""
+        """Return the tree that git makes of a run and of what was there before its merge; None: it cannot.
+
+        Where both have changed the same lines, these stand in it side by side, and everything else as merged.
+        """
         if not commit.parents:
             return None
         made = self.git.attempt("merge-tree", "--write-tree", commit.parents[0], tip.oid)
-        return made.stdout.decode().split("\n")[0] if made.exit_code == 0 else None
+        return made.stdout.decode().split("\n")[0] if made.exit_code in (0, 1) else None
 
 
 def differs(merged: Merged, severity: Severity) -> Iterator[Finding]:

@@ -90,6 +90,18 @@ def test_what_anybody_may_touch_is_fine(what: Change) -> None:
     assert list(off_limits(evidence(GREEN, changes=(what,)))) == []
 
 
+def test_a_source_that_hides_what_it_does_behind_an_encoding_is_tampering() -> None:
+    veiled = "# coding: utf-7\n# +AAo-import os\n"
+    given = evidence(GREEN, changes=(change("calc.py", "x = 1\n", veiled),))
+    assert [item.type for item in off_limits(given)] == [FindingType.TEST_TAMPERING]
+    for fine in (
+        change("calc.py", veiled, veiled + "x = 1\n"),
+        change("a.txt", None, veiled),
+        change("b.py", veiled, None),
+    ):
+        assert list(off_limits(evidence(GREEN, changes=(fine,)))) == []
+
+
 def test_a_project_in_a_subfolder_has_its_own_settings() -> None:
     given = evidence(
         GREEN,

@@ -4,7 +4,7 @@ import pytest
 from gates_support import BASE, HEAD, Files, Runner, drive, evidence
 
 from redgreenrefactor.gates.holding import still_holds
-from redgreenrefactor.model.evidence import Measure, SuiteRun
+from redgreenrefactor.model.evidence import Measure, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -18,7 +18,8 @@ OWN = frozenset({"test_thing.py::test_doubles"})
 
 def held(now: Files, own: frozenset[str] | None = OWN, left: Files = LEFT) -> list[Finding]:
     given = evidence(PhaseName.REFACTOR, left, now, case=None)
-    return drive(still_holds(given, own), Runner({BASE: left, HEAD: now}).answer)[0]
+    runner = Runner({BASE: left, HEAD: now})
+    return drive(still_holds(given, runner.answer(Trial(BASE)), own), runner.answer)[0]
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,8 @@ def test_where_nobody_owns_tests_all_of_them_count() -> None:
 def test_an_exit_code_and_the_text_tell_as_much_as_they_can(
     before: int, after: int, now: Files, words: list[str]
 ) -> None:
-    codes = {BASE: before, HEAD: after}
+    left, right = (SuiteRun(exit_code=code, measure=Measure.EXIT_CODE) for code in (before, after))
     given = evidence(PhaseName.REFACTOR, LEFT, now, case=None)
-    found, _ = drive(
-        still_holds(given, OWN),
-        lambda trial: SuiteRun(exit_code=codes[trial.commit], measure=Measure.EXIT_CODE),
-    )
+    found, _ = drive(still_holds(given, left, OWN), lambda _: right)
     assert len(found) == len(words)
     assert all(word in finding.message for word, finding in zip(words, found, strict=True))

@@ -3,7 +3,7 @@
 import pytest
 from gates_support import change, evidence
 
-from redgreenrefactor.gates.paths import inside, is_test, looks_like_a_test, reconfigures, sections
+from redgreenrefactor.gates.paths import inside, is_prose, is_test, looks_like_a_test, reconfigures, sections
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -141,3 +141,18 @@ def test_other_sections_are_anybodys(path: str, before: str, after: str) -> None
 
 def test_a_file_that_is_not_there_has_no_sections() -> None:
     assert sections("tox.ini", None) == {}
+
+
+@pytest.mark.parametrize(
+    "path", ["README.md", "docs/a.rst", "LICENSE", "sub/README", "NOTICE.txt", "notes.adoc"]
+)
+def test_what_only_people_read_is_prose(path: str) -> None:
+    assert is_prose(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["requirements.txt", "CMakeLists.txt", "README.py", "LICENSE.py", "a.md.py", ".gitignore", "data.txt"],
+)
+def test_what_a_program_may_read_is_none(path: str) -> None:
+    assert not is_prose(path)

@@ -289,3 +289,35 @@ def test_values_flow_by_binding_and_by_handing_over() -> None:
         "seven",
         "given",
     }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# -*- coding: utf-7 -*-",
+        "#!x\n# vim: fileencoding=unicode_escape",
+        "# coding=raw_unicode_escape",
+        "# coding: hz",
+    ],
+)
+def test_a_source_that_is_not_run_as_it_reads_is_known_by_its_encoding(line: str) -> None:
+    assert python.veil(f"{line}\r\nx = 1\n") is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "x = 1\n",
+        "# -*- coding: utf-8 -*-\n",
+        "# coding: latin-1\n",
+        "# coding: cp1252\n",
+        "a\nb\n# coding: utf-7\n",
+    ],
+)
+def test_a_source_that_runs_as_it_reads_has_no_veil(text: str | None) -> None:
+    assert python.veil(text) is None
+
+
+def test_an_encoding_that_nobody_knows_is_one() -> None:
+    assert python.veil("# coding: nonsense\n") == "nonsense"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from redgreenrefactor.model.task import Criterion, Cycle, Task, command_of, percentage
+from redgreenrefactor.model.task import Criterion, Cycle, Task, command_of, percentage, runs_all_of
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,24 @@ def test_several_cycles_add_up_and_the_highest_coverage_counts() -> None:
     assert (task.test_count, task.test_cases) == (5, ("a", "b", "c"))
     assert (task.coverage_min, task.expected_coverage) == (90, "> 90")
     assert task.commands == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("project", "command", "expected"),
+    [
+        ("pytest", "pytest", True),
+        ("pytest", "pytest -q tests/test_calc.py", True),
+        ("pytest", "python3 -m pytest  -q", True),
+        ("python -m pytest", "pytest tests", True),
+        ("npm test", "npm test", True),
+        ("npm test", "npm run check", False),
+        ("pytest", "test -f calc.py", False),
+        ("pytest", "pytest || true", False),
+        ("pytest", "pytester", False),
+        ("python run_all.py", "python other.py", False),
+    ],
+)
+def test_a_command_with_more_words_still_is_the_project_s_own(
+    project: str, command: str, expected: bool
+) -> None:
+    assert runs_all_of(project, command) is expected
