@@ -1,8 +1,9 @@
 """Failures planted into tests, where only an exit code tells: a suite that does not notice one does not run that test."""
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import islice
 
 from redgreenrefactor.gates.mistakes import mistakes
@@ -14,6 +15,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType
 
 RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
 MOST = 6  # tests that are looked at after a turn
+ALIKE = 0.6  # of a test's text that one under another name shares with it
 BENT = 4  # expectations that are bent before a test counts as blind
 MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
 
@@ -28,6 +30,16 @@ class Planting:
     path: str
     text: str
     block: Block | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called: a script by its path."""
+        return self.block.name if self.block else self.path
+
+    @property
+    def code(self) -> str:
+        """What it consists of."""
+        return self.block.code if self.block else self.text
 
     def broken(self) -> Noticing:
         """Return whether the suite fails with a failure in the test."""
@@ -59,7 +71,7 @@ def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]
         noticed = yield from now.broken()
         if noticed is False and (before is None or (yield from before.broken())):
             return [_unheard(now, "the test command does not notice a failure in it any more")]
-        if before is None or noticed is not True or _same(now, before):
+        if before is None or noticed is not True or now.code == before.code:
             continue
         blind = (yield from now.bent()) is False and (yield from before.bent())
         if blind or (yield from _weaker(evidence, now, before)):
@@ -91,10 +103,6 @@ def _red(commit: str, *overlay: tuple[str, str]) -> Noticing:
     return not run.green if run.answered else None
 
 
-def _same(now: Planting, before: Planting) -> bool:
-    return now.block is not None and before.block is not None and now.block.code == before.block.code
-
-
 def _unheard(test: Planting, what: str) -> Finding:
     name = f": {test.block.name!r}" if test.block else ""
     line = test.block.line if test.block else None
@@ -114,24 +122,28 @@ def _touched(evidence: Evidence) -> Iterator[tuple[Planting, Planting | None]]:
     ]
     if not concerned:
         return
-    paths = [change.path for change in concerned if change.after]
-    if evidence.case is not None:
-        paths.insert(0, f"{evidence.prefix}{evidence.case.test_file}")
-    known = dict(_tests(evidence, evidence.base, [change.path for change in concerned if change.before]))
-    for path in dict.fromkeys(paths):
-        known |= dict(_tests(evidence, evidence.base, [path]))
-        for key, test in reversed(list(_tests(evidence, evidence.head, [path]))):
-            named = (twin for (_, name), twin in known.items() if name and name == key[1])
-            before = known.get(key) or next(named, None)
-            if before or test.block:  # a new script may be anything
-                yield test, before
+    own = [f"{evidence.prefix}{evidence.case.test_file}"] if evidence.case else []
+    paths = dict.fromkeys([*own, *(change.path for change in concerned)])
+    old, new = (list(_tests(evidence, commit, paths)) for commit in (evidence.base, evidence.head))
+    kept = {test.name for test in new}
+    for test in new:
+        twins = [twin for twin in old if twin.name == test.name]
+        before = min(twins, key=lambda twin: twin.path != test.path, default=None)
+        before = before or _closest(test, [twin for twin in old if twin.name not in kept])
+        if before or test.block:  # a new script may be anything
+            yield test, before
 
 
-def _tests(evidence: Evidence, commit: str, paths: list[str]) -> Iterator[tuple[tuple[str, str], Planting]]:
-    """Yield the tests of these files, by file and name."""
+def _closest(test: Planting, gone: Sequence[Planting]) -> Planting | None:
+    """Return which of the tests that are gone a new one may be, under another name."""
+    ratios = {twin: SequenceMatcher(None, twin.code, test.code).ratio() for twin in gone if test.block}
+    return max((twin for twin in gone if ratios.get(twin, 0) >= ALIKE), key=ratios.__getitem__, default=None)
+
+
+def _tests(evidence: Evidence, commit: str, paths: Iterable[str]) -> Iterator[Planting]:
+    """Yield the tests of these files, the last of each first: new ones stand at the end."""
     for path in paths:
         text = evidence.read(commit, path) or ""
+        yield from (Planting(commit, path, text, block) for block in reversed(tally(path, text).blocks))
         if text and is_script(evidence, path):
-            yield (path, ""), Planting(commit, path, text)
-        for block in tally(path, text).blocks:
-            yield (path, block.name), Planting(commit, path, text, block)
+            yield Planting(commit, path, text)

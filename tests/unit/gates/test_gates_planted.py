@@ -101,6 +101,13 @@ def test_what_was_not_run_before_need_not_be_run_now() -> None:
     assert told({**off, TEST: f"// Adding.\n{off[TEST]}"}, off)[0] == []
 
 
+def test_under_another_name_it_need_not_be_run_either() -> None:
+    off = {**BEFORE, TEST: ADDS + "// OFF\n"}
+    assert told({**off, TEST: off[TEST].replace("adds", "sums up")}, off)[0] == []
+    other = "test('x', () => {\n  for (const each of everything) each.check();\n});\n// OFF\n"
+    assert told({**off, TEST: other}, off)[0]
+
+
 def test_an_expectation_that_does_not_matter_any_more_is_found() -> None:
     blind = ADDS.replace("assert.equal(add(1, 2), 3)", "assert.equals(add(1, 2), 3)")
     assert "other results" in told({**BEFORE, TEST: blind})[0][0]
