@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, cast
 
+from redgreenrefactor.gates import python
 from redgreenrefactor.gates.manifests import decisive
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.goal import LIST, Case
@@ -87,6 +88,23 @@ def is_prose(path: str) -> bool:
 def is_test_file(path: str) -> bool:
     """Tell whether a file's own name is that of a test."""
     return any(pattern.match(PurePosixPath(path).name) for pattern in TEST_NAMES)
+
+
+def is_runners(path: str) -> bool:
+    """Tell whether a file is the test runner's own by its name."""
+    name = PurePosixPath(path).name
+    return name == "conftest.py" or any(pattern.match(name) for pattern in CONFIGURATION)
+
+
+def holds_tests(path: str, text: str) -> bool:
+    """Tell whether a file that is there looks like one of tests, and has some where its language is read."""
+    return is_test_file(path) and (not path.endswith(".py") or bool(python.tests_in(text)))
+
+
+def is_plain_code(path: str, text: str) -> bool:
+    """Tell whether a source does something, and has nothing to do with tests; only Python is read so closely."""
+    tree = python.parsed(text) if path.endswith(".py") and not looks_like_a_test(path) else None
+    return tree is not None and bool(tree.body) and not python.tests_in(text)
 
 
 def kept_from(phase: PhaseName, paths: Iterable[str], prefix: str, case: Case | None) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from redgreenrefactor.gates.answers import objects
 from redgreenrefactor.gates.common import errors, history, scope
-from redgreenrefactor.gates.paths import inside
+from redgreenrefactor.gates.paths import holds_tests, inside, is_plain_code, is_runners
 from redgreenrefactor.model.decision import is_finished, progress
 from redgreenrefactor.model.evidence import Evidence, Judgement
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
@@ -173,6 +173,23 @@ def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
             )
     if PurePosixPath(answer.case.test_file) == PurePosixPath(answer.case.impl_file):
         yield _malformed("testFile and implFile are the same file", "Name two different files.")
+    if not (_outside(answer.case.test_file) or _outside(answer.case.impl_file)):
+        yield from _swapped(evidence, answer.case)
+
+
+def _swapped(evidence: Evidence, case: Case) -> Iterator[Finding]:
+    """Yield paths that would make code of tests that are there, or tests of code: each has its own rules."""
+    there, here = (
+        evidence.read(evidence.head, f"{evidence.prefix}{PurePosixPath(path)}")
+        for path in (case.test_file, case.impl_file)
+    )
+    if is_runners(case.impl_file) or (here is not None and holds_tests(case.impl_file, here)):
+        yield _malformed(
+            f"implFile {case.impl_file!r} holds tests, or says how they are run",
+            "Name a file for the code; tests and their configuration stay as they are.",
+        )
+    if there and is_plain_code(case.test_file, there):
+        yield _malformed(f"testFile {case.test_file!r} holds code and no test", "Name a file for tests.")
 
 
 def _as_listed(evidence: Evidence, case: Case | None) -> Case | None:

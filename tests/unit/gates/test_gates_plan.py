@@ -251,3 +251,53 @@ keys = st.sampled_from(["currentTest", "current_test", "dropped", "description",
 )
 def test_any_object_is_read_without_a_fault(before: str, body: dict[str, Any], after: str) -> None:
     assert isinstance(read_answer(before + json.dumps(body) + after), Answer | str)
+
+
+# --- tests stay tests, and code stays code
+
+TESTS = "def test_a():\n    assert a() == 1\n"
+CODE = "def a():\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        ({"implFile": "tests/test_b.py"}, {"tests/test_b.py": TESTS}),
+        ({"implFile": "cart.test.js"}, {"cart.test.js": "it('adds', () => {})\n"}),
+        ({"implFile": "conftest.py"}, {}),
+        ({"implFile": "sub/pytest.ini"}, {}),
+        ({"testFile": "b.py"}, {"b.py": CODE}),
+    ],
+    ids=["tests as code", "tests of another language", "a conftest", "configuration", "code as tests"],
+)
+def test_a_case_does_not_make_code_of_tests_or_tests_of_code(names: dict[str, str], files: Files) -> None:
+    played = planned(answer("a", **names), EMPTY, plan_of("o a"), files={**LISTED, **files})
+    assert FindingType.MALFORMED_HANDOFF in played.types
+
+
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        ({"implFile": "tests/test_b.py"}, {}),
+        ({"implFile": "test_rig.py"}, {"test_rig.py": CODE}),
+        ({"implFile": "db.py"}, {"db.py": "def test_connection():\n    return 1\n"}),
+        ({"testFile": "b.py"}, {"b.py": ""}),
+        ({"testFile": "checks.py"}, {"checks.py": TESTS}),
+        ({"testFile": "tests/helpers.py"}, {"tests/helpers.py": CODE}),
+        ({"testFile": "src/lib.rs"}, {"src/lib.rs": "fn main() {}\n"}),
+        ({"testFile": "broken.py"}, {"broken.py": "def :\n"}),
+    ],
+    ids=[
+        "new",
+        "code with a test's name",
+        "a test in code",
+        "empty",
+        "tests with no test's name",
+        "helpers",
+        "rust",
+        "broken",
+    ],
+)
+def test_files_with_odd_names_are_fine_for_what_they_hold(names: dict[str, str], files: Files) -> None:
+    played = planned(answer("a", **names), EMPTY, plan_of("o a"), files={**LISTED, **files})
+    assert not [item for item in played.verdict.findings if "holds" in item.message], played.told
