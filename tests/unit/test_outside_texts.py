@@ -24,10 +24,15 @@ from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
-from redgreenrefactor.model.handoff import from_json, to_json
+from redgreenrefactor.model.glance import Glancing, glance_at
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
+from redgreenrefactor.model.verdict import TestOutcome
+from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import mark
 from redgreenrefactor.runners import report
+from redgreenrefactor.views.text import history_text
 from redgreenrefactor.workflows.taskfile import taskfile
 
 NOTE: Mapping[str, Any] = {
@@ -129,6 +134,32 @@ def jsons(body: Mapping[str, Any]) -> st.SearchStrategy[str]:
     return plain | written | cut | values.map(json.dumps)
 
 
+@st.composite
+def scratched(draw: st.DrawFn, text: str) -> str:
+    """Return a text that was right, but for a few characters."""
+    for _ in range(draw(st.integers(1, 3))):
+        place, gone = draw(st.integers(0, len(text))), draw(st.integers(0, 3))
+        put_in = draw(
+            st.text(max_size=3) | st.sampled_from(["\\", '"', "\\x", "0" * 5000, "\x1b", ",", "\n"])
+        )
+        text = text[:place] + put_in + text[place + gone :]
+    return text
+
+
+PLAIN = to_json(
+    Handoff(
+        PhaseName.GREEN,
+        PhaseName.REFACTOR,
+        run_id="r",
+        feature="f",
+        cycle_number=1,
+        current_test=Case('says "a"', "t.py", "i.py"),
+        timestamp="2026-01-11T10:30:00Z",
+        test_result=TestOutcome.PASS,
+        attempts=1,
+    )
+)
+
 bullets = st.sampled_from(
     ["- [ ] ", "- [x] ", "* [X] ", "1. [ ] ", "  - [ ] ", "```", "> - [ ] ", "- [] ", "\t- [x]", ""]
 )
@@ -152,6 +183,17 @@ def read_note(text: str) -> None:
     due_of(handoff)
     diagnosis_due(handoff, taskfile(3).phases[1], 1)
     result_of([Entry("c", handoff)], RunStatus.STOPPED, 1.0).to_json()
+
+
+def glance_over(text: str) -> None:
+    """Draw the line of a note that is not read whole; it tells what the whole would."""
+    raw = text.encode("utf-8", "surrogateescape" if "\ud800" not in text else "replace")
+    seen = Glancing()("c", raw)
+    if seen is None:
+        return
+    assert "".join(history_text([seen], width=80)).isprintable()
+    handoff = from_json(raw.decode("utf-8", "replace"))
+    assert seen == glance_at(Entry("c", handoff))
 
 
 def read_plan_answer(text: str) -> None:
@@ -219,6 +261,7 @@ scripts = plain | st.lists(
 
 READERS: dict[str, tuple[Callable[[str], None], st.SearchStrategy[str]]] = {
     "notes": (read_note, jsons(NOTE)),
+    "glances": (glance_over, scratched(PLAIN) | scratched(json.dumps(json.loads(PLAIN))) | jsons(NOTE)),
     "plan_answers": (read_plan_answer, jsons(ANSWER)),
     "reviews": (read_review, jsons(OPINION)),
     "task_files": (read_task_file, jsons(TASK)),

@@ -166,12 +166,15 @@ def plain_note(raw: bytes) -> Json | None:
     if type(found) is not dict or text[end:].strip():
         return None
     body = cast("Json", found)
-    return body if body.keys() >= _CORE and _is_usable(body) else None
+    try:
+        return body if body.keys() >= _CORE and _is_usable(body) else None
+    except TypeError:  # a list or an object where a word belongs
+        return None
 
 
 def _is_usable(body: Json) -> bool:
     """Tell whether what steers a run can be read; findings and errors have shapes of their own and are not looked at."""
-    case, outcome = body["currentTest"], body.get("outcome")
+    case, result, outcome = body["currentTest"], body["testResult"], body.get("outcome")
     return (
         body["schemaVersion"] == SCHEMA_VERSION
         and body["phase"] in _PHASES
@@ -183,6 +186,7 @@ def _is_usable(body: Json) -> bool:
         and body["errorDetails"] is None
         and not body.get("findings")
         and (case is None or type(case) is dict)
+        and (result is None or result in _RESULTS)
         and (outcome is None or outcome in _OUTCOMES)
     )
 
@@ -323,4 +327,5 @@ _KEYS = (
 )
 _SPELLINGS = tuple((key, key.spellings) for key in _KEYS)
 _CORE = frozenset({"schemaVersion"} | {key.name for key in _KEYS if key.always and key.core})
-_PHASES, _STATES, _OUTCOMES = frozenset(PhaseName), frozenset(State), frozenset(Outcome)
+_PHASES, _STATES = frozenset(PhaseName), frozenset(State)
+_RESULTS, _OUTCOMES = frozenset(TestOutcome), frozenset(Outcome)
