@@ -75,6 +75,7 @@ def test_there_are_many_of_them() -> None:
         "error: Permission denied",
         "error: unable to write: Read-only file system",
         "cannot lock ref 'refs/notes/a': 'refs/notes/a/b' exists; cannot create 'refs/notes/a'",
+        "error: Entry 'my file' not uptodate. Cannot merge.",
         "fatal: something nobody has thought of",
     ],
 )

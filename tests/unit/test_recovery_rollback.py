@@ -227,6 +227,22 @@ def test_files_that_are_ignored_only_later_are_left_alone_and_told(repo: Repo) -
     assert [event for event in told if isinstance(event, Warned) and "out/, secret.env" in event.message]
 
 
+def test_a_file_that_git_was_told_not_to_look_at_is_named_and_kept(repo: Repo) -> None:
+    run = tell_run(repo, 2)
+    tip = repo.git("rev-parse", "HEAD")
+    repo.git("update-index", "--skip-worktree", "r-red.txt")
+    repo.write("r-red.txt", "mine\n")
+    with pytest.raises(NotReadyError, match="not uptodate") as refused:
+        back(repo, run.commits["1-GREEN"])
+    assert (repo.path / "r-red.txt").read_text() == "mine\n"
+    subprocess.run(refused.value.hint.split("'")[1], shell=True, check=True, cwd=repo.path)
+    back(repo, run.commits["1-GREEN"])
+    assert (repo.path / "r-red.txt").read_text() == "1\n"
+    mine = repo.git("hash-object", "--stdin", stdin="mine\n")
+    assert mine in repo.git("rev-list", "--objects", "--all")
+    assert tip in repo.refs().values()
+
+
 # --- cut off
 
 

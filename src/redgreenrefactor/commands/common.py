@@ -167,7 +167,12 @@ def project(flags: dict[str, Any]) -> Path:
 
 def print_json(value: Any) -> None:
     """Write the one JSON value a command answers with."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # a file's name that is no UTF-8, or a terminal that knows few letters
+        text = json.dumps(value, indent=2)
+    click.echo(text)
 
 
 def width() -> int:

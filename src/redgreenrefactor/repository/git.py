@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -139,6 +140,13 @@ def advice(complaint: str, otherwise: str = "See 'git status'; nothing of yours 
         return "Another git is at work here, or one died: see that none runs, remove the lock file it names."
     if taken := re.search(r"'(refs/\S+)' exists; cannot create", complaint):
         return f"Give {taken[1]} another name, or type 'git update-ref -d {taken[1]}', then try again."
+    if unseen := re.search(r"Entry '(.+)' not uptodate", complaint):
+        look = [
+            ["git", "update-index", f"--no-{mark}", unseen[1]]
+            for mark in ("skip-worktree", "assume-unchanged")
+        ]
+        typed = " && ".join(map(shlex.join, look))
+        return f"Git was told not to look at a file that differs: type '{typed}', then the same again."
     if "dubious ownership" in complaint:
         return "Type the 'git config --global --add safe.directory …' line that git names."
     if "Permission denied" in complaint or "Read-only" in complaint:
