@@ -1,6 +1,5 @@
 """The command line: words in, exit code out."""
 
-import io
 import sys
 from typing import NoReturn
 
@@ -49,8 +48,8 @@ for command in (
 
 def main() -> None:
     """Run the program; whatever happens ends in one of the documented exit codes."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a letter that cannot be shown is no reason to fail
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(errors="replace")  # a letter that cannot be shown is no reason to fail
     try:
         rgr(prog_name="rgr", standalone_mode=False)
     except click.exceptions.Exit as end:

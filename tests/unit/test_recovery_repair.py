@@ -8,7 +8,7 @@ import pytest
 
 from ledgers import Told, ledger_of, read, surroundings, tell_run, write
 from redgreenrefactor import recovery
-from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.errors import LedgerError, NotReadyError
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
@@ -131,6 +131,23 @@ def test_notes_whose_objects_are_damaged_come_from_their_history_and_can_be_carr
     repo.git("rev-list", "--objects", "--all")
     file.unlink()
     repo.git("clone", "-q", "--mirror", "--no-local", ".", str(repo.path.parent / "copy"))
+
+
+def test_what_a_partial_clone_has_not_fetched_yet_is_not_lost(repo: Repo) -> None:
+    tell_run(repo)
+    repo.git("config", "uploadpack.allowFilter", "true")
+    theirs = Repo(repo.path.parent / "theirs", repo.env)
+    repo.git("clone", "-q", "--filter=blob:none", "--no-local", str(repo.path), str(theirs.path))
+    theirs.git("fetch", "-q", "origin", f"{NOTES}:{NOTES}")
+    before = theirs.refs()
+    moved = repo.path.rename(repo.path.parent / "elsewhere")
+    with pytest.raises(NotReadyError, match="not here") as refused:
+        mend(theirs)
+    assert "git fetch" in refused.value.hint
+    assert theirs.refs() == before
+    moved.rename(repo.path)
+    assert mend(theirs).mends == ()
+    assert phases(theirs) == WHOLE
 
 
 def test_a_folder_called_like_a_note_is_none(repo: Repo) -> None:

@@ -1,5 +1,6 @@
 """Going back to a handoff: where the run stands afterwards, and that nothing is lost on the way."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -279,6 +280,39 @@ def test_whatever_was_cut_off_is_taken_to_its_end_by_the_next_command(
     assert tip in repo.refs().values()
     assert repo.git("status", "--porcelain") == ""
     assert not (repo.path / ".git" / MARK).exists()
+
+
+def test_what_leads_back_to_a_commit_that_is_gone_is_forgotten(repo: Repo) -> None:
+    run = tell_run(repo)
+    for moving in (True, False):
+        mark = Mark("r", "1" * 40, "refs/heads/main", Refs({}), sealed=True, moving=moving)
+        (repo.path / ".git" / MARK).write_text(to_json(mark))
+        repo.write("mine.txt", "mine\n")
+        with surroundings(repo) as (around, _), recovery.held(around) as here:
+            assert here.workspace.head() == run.commits["1-REFACTOR"]
+        assert (repo.path / "mine.txt").exists()
+        assert not (repo.path / ".git" / MARK).exists()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"branch": 7},
+        {"base": []},
+        {"runId": None},
+        {"refs": []},
+        {"refs": {"a": 5}},
+        {"inUse": [1]},
+        {"steering": {"a": 5}},
+        {"links": [7]},
+    ],
+)
+def test_a_mark_that_cannot_be_read_is_none(repo: Repo, odd: dict[str, object]) -> None:
+    run = tell_run(repo)
+    written = json.loads(to_json(Mark("r", run.commits["1-RED"], "refs/heads/main", Refs({}))))
+    (repo.path / ".git" / MARK).write_text(json.dumps(written | odd))
+    with surroundings(repo) as (around, _), recovery.held(around) as here:
+        assert here.workspace.head() == run.commits["1-REFACTOR"]
 
 
 def test_files_half_laid_out_are_kept_and_laid_out_again(repo: Repo) -> None:

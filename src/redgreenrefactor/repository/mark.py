@@ -136,7 +136,7 @@ def read(git_dir: Path) -> Mark | None:
     """Return the mark that a session left in the git folder of its checkout."""
     try:
         return from_json((git_dir / MARK).read_text())
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -184,16 +184,26 @@ def to_json(mark: Mark) -> str:
 
 
 def from_json(text: str) -> Mark:
-    """Return the mark that was stored; anything else is a ValueError, KeyError or TypeError."""
+    """Return the mark that was stored; anything else is a ValueError, KeyError, TypeError or AttributeError."""
     body = cast("dict[str, Any]", json.loads(text))
-    refs = Refs(dict(body["refs"]), frozenset(body["inUse"]))
+    refs = {_text_of(name): _text_of(oid) for name, oid in body["refs"].items()}
     return Mark(
-        str(body["runId"]),
-        str(body["base"]),
-        body["branch"],
-        refs,
-        dict(body["steering"]),
-        frozenset(body.get("links", ())),
+        _text_of(body["runId"]),
+        _text_of(body["base"]),
+        _text_or_none(body["branch"]),
+        Refs(refs, frozenset(map(_text_of, body["inUse"]))),
+        {_text_of(path): _text_or_none(text) for path, text in body["steering"].items()},
+        frozenset(map(_text_of, body.get("links", ()))),
         bool(body["sealed"]),
         bool(body.get("moving")),
     )
+
+
+def _text_of(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"no text: {value!r:.40}")
+    return value
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else _text_of(value)

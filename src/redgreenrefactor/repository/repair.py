@@ -177,7 +177,7 @@ class Repair:
 
     def _tear(self, plan: Plan) -> None:
         """Remember that something is gone for good: nobody could push or pack a history with a hole in it."""
-        if "extensions.partialclone" in self._repository.config:
+        if any(key.endswith(".promisor") for key in self._repository.config):
             raise NotReadyError(
                 "part of the notes is not here, and cannot be had from where this partial clone comes from",
                 hint="See that 'git fetch' works, then try again.",

@@ -253,6 +253,10 @@ class GitWorkspace(GitPast):
         found = self._mark = mark.read(self._repository.git_dir)
         if found is None:
             return None
+        if self._objects.commit(found.base) is None:  # so nobody can go back there; what there is, stays
+            self.end()
+            self._mark = None
+            return None
         if found.moving:
             kept = self.keep(found.run_id, found.base, ROLLED_BACK)
             self._check_out(found.base)
