@@ -103,6 +103,13 @@ def test_a_covered_case_is_proved_again_however_little_time_the_branch_allows(pa
     assert "UnexpectedPass" in types(past)
 
 
+@pytest.mark.slow
+def test_a_test_weakened_in_refactor_is_found_however_little_time_the_branch_allows(past: Past) -> None:
+    weak = suite(2).replace("== 9", "is not None")
+    past.rewrite(edited("refactor: say what is returned", **{TEST: weak}))
+    assert "TestTampering" in types(past)
+
+
 def test_settings_of_a_later_commit_do_not_judge_what_was_made_before_it(plain: Past) -> None:
     """The code was wrong all the time; then somebody set a test command that does not mind."""
     last = plain.commits()[f"plan: tick {CASES[0]!r}"]

@@ -18,6 +18,7 @@ from redgreenrefactor.runners.detect import detect_in
 from redgreenrefactor.wiring import Surroundings, lab_of, settings_of, suite_of
 
 GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
+ENOUGH = 60.0  # seconds for probes at least: what a branch sets does not decide whether it is looked at
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Benches:
         return replace(
             settings,
             test_command=settings.test_command or detected,
-            probe_budget=settings.probe_budget * GENEROUS,
+            probe_budget=max(settings.probe_budget * GENEROUS, ENOUGH),
             sources={},
         )
 
