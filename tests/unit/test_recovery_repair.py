@@ -390,6 +390,15 @@ def test_after_an_amend_or_a_rebase_without_settings_notes_are_found_again(repo:
     assert mend(repo).mends == ()
 
 
+def test_branches_that_are_damaged_do_not_hinder_it(repo: Repo) -> None:
+    run = tell_run(repo)
+    (repo.path / ".git/refs/heads/broken").write_text("1" * 40 + "\n")
+    put(repo, run.commits["1-RED"], "nonsense")
+    repo.git("commit", "-q", "--amend", "-m", "refactor: other words")
+    assert sorted(actions(mend(repo))) == ["mended", "moved"]
+    assert phases(repo) == WHOLE
+
+
 def test_the_users_own_commits_get_nobodys_note(repo: Repo) -> None:
     tell_run(repo)
     repo.git("checkout", "-q", "-b", "other", "main~2")

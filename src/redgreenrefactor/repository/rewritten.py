@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.repository.git import Git
+from redgreenrefactor.repository.git import Git, decoded
 from redgreenrefactor.repository.objects import Objects
 
 ENOUGH = 2  # of the traits below that two commits have to share
@@ -62,7 +62,9 @@ class Rewritten:
         shown = "%H%x00%P%x00%T%x00%an <%ae> %at%x00%s"
         flags = ("--first-parent", "--topo-order", "--reverse", "--branches", f"--format={shown}")
         head = ["HEAD"] if self._objects.resolve("HEAD") else []
-        for row in self._git.text("log", *flags, *head, "--").split("\n"):
+        # Branches that are damaged have nothing to tell; what can be read does.
+        listing = decoded(self._git.attempt("log", "--ignore-missing", *flags, *head, "--").stdout)
+        for row in listing.split("\n"):
             fields = row.split("\0")
             if len(fields) == 5:  # noqa: PLR2004
                 oid, parents, tree, author, subject = fields
