@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pasts import NOTES, Past
-from stage import CASES, CODE, TEST, code, suite
+from stage import CASES, CODE, PLAIN, PLAIN_SETTINGS, TEST, Stage, calculator, code, suite
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.review_task import KEY
 from redgreenrefactor.workflows.taskfile import PLAIN as PLAIN_TASK
+from repos import Repo
 
 Files = Mapping[str, str]
 
@@ -283,6 +285,39 @@ def test_work_of_others_and_prose_is_let_through_strictly(plain: Past) -> None:
     plain.repo.commit("docs: how to add", {"README.md": "better\n"})
     verified = plain.verify("base..work", strict=True)
     assert (verified.ok, verified.warnings) == (True, ())
+
+
+def test_a_conflict_that_was_resolved_by_hand_counts_with_what_it_concerns_alone(plain: Past) -> None:
+    head = plain.repo.git("rev-parse", "HEAD")
+    plain.repo.git("checkout", "-q", "-b", "base", root(plain))
+    plain.repo.commit("feat: theirs", {"theirs.py": "x = 1\n", CODE: "theirs = 1\n"})
+    plain.repo.git("checkout", "-q", "-B", "work", head)
+    with pytest.raises(AssertionError, match="git"):
+        plain.repo.git("merge", "-q", "base")
+    plain.repo.commit("Merge branch 'base'", {CODE: code(2, polished=2) + "\n\ntheirs = 1\n"})
+    verified = plain.verify("base..work")
+    assert verified.ok
+    (warning,) = verified.warnings
+    assert warning.message.endswith(f"what it does to {CODE}")
+
+
+@pytest.mark.slow
+def test_a_test_command_that_was_changed_between_two_cycles_is_honest(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    repo = Repo(tmp_path / "project", env)
+    repo.path.mkdir()
+    repo.git("init", "-q", "-b", "main")
+    repo.git("config", "user.name", "Ada")
+    repo.git("config", "user.email", "ada@localhost")
+    repo.commit("chore: start", PLAIN)
+    stage = Stage(repo, calculator(2))
+    assert stage.run("--max-cycles", "1").code == 4
+    repo.git("mv", "run_all.py", "all.py")
+    repo.commit("chore: a better name", {"tdd.properties": PLAIN_SETTINGS.replace("run_all", "all")})
+    assert stage.resume().code == 0
+    verified = Past(repo).verify()
+    assert (verified.ok, len(verified.cycles)) == (True, 2), verified
 
 
 def test_a_run_on_a_branch_that_was_merged_is_judged_where_it_was_made(plain: Past) -> None:

@@ -18,7 +18,7 @@ from redgreenrefactor.verification.benches import Benches
 from redgreenrefactor.verification.loose import loose_beside
 from redgreenrefactor.verification.merges import Merges, Source, differs
 from redgreenrefactor.verification.retrial import Retrial
-from redgreenrefactor.verification.strands import Strand, runs_along, strand, tests_noted
+from redgreenrefactor.verification.strands import Strand, Wanted, runs_along, strand, tests_noted
 from redgreenrefactor.wiring import Surroundings
 
 
@@ -67,9 +67,9 @@ class Court:
         self._require_something(strands, verified)
         return together([verified, *(self._beside(strands, tip, wanted) for tip in tips)])
 
-    def _sides(self, wanted: frozenset[str] | None) -> list[str]:
+    def _sides(self, wanted: Wanted) -> list[str]:
         """Return where branches end that were merged within the range: runs may have been made there, too."""
-        found = (self.repository.objects.commit(oid) for oid in sorted(wanted or ()))
+        found = (self.repository.objects.commit(oid) for oid in wanted or ())
         return [oid for commit in found if commit for oid in commit.parents[1:] if oid in (wanted or ())]
 
     def _apart(self, strands: Iterable[Strand]) -> list[Strand]:
@@ -80,10 +80,10 @@ class Court:
                 kept.append(found)
         return kept
 
-    def _beside(self, strands: Sequence[Strand], tip: str, wanted: frozenset[str] | None) -> Verification:
+    def _beside(self, strands: Sequence[Strand], tip: str, wanted: Wanted) -> Verification:
         """Return what is to be said of commits that are no turns, and of what they have left of the runs' tests."""
         loose = loose_beside(self.ledger, self.merges, strands)
-        known = (self.repository.objects.commit(oid) for oid in sorted(wanted or ()))
+        known = (self.repository.objects.commit(oid) for oid in wanted or ())
         commits = [commit for commit in known if commit] if wanted is not None else list(loose.along(tip))
         found = [*loose.findings(commits, self.unjudged)]
         for stretch in loose.stretches(tip):
@@ -91,13 +91,13 @@ class Court:
             found += self._retrial(owner).outlasted(owner, strands[-1].baseline, stretch.left, stretch.now)
         return _told(found)
 
-    def strands(self, tip: str, wanted: frozenset[str] | None) -> Iterator[Strand]:
+    def strands(self, tip: str, wanted: Wanted) -> Iterator[Strand]:
         """Yield the runs along the first parents of a commit, newest first."""
         for run_id in runs_along(self.ledger, tip, wanted):
             if found := strand(self.ledger, tip, run_id, shallow=self.shallow):
                 yield found
 
-    def judge(self, found: Strand, wanted: frozenset[str] | None = None) -> Verification:
+    def judge(self, found: Strand, wanted: Wanted = None) -> Verification:
         """Judge one run again."""
         judged = self._retrial(found).judge(found, wanted)
         return together([judged, _told([*self._other_tests(found)])])
@@ -167,8 +167,8 @@ class Court:
         named = self.repository.git.text("rev-parse", "--revs-only", span).split()
         return [name for name in named if not name.startswith("^")]
 
-    def _commits(self, span: str | None) -> frozenset[str] | None:
-        """Return the commits of a range, None for all."""
+    def _commits(self, span: str | None) -> Wanted:
+        """Return the commits of a range, newest first, None for all."""
         if span is None:
             return None
         listed = self.repository.git.attempt("rev-list", span, "--")
@@ -176,7 +176,7 @@ class Court:
             raise UsageError(
                 f"{span!r} is no range of commits", hint="Name one as git log does, e.g. main..HEAD."
             )
-        return frozenset(listed.stdout.decode().split())
+        return dict.fromkeys(listed.stdout.decode().split())
 
     def _nothing(self, span: str | None) -> NotReadyError:
         """Return why there is nothing to verify, and what to type."""

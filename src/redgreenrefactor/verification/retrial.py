@@ -41,7 +41,7 @@ from redgreenrefactor.model.verdict import (
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Past
 from redgreenrefactor.verification.benches import Bench
-from redgreenrefactor.verification.strands import Strand
+from redgreenrefactor.verification.strands import Strand, Wanted
 from redgreenrefactor.verification.tables import Made
 
 TIMES = (
@@ -62,7 +62,7 @@ class Retrial:
     read_plan: Callable[[str, str | None], Plan]
     known_tests: Callable[[str], frozenset[TestId]]  # of a run, by its notes
 
-    def judge(self, strand: Strand, wanted: frozenset[str] | None) -> Verification:
+    def judge(self, strand: Strand, wanted: Wanted) -> Verification:
         """Return what holds of a run's cycles, or of those with one of these commits."""
         if strand.made.unknown:
             return Verification(missing=(f"run {strand.run_id} was not judged: {strand.made.unknown}",))
@@ -385,7 +385,7 @@ def _cycles(strand: Strand) -> list[int]:
     return sorted(numbers | {number for number, _ in strand.findings})
 
 
-def _asked_for(strand: Strand, number: int, wanted: frozenset[str] | None) -> bool:
+def _asked_for(strand: Strand, number: int, wanted: Wanted) -> bool:
     return wanted is None or any(entry.commit in wanted for entry in _entries(strand, number))
 
 
@@ -394,7 +394,7 @@ def _about(link: Link) -> str:
     return f"cycle {note.cycle_number}, {note.phase} {link.after.commit[:10]}"
 
 
-def _missing(strand: Strand, wanted: frozenset[str] | None) -> Iterator[str]:
+def _missing(strand: Strand, wanted: Wanted) -> Iterator[str]:
     """Yield what could not be looked at."""
     if strand.lost is not None and wanted is None:
         lost = strand.lost.handoff

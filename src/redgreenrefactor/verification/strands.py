@@ -1,6 +1,6 @@
 """A run as a chain of commits and notes: who follows whom, and where the chain ends."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,6 +16,8 @@ from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.message import fits
 from redgreenrefactor.repository.objects import Commit
 from redgreenrefactor.verification.tables import Made, made_by
+
+Wanted = Collection[str] | None  # the commits that are asked for, None for all
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class _Spun:
     lost: Entry | None = None
 
 
-def runs_along(ledger: GitLedger, tip: str, wanted: frozenset[str] | None) -> list[str]:
+def runs_along(ledger: GitLedger, tip: str, wanted: Wanted) -> list[str]:
     """Return the runs with a turn of theirs on these commits, newest first.
 
     Where none are named that is the latest run, and with it all that belong to the same task.
