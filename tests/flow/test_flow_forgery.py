@@ -15,6 +15,7 @@ from redgreenrefactor.workflows.taskfile import PLAIN as PLAIN_TASK
 from repos import Repo
 
 Files = Mapping[str, str]
+pytestmark = pytest.mark.long
 
 
 def root(past: Past) -> str:
