@@ -116,7 +116,7 @@ def test_notes_whose_objects_are_damaged_come_from_their_history_and_can_be_carr
     repo: Repo, part: str
 ) -> None:
     run = tell_run(repo)
-    before = read(repo)
+    before, earlier = read(repo), repo.git("rev-parse", NOTES)
     write(repo, {run.commits["1-REFACTOR"]: replace(_latest(repo), timestamp="2027-01-01T00:00:00Z")})
     oid = repo.git("rev-parse", part.replace("COMMIT", run.commits["1-REFACTOR"]))
     file = repo.path / ".git" / "objects" / oid[:2] / oid[2:]
@@ -129,6 +129,7 @@ def test_notes_whose_objects_are_damaged_come_from_their_history_and_can_be_carr
     assert (phases(repo), read(repo)) == (WHOLE, before)
     assert mend(repo).mends == ()
     repo.git("rev-list", "--objects", "--all")
+    repo.git("merge-base", "--is-ancestor", earlier, NOTES)
     file.unlink()
     repo.git("clone", "-q", "--mirror", "--no-local", ".", str(repo.path.parent / "copy"))
 

@@ -1,7 +1,7 @@
 """Mending the notes: what can be read again is, what was lost is looked for, and nothing is thrown away."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -79,8 +79,8 @@ class Repair:
         self._find_rewritten(plan)
         self._drop_vanished(plan)
         if plan.torn:
-            plan.parents = plan.parents[1:]
-            plan.say("rearranged", "the history of the notes begins anew: part of it is gone")
+            plan.parents = [*self._sound_past(plan.parents[:1]), *plan.parents[1:]]
+            plan.say("rearranged", "their history goes on from before the part of it that is gone")
         if plan.shelf.odd:
             plan.say("rearranged", f"the notes tree is written anew: {', '.join(plan.shelf.odd)}")
         if plan.before and not plan.torn and any(mend.action != "left" for mend in plan.mends):
@@ -161,7 +161,7 @@ class Repair:
         if not plan.shelf.holes:
             return
         self._tear(plan)
-        for tip in self._ancestors(plan):
+        for tip in self._ancestors(plan.parents):
             commit = self._objects.commit(tip)
             shelf = shelf_of(self._objects, commit.tree) if commit else Shelf()
             lost = {
@@ -185,10 +185,32 @@ class Repair:
             )
         plan.torn = True
 
-    def _ancestors(self, plan: Plan) -> list[str]:
-        """Return the history of the notes, the latest first, as far as it is here."""
-        found = self._git.attempt("rev-list", *plan.parents) if plan.parents else None
+    def _ancestors(self, tips: Sequence[str]) -> list[str]:
+        """Return the history of notes, the latest first, as far as it is here."""
+        found = self._git.attempt("rev-list", "--topo-order", *tips) if tips else None
         return decoded(found.stdout).split() if found else []
+
+    def _sound_past(self, tips: Sequence[str]) -> list[str]:
+        """Return the latest commit of a history that nothing is gone from up to there, if there is one."""
+        sound: set[str] = set()
+        latest: list[str] = []
+        for tip in reversed(self._ancestors(tips)):
+            commit = self._objects.commit(tip)
+            if commit is None or not self._is_sound(commit.tree, sound):
+                break
+            latest = [tip]
+        return latest
+
+    def _is_sound(self, oid: str, known: set[str]) -> bool:
+        """Tell whether a note, or a folder and all that is in it, can be read; add what can to those known."""
+        if oid in known:
+            return True
+        found = self._objects.get(oid)
+        inside = self._objects.tree(oid).values() if found and found[1] == "tree" else ()
+        if found is None or not all(self._is_sound(node.oid, known) for node in inside):
+            return False
+        known.add(oid)
+        return True
 
     def _logged(self) -> list[str]:
         """Return where the notes have pointed, the latest first."""
@@ -292,7 +314,7 @@ class Repair:
     def _earlier(self, plan: Plan, commit: str) -> Handoff | None:
         """Return what a note said when it could last be read."""
         seen: set[str] = set()
-        for tip in self._ancestors(plan):
+        for tip in self._ancestors(plan.parents):
             blob = self._blob(tip, commit)
             if blob and blob not in seen:
                 seen.add(blob)
