@@ -6,9 +6,11 @@ How many texts each reader is given is `RGR_FUZZ` (all readers together get abou
 import json
 import os
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,13 +19,19 @@ from hypothesis import strategies as st
 from redgreenrefactor.agents import script_file
 from redgreenrefactor.config import Flags, known_keys, load
 from redgreenrefactor.errors import RgrError
+from redgreenrefactor.gates import mutants, python, stubs
+from redgreenrefactor.gates.manifests import adds_for_tests, files_run
+from redgreenrefactor.gates.mistakes import mistakes
+from redgreenrefactor.gates.paths import reconfigures
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.gates.review import Opinion, read_opinion
+from redgreenrefactor.gates.texts import bent, broken_at_once, says_nothing, tally
 from redgreenrefactor.goals import test_list
 from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
+from redgreenrefactor.model.evidence import Change, File
 from redgreenrefactor.model.glance import Glancing, glance_at
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
@@ -31,7 +39,7 @@ from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import mark
-from redgreenrefactor.runners import report
+from redgreenrefactor.runners import coverage, report
 from redgreenrefactor.views.text import history_text
 from redgreenrefactor.workflows.taskfile import taskfile
 
@@ -239,6 +247,62 @@ def read_records(text: str) -> None:
     assert isinstance(heard.finished, bool)
 
 
+MANIFESTS = (
+    *("package.json", "Cargo.toml", "pyproject.toml", "setup.cfg", "tox.ini", "pom.xml", "build.gradle"),
+    *("vite.config.ts", "go.mod", "CMakeLists.txt", ".npmrc", "deno.json", "composer.json"),
+)
+SOURCES = (
+    "a.js",
+    "a_test.go",
+    "a.rs",
+    "A.java",
+    "a.kt",
+    "a.cs",
+    "a.cpp",
+    "a_spec.rb",
+    "a.php",
+    "test_a.py",
+    "a.sh",
+)
+
+
+def read_manifest(text: str) -> None:
+    """Look at what a session may have written into the files that say how tests are run."""
+    for name in MANIFESTS:
+        for before in (None, "{}", text):
+            change = Change(name, File("100644", "1", before) if before else None, File("100644", "2", text))
+            reconfigures(change, "npm test")
+            adds_for_tests(name, before or "", text)
+        files_run(text, "npm test")
+
+
+def read_source(text: str) -> None:
+    """Look at what a session may have written into tests and code."""
+    for name in SOURCES:
+        found = tally(name, text)
+        for block in found.blocks:
+            broken_at_once(name, text, block)
+            list(islice(bent(name, text, block), 3))
+            says_nothing(name, block)
+        list(islice(mistakes(name, text, {"a"}), 3))
+    python.tests_in(text)
+    python.helpers(text)
+    stubs.beyond_stubs(None, text)
+    list(islice(mutants.sites(text, frozenset(range(9))), 3))
+
+
+def read_coverage(text: str) -> None:
+    """Read what a suite may have written in place of a report."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "jacoco.xml").write_bytes(text.encode("utf-8", "surrogatepass"))
+        loaded = coverage._json(place / "jacoco.xml")  # pyright: ignore[reportPrivateUsage]
+        coverage._coverage_py(loaded, place)  # pyright: ignore[reportPrivateUsage]
+        coverage._istanbul(loaded, place)  # pyright: ignore[reportPrivateUsage]
+        coverage._go_profile(text, "m")  # pyright: ignore[reportPrivateUsage]
+        coverage._jacoco(place, iter([place / "jacoco.xml"]))  # pyright: ignore[reportPrivateUsage]
+
+
 def read_script(text: str) -> None:
     script_file.parse(text, "script.toml")
 
@@ -259,6 +323,86 @@ scripts = plain | st.lists(
     max_size=8,
 ).map("\n".join)
 
+PACKAGE: Mapping[str, Any] = {
+    "scripts": {"test": "node a.js", "pretest": ["x"], "post*": 1},
+    "jest": {},
+    "devDependencies": {},
+    "tool": {"pytest": {}},
+    "test": [{"name": "a", "harness": False}],
+    "package": {"autotests": False},
+    "workspace": {"members": ["a"]},
+}
+tables = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["[tool.pytest]", "[[test]]", "[package]", "[workspace]", "x =", "[tool:pytest]", "name ="]
+        ),
+        st.sampled_from(["", " 1", ' "a"', " []", " {}", " [[", "\n"]),
+    ).map("".join),
+    max_size=8,
+).map("\n".join)
+pieces = st.sampled_from(
+    [
+        *(
+            "test('a', () => {",
+            "it.each`",
+            "func TestA(t *testing.T) {",
+            "#[test]\nfn a() {",
+            "@Test void a() {",
+            "def test_a():",
+        ),
+        *(
+            "assert",
+            "expect(1).toBe(",
+            "assert_eq!(",
+            ")",
+            "}",
+            "{",
+            "(",
+            '"',
+            "'",
+            "`",
+            "\\",
+            "/*",
+            "*/",
+            "//",
+            "#",
+            "\n",
+            "    ",
+        ),
+        *(
+            "1",
+            "== 2",
+            " + ",
+            "true",
+            "return ",
+            "class A:",
+            "if x:",
+            "lambda: ",
+            "/[/",
+            '"""',
+            "f'{",
+            "#[cfg(any())]",
+            "$(",
+            "<<EOF",
+        ),
+    ]
+)
+sources = st.lists(pieces | st.text(max_size=4), max_size=25).map("".join)
+COVERAGE: Mapping[str, Any] = {
+    "files": {"a.py": {"executed_lines": [1], "missing_lines": [2]}},
+    "a.js": {"s": {"0": 1}},
+}
+counters = st.tuples(st.text(max_size=5), st.text(max_size=5), st.text(max_size=9)).map(
+    lambda three: (
+        f"<report><package name={quoteattr(three[0])}><sourcefile name={quoteattr(three[1])}>"
+        f"<counter type='LINE' missed={quoteattr(three[2])} covered='1'/></sourcefile></package></report>"
+    )
+)
+profiles = st.tuples(st.text(max_size=9), st.integers(0), st.integers(0)).map(
+    lambda line: f"{line[0]}:1.1,2.2 {line[1]} {line[2]}"
+)
+
 READERS: dict[str, tuple[Callable[[str], None], st.SearchStrategy[str]]] = {
     "notes": (read_note, jsons(NOTE)),
     "glances": (glance_over, scratched(PLAIN) | scratched(json.dumps(json.loads(PLAIN))) | jsons(NOTE)),
@@ -271,6 +415,9 @@ READERS: dict[str, tuple[Callable[[str], None], st.SearchStrategy[str]]] = {
     "lists": (read_list, lists),
     "records": (read_records, jsons(RECORD)),
     "scripts": (read_script, scripts),
+    "manifests": (read_manifest, jsons(PACKAGE) | tables),
+    "sources": (read_source, sources | plain),
+    "coverage": (read_coverage, jsons(COVERAGE) | counters | profiles),
     "marks": (
         read_mark,
         jsons({"runId": "r", "base": "b", "branch": "x", "refs": {}, "steering": {}, "sealed": True}),

@@ -96,14 +96,21 @@ def _reader(path: str) -> Read | None:
     return _READERS.get(pure.name)
 
 
+def _loaded(text: str, load: Callable[[str], Any] = json.loads) -> Any:
+    """Return what a text says; None where it says nothing that can be understood."""
+    try:
+        return load(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 # --- scripts
 
 
 def _package(text: str, command: str) -> dict[str, object]:
     """Return the scripts that the test command comes to, and the runners' own keys."""
-    try:
-        loaded: Any = json.loads(text)
-    except ValueError:
+    loaded = _loaded(text)
+    if loaded is None:
         return {"unreadable": text}
     whole = cast("dict[str, object]", loaded) if isinstance(loaded, dict) else {}
     found: dict[str, object] = {key: whole[key] for key in RUNNER_KEYS if key in whole}
@@ -112,10 +119,7 @@ def _package(text: str, command: str) -> dict[str, object]:
 
 def scripts(text: str | None, command: str) -> dict[str, str]:
     """Return the scripts of a package that run when its tests do, with all that they call."""
-    try:
-        loaded: Any = json.loads(text or "{}")
-    except ValueError:
-        return {}
+    loaded = _loaded(text or "{}")
     whole = cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {}
     listed: Any = whole.get("scripts") or whole.get("tasks")
     known = cast("dict[str, object]", listed) if isinstance(listed, dict) else {}
@@ -157,11 +161,9 @@ def adds_for_tests(name: str, before: str, after: str) -> bool:
         return old == new
     if name not in DEVELOPING:
         return False
-    try:
-        load: Callable[[str], Any] = json.loads if name.endswith(".json") else tomllib.loads
-        sides = [load(text) for text in (before, after)]
-    except ValueError:
-        return False
+    sides = [
+        _loaded(text, json.loads if name.endswith(".json") else tomllib.loads) for text in (before, after)
+    ]
     if not all(isinstance(side, dict) for side in sides):
         return False
     keys = DEVELOPING[name]
@@ -217,9 +219,8 @@ def _cmake(text: str, _command: str) -> dict[str, object]:
 
 
 def _cargo(text: str, _command: str) -> dict[str, object]:
-    try:
-        whole: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    whole = _loaded(text, tomllib.loads)
+    if whole is None:
         return {"unreadable": text}
     found: dict[str, object] = {}
     for kind in ("test", "bin", "example", "bench"):

@@ -162,7 +162,7 @@ def sections(name: str, text: str | None) -> Mapping[str, Any]:
         return {}
     try:
         found = _toml(text) if name.endswith(".toml") else _ini(text)
-    except (tomllib.TOMLDecodeError, configparser.Error):
+    except (ValueError, RecursionError, configparser.Error):
         return {"unreadable": text}
     wanted = SECTIONS[name]
     return {key: value for key, value in found.items() if key.startswith(wanted)}

@@ -15,6 +15,7 @@ HELPER = re.compile(
     r"|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s*)?(?:function\b|\([^()]*\)\s*=>|\w+\s*=>)"
 )
 JS_FUNCTION = re.compile(r"=>(?:\s*\{)?|\bfunction\b[^{]*\{")
+NEAR = 200  # characters before a word that tell what it is for; whole programs may stand on one line
 FAILING = re.compile(r"\b(?:\w*fail\w*|\w+\.(?:Error|Fatal)\w*|panic!)\s*\(?$", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.])\d[\w.]*")
 CHECKING = re.compile(r"\b(?:check|verify|expect|assert|should|ensure|must)\w*\s*\(", re.IGNORECASE)
@@ -205,7 +206,7 @@ def _values(code: str, mask: str, blocks: tuple[Block, ...]) -> Iterator[str]:
     yield from NUMBER.findall(mask)
     for found in re.finditer(r"([\"'`])(\x01*)\1", mask):
         word = code[found.start() + 1 : found.end() - 1]
-        line = mask[mask.rfind("\n", 0, found.start()) + 1 : found.start()]
+        line = mask[max(found.start() - NEAR, 0) : found.start()].rpartition("\n")[2]
         brings = re.search(r"\b(?:import|from|require|use|include|describe|suite|context)\b", line)
         if not re.search(r"\s", word) and word not in titles and not brings:
             yield from re.findall(r"[\w.]+", word)
@@ -287,7 +288,7 @@ def _expecting(mask: str, block: Block, language: Language) -> list[tuple[int, i
     return sorted({*asserting, *(conditions if len(asserting) < len(found) else [])})
 
 
-LITERAL = re.compile(r"([\"'`])\x01*\1|(?<![\w.])\d+(?![\w.])|\b(?:true|false|True|False)\b")
+LITERAL = re.compile(r"([\"'`])\x01*\1|(?<![\w.])\d{1,18}(?![\w.])|\b(?:true|false|True|False)\b")
 
 
 def other_literal(was: str) -> str:

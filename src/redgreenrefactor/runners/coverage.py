@@ -4,6 +4,7 @@ Every measurement is a run of its own whose report goes to a fresh folder of our
 the project is never read.
 """
 
+import glob
 import json
 import re
 import shlex
@@ -140,7 +141,8 @@ def _coverage_py(report: Any, folder: Path) -> Files:
     for name, found in _object(_object(report).get("files")).items():
         file = _local(name, folder)
         executed, missing = (
-            set(_list(_object(found).get(key))) for key in ("executed_lines", "missing_lines")
+            {line for line in _list(_object(found).get(key)) if isinstance(line, int)}
+            for key in ("executed_lines", "missing_lines")
         )
         reached.setdefault(file, set()).update(executed)
         lines.setdefault(file, set()).update(executed | missing)
@@ -151,7 +153,7 @@ def _coverage_py(report: Any, folder: Path) -> Files:
 
 
 _GO_TEST = re.compile(r"(?<![\w./-])((?:\S*/)?go\s+test)(?=\s|$)")
-_GO_BLOCK = re.compile(r"(.+):\d+\.\d+,\d+\.\d+ (\d+) (\d+)")
+_GO_BLOCK = re.compile(r"(.+):\d+\.\d+,\d+\.\d+ (\d{1,18}) (\d{1,18})")
 
 
 def _go(asked: _Asked) -> Coverage | None:
@@ -255,20 +257,24 @@ def _jacoco(folder: Path, reports: Iterator[Path]) -> Files:
     for report in reports:
         try:
             root = ET.fromstring(_text(report))  # noqa: S314 - written by a run of ours
-        except ET.ParseError:
+        except (ET.ParseError, ValueError):
             continue
         for package in root.iter("package"):
             for source in package.iter("sourcefile"):
                 name = f"{package.get('name')}/{source.get('name')}"
                 for counter in source.findall("counter[@type='LINE']"):
-                    missed, covered = (int(counter.get(key) or 0) for key in ("missed", "covered"))
+                    missed, covered = (_count(counter.get(key)) for key in ("missed", "covered"))
                     files[_source(folder, name)] = (covered, covered + missed)
     return files
 
 
+def _count(text: str | None) -> int:
+    return int(text) if text and re.fullmatch(r"[0-9]{1,18}", text) else 0
+
+
 def _source(folder: Path, name: str) -> str:
     """Return where in the project a source lies that a report names by its package."""
-    found = next(iter(sorted(folder.rglob(f"src/*/*/{name}"))), None)
+    found = next(iter(sorted(folder.rglob(f"src/*/*/{glob.escape(name)}"))), None)
     return found.relative_to(folder).as_posix() if found else name
 
 
