@@ -166,6 +166,19 @@ def test_where_there_is_more_to_tell_a_glance_is_not_enough(handoff: Handoff) ->
     assert Glancing()("c", to_json(handoff).encode()) is None
 
 
+def test_notes_that_follow_each_other_are_glanced_at_like_single_ones() -> None:
+    cases = [Case(text, "t.py", "x.py") for text in ("reads", "reads", 'says "x"', "reads")]
+    row = [
+        replace(OPENING, cycle_number=number, current_test=case, timestamp="2026-01-11T10:30:00Z")
+        for number, case in enumerate(cases, 1)
+    ]
+    row.append(replace(row[0], run_id="another"))
+    glancing = Glancing()
+    assert [glancing("c", to_json(each).encode()) for each in row] == [
+        glance_at(Entry("c", each)) for each in row
+    ]
+
+
 def _damaged(old: bytes, new: bytes) -> bytes:
     case = Case("reads", "t.py", "x.py")
     return to_json(replace(OPENING, cycle_number=1, current_test=case)).encode().replace(old, new)
