@@ -254,7 +254,7 @@ def test_a_test_of_the_run_that_is_weakened_on_top_of_it_is_found(plain: Past) -
     assert "TestTampering" in types(plain, f"{root(plain)}..HEAD")
 
 
-def test_a_test_of_the_run_that_is_weakened_between_its_cycles_is_found(past: Past) -> None:
+def test_a_test_of_the_run_that_is_changed_with_its_code_between_cycles_is_told_of(past: Past) -> None:
     last = past.commits()[f"plan: tick {CASES[0]!r}"]
     past.repo.git("reset", "-q", "--hard", last)
     note = past.note("HEAD")
@@ -262,7 +262,10 @@ def test_a_test_of_the_run_that_is_weakened_between_its_cycles_is_found(past: Pa
         "fix: a typo", {TEST: suite(1).replace("== 9", "!= 0"), CODE: code(1).replace("+", "*")}
     )
     noted(past, mine, {**note, "carriedFrom": last})
-    assert "TestTampering" in types(past)
+    verified = past.verify()
+    assert verified.ok
+    assert any("as it left them they fail" in warning.message for warning in verified.warnings)
+    assert not past.verify(strict=True).ok
 
 
 def test_a_side_branch_without_a_cycle_is_told_of(plain: Past) -> None:

@@ -5,7 +5,7 @@ from gates_support import BASE, HEAD, Files, Runner, drive, evidence
 
 from redgreenrefactor.gates.holding import still_holds
 from redgreenrefactor.model.evidence import Measure, SuiteRun, Trial
-from redgreenrefactor.model.verdict import Finding
+from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 CODE = "def half(x):\n    return x / 2\n\n\ndef double(x):\n    return 2 * x\n"
@@ -54,20 +54,25 @@ def test_a_name_that_only_the_test_itself_wants_is_no_failure_either() -> None:
     [
         ({**LEFT, "test_thing.py": f"{TOP}{HALVES}"}, "gone or fail: test_thing.py::test_doubles"),
         ({**LEFT, "thing.py": CODE.replace("2 * x", "3 * x")}, "gone or fail: test_thing.py::test_doubles"),
-        (
-            {
-                "thing.py": CODE.replace("2 * x", "3 * x"),
-                "test_thing.py": LEFT["test_thing.py"].replace("== 6", "!= 0"),
-            },
-            "as it left them, fail: test_thing.py::test_doubles",
-        ),
     ],
-    ids=["gone", "fails", "changed together with the code"],
+    ids=["gone", "fails"],
 )
 def test_a_test_of_the_run_that_does_not_hold_any_more_is_named(now: Files, words: str) -> None:
     (finding,) = held(now)
     assert (finding.type, finding.file) == ("TestTampering", "test_thing.py")
+    assert finding.severity is Severity.ERROR
     assert words in finding.message
+
+
+def test_behaviour_that_is_changed_by_hand_with_its_test_is_told() -> None:
+    (finding,) = held(
+        {
+            "thing.py": CODE.replace("2 * x", "3 * x"),
+            "test_thing.py": LEFT["test_thing.py"].replace("== 6", "!= 0"),
+        }
+    )
+    assert finding.severity is Severity.WARNING
+    assert "as it left them they fail: test_thing.py::test_doubles" in finding.message
 
 
 def test_where_nobody_owns_tests_all_of_them_count() -> None:
