@@ -6,6 +6,7 @@ from typing import Any
 from redgreenrefactor.gates.common import (
     Measured,
     configuration,
+    defined_at,
     errors,
     history,
     hooked,
@@ -95,7 +96,7 @@ def _gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
     lost = [
         name
         for name in measured.lost
-        if moves is None or moves.twin(_key(measured.before, name)) not in running
+        if moves is None or moves.twin(defined_at(measured.before, name)) not in running
     ]
     legacy = [name for name in lost if name in measured.legacy.passed]
     own = [name for name in lost if name not in measured.legacy.ids]
@@ -113,10 +114,6 @@ def _gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
             measured.before.results[own[0]].file,
             severity=Severity.WARNING,
         )
-
-
-def _key(run: SuiteRun, name: str) -> tuple[str, str]:
-    return run.results[name].file, run.results[name].function
 
 
 def _nothing_done() -> Finding:

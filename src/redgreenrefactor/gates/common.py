@@ -298,6 +298,11 @@ def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
         )
 
 
+def defined_at(run: SuiteRun, name: TestId) -> tuple[str, str]:
+    """Return the file and the function of a test."""
+    return run.results[name].file, run.results[name].function
+
+
 def uncollected(measured: Measured, hint: str) -> Iterator[Finding]:
     """Yield the files that cannot be collected, but for those that never could."""
     known = {error.file for error in measured.legacy.errors}

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from redgreenrefactor.gates.common import Measured, errors, named, tail
+from redgreenrefactor.gates.common import Measured, defined_at, errors, named, tail
 from redgreenrefactor.gates.paths import is_test_file
 from redgreenrefactor.gates.rewriting import rewritten
 from redgreenrefactor.gates.textual import text_rules
@@ -61,11 +61,7 @@ def _gone(evidence: Evidence, left: SuiteRun, now: SuiteRun, wanted: list[TestId
         return []
     moves = rewritten(evidence, Measured(left, left, now))
     passing = {(now.results[name].file, now.results[name].function) for name in now.passed}
-    return [name for name in missing if name in now.ids or moves.twin(_key(left, name)) not in passing]
-
-
-def _key(run: SuiteRun, name: TestId) -> tuple[str, str]:
-    return run.results[name].file, run.results[name].function
+    return [name for name in missing if name in now.ids or moves.twin(defined_at(left, name)) not in passing]
 
 
 def _passes(again: SuiteRun, left: SuiteRun, name: TestId) -> bool:

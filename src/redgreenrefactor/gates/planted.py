@@ -8,7 +8,7 @@ from itertools import islice
 
 from redgreenrefactor.gates.mistakes import mistakes
 from redgreenrefactor.gates.paths import is_test, reconfigures
-from redgreenrefactor.gates.texts import Block, bent, broken_at_once, tally
+from redgreenrefactor.gates.texts import NEAR, Block, bent, broken_at_once, tally
 from redgreenrefactor.gates.textual import is_script
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
@@ -56,7 +56,7 @@ class Planting:
         return seen
 
     def _spoiled(self) -> str:
-        start = max(self.block.start - 200, 0) if self.block else 0
+        start = max(self.block.start - NEAR, 0) if self.block else 0
         meant = self.block and MEANT_TO_FAIL.search(self.text[start : self.block.body])
         planted = broken_at_once(self.path, self.text, self.block) if self.block and not meant else None
         return planted or f"{RUBBISH}\n{self.text}"
