@@ -56,11 +56,25 @@ class Dropped:
 
 
 @dataclass(frozen=True)
+class Unended:
+    """The stream ends as it should, but the reply's own end never comes."""
+
+    reply: Reply = Reply("Half a sen")
+    ends: tuple[str, ...] = (
+        "event: message_delta",
+        "event: message_stop",
+        '"finish_reason": "',
+        "event: response.completed",
+        '"finishReason"',
+    )
+
+
+@dataclass(frozen=True)
 class Silence:
     """Nothing comes until the server is closed."""
 
 
-Answer = Reply | Status | Dropped | Silence
+Answer = Reply | Status | Dropped | Unended | Silence
 
 
 @dataclass(frozen=True)
@@ -221,6 +235,9 @@ def _speaker(server: ModelServer) -> type[BaseHTTPRequestHandler]:
                 case Dropped():
                     events = list(_SPOKEN[asked.dialect](asked, answer.reply))
                     self._stream(events[: max(1, len(events) // 2)], cut=True)
+                case Unended():
+                    events = _SPOKEN[asked.dialect](asked, answer.reply)
+                    self._stream((e for e in events if not any(end in e for end in answer.ends)), cut=False)
                 case Reply():
                     self._stream(_SPOKEN[asked.dialect](asked, answer), cut=False)
 

@@ -256,7 +256,11 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 def _client() -> Any:
     from pydantic_ai.models import create_async_httpx2_client  # noqa: PLC0415
 
-    return create_async_httpx2_client()
+    from redgreenrefactor.agents.ending import watch  # noqa: PLC0415
+
+    client = create_async_httpx2_client()
+    client.event_hooks = {"response": [watch]}
+    return client
 
 
 def _parameters(tools: Sequence[Tool], preamble: str) -> "ModelRequestParameters":

@@ -151,11 +151,14 @@ class Conversation:
         """Ask once; whatever goes wrong on the way is a _TroubleError, and what it used is counted all the same."""
         from pydantic_ai.exceptions import AgentRunError  # noqa: PLC0415
 
+        from redgreenrefactor.agents.ending import require_end  # noqa: PLC0415
+
         began, stream = time.monotonic(), None
         try:
             async with self._stream(number) as stream:
                 await self._listen(stream)
                 response = stream.get()
+                require_end(response)
         except (AgentRunError, ValueError) as error:
             trouble = trouble_of(error, self.way)
             self._account(stream.get() if stream else None, time.monotonic() - began, str(trouble.type))

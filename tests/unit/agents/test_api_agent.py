@@ -23,6 +23,7 @@ from model_server import (
     Reply,
     Silence,
     Status,
+    Unended,
     model_server,
 )
 from redgreenrefactor.agents.api import ApiAgent
@@ -300,8 +301,10 @@ def test_a_model_that_declines_has_failed(spec: str) -> None:
         Status(503, "not now", "unavailable"),
         Status(500, "oops", "api_error"),
         Dropped(),
+        Unended(),
+        Unended(Reply("", (Call.of("Bash", command="half"),))),
     ],
-    ids=["rate limit", "overload", "unavailable", "failure", "cut connection"],
+    ids=["rate limit", "overload", "unavailable", "failure", "cut connection", "no end", "no end of a call"],
 )
 def test_trouble_that_passes_is_waited_out(spec: str, trouble: Answer) -> None:
     with bench(script(RUN, END), spec) as it:
@@ -312,6 +315,24 @@ def test_trouble_that_passes_is_waited_out(spec: str, trouble: Answer) -> None:
     assert len(it.server.asked) == 4
     assert len(it.tools.calls) == 1
     assert [line for line in it.said if "try 2 of 4" in line]
+
+
+@pytest.mark.parametrize(
+    ("spec", "end", "asked"),
+    [
+        (CLAUDE, "event: message_stop", 2),
+        ("ollama:llama3", '"finish_reason": "', 2),
+        ("openai:gpt-5", "data: [DONE]", 1),  # nothing is missing: finish_reason was there
+        ("openai:gpt-5", '"usage"', 1),
+    ],
+)
+def test_what_ends_a_reply_is_what_its_maker_says(spec: str, end: str, asked: int) -> None:
+    with bench(script(END), spec) as it:
+        it.server.troubles = {1: Unended(END, (end,))}
+        report = it.work()
+
+    assert (report.message, report.failure) == ("All is well.", None)
+    assert len(it.server.asked) == asked
 
 
 def test_a_server_that_says_how_long_to_wait_is_obeyed() -> None:
