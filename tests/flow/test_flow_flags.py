@@ -17,6 +17,7 @@ from stage import (
     Stage,
     calculator,
     listed,
+    planned,
     program,
     subjects,
     surroundings,
@@ -89,6 +90,24 @@ def test_plan_is_asked_again_where_another_case_comes_first_now(make_repo: MakeR
     assert (note["phase"], note["cycleNumber"], note["attempts"]) == ("PLAN", 1, 1)
     assert (note["currentTest"]["description"], note["pendingTests"]) == (CASES[1], [CASES[0]])
     assert stage.repo.subjects()[-2:] == ["plan: accepted list", "plan: update the list of cases"]
+
+
+def test_a_run_that_has_worked_no_case_is_over_only_where_a_person_empties_its_list(
+    make_repo: MakeRepo,
+) -> None:
+    """A second feature, on a list whose boxes are all ticked."""
+    strict = {**STRICT, "test-list.md": listed(1, 1)}
+    stage = Stage(make_repo(files=strict), {"PLAN-1": {"say": '{"currentTest": null}'}})
+    done = stage.run("--json")
+    assert (done.code, done.json["errorDetails"]["type"], done.json["cycles"]) == (1, "MalformedHandoff", [])
+    assert "cases are not on the list yet" in stage.session("PLAN-1-1")["brief"]
+
+    stage.play({"PLAN-1": planned(1, 2)})
+    assert stage.resume("--approve").code == 4
+    stage.repo.write("test-list.md", listed(1, 1))
+    stage.play({"PLAN-1": {"say": '{"currentTest": null}'}})
+    done = stage.resume("--json")
+    assert (done.code, done.json["status"], done.json["cycles"]) == (0, "complete", []), done
 
 
 def test_while_a_list_waits_anything_else_is_still_dirt(make_repo: MakeRepo) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from redgreenrefactor.gates.answers import objects
 from redgreenrefactor.gates.common import errors, history, scope
 from redgreenrefactor.gates.paths import holds_tests, inside, is_plain_code, is_runners
-from redgreenrefactor.model.decision import is_finished, progress
+from redgreenrefactor.model.decision import has_worked, is_finished, progress
 from redgreenrefactor.model.evidence import Evidence, Judgement
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
 from redgreenrefactor.model.handoff import case_from_json
@@ -17,7 +17,11 @@ from redgreenrefactor.model.verdict import Finding, FindingType, rule
 
 ANSWER = (
     'End with one JSON object: {"currentTest": {"description": "…", "testFile": "…", "implFile": "…"}}, '
-    'or {"currentTest": null} when every box is ticked.'
+    'or {"currentTest": null} when every box is ticked and this run\'s cases are done.'
+)
+NOT_YET_PLANNED = (
+    f"Add the cases of the feature to {LIST}, and answer with the first. "
+    "If the feature is there already, plan the case that shows it: it will be covered."
 )
 
 
@@ -98,7 +102,7 @@ def _unticked(evidence: Evidence) -> list[Item]:
 def _nothing_done(evidence: Evidence) -> Iterator[Finding]:
     if evidence.changes:
         return
-    if not evidence.plan_after.items:
+    if not evidence.plan_after.items and not _emptied_by_a_person(evidence):
         yield Finding(
             FindingType.NOTHING_DONE,
             f"PLAN wrote no {LIST}",
@@ -113,6 +117,11 @@ def _nothing_done(evidence: Evidence) -> Iterator[Finding]:
             waiting[0].line,
             hint="Tick the box of every case that is done.",
         )
+
+
+def _emptied_by_a_person(evidence: Evidence) -> bool:
+    """Tell whether somebody has looked at the first list and left no open box in it."""
+    return evidence.handoff.cycle_number > 0 and not evidence.plan_before.open
 
 
 def _list_kept(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
@@ -151,14 +160,7 @@ def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
     """Yield where the answer and the list say different things."""
     waiting = evidence.plan_after.open
     if answer.case is None:
-        if waiting:
-            yield _malformed(
-                f"currentTest is null, but {len(waiting)} boxes are open, first {waiting[0].text!r}",
-                "Answer with the first open item.",
-                waiting[0].line,
-            )
-        elif not evidence.plan_after.items and evidence.changes:
-            yield _malformed(f"{LIST} holds no item", "Write one line '- [ ] …' for each case.")
+        yield from _not_over(evidence)
         return
     if not waiting or waiting[0].key != comparable(answer.case.description):
         first = repr(waiting[0].text) if waiting else "none: every box is ticked"
@@ -175,6 +177,21 @@ def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
         yield _malformed("testFile and implFile are the same file", "Name two different files.")
     if not (_outside(answer.case.test_file) or _outside(answer.case.impl_file)):
         yield from _swapped(evidence, answer.case)
+
+
+def _not_over(evidence: Evidence) -> Iterator[Finding]:
+    """Yield why an answer that names no case is too early."""
+    if waiting := evidence.plan_after.open:
+        yield _malformed(
+            f"currentTest is null, but {len(waiting)} boxes are open, first {waiting[0].text!r}",
+            "Answer with the first open item.",
+            waiting[0].line,
+        )
+    elif not evidence.plan_after.items:
+        if evidence.changes:
+            yield _malformed(f"{LIST} holds no item", "Write one line '- [ ] …' for each case.")
+    elif not has_worked(evidence.handoff) and not _emptied_by_a_person(evidence):
+        yield _malformed("currentTest is null, but this run has worked no case yet", NOT_YET_PLANNED)
 
 
 def _swapped(evidence: Evidence, case: Case) -> Iterator[Finding]:

@@ -282,6 +282,11 @@ def is_finished(handoff: Handoff) -> bool:
     return handoff.phase is PhaseName.REFACTOR or handoff.outcome is Outcome.COVERED
 
 
+def has_worked(handoff: Handoff) -> bool:
+    """Tell whether the run has worked at a case as of this handoff: its first PLAN, even if asked again, has not."""
+    return handoff.cycle_number > 1 or (handoff.cycle_number == 1 and handoff.phase is not PhaseName.PLAN)
+
+
 def built_on(handoff: Handoff) -> str | None:
     """Return the name of the attempt that the next try goes on from, if there is one."""
     name = handoff.extra.get("buildsOn")

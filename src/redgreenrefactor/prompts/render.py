@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.decision import cycle_of, has_worked
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.verdict import Finding, Outcome
@@ -127,14 +127,30 @@ def _progress(ask: Ask) -> str:
     """Return how far the list is; whoever writes code is not told what comes next, lest it be written now."""
     handoff, phase = ask.handoff, ask.phase.name
     completed, pending = handoff.completed_count, handoff.pending_count
-    if phase is PhaseName.PLAN and handoff.current_test is None and not completed and not pending:
-        return "If `test-list.md` does not exist yet, write it now; otherwise go on with it."
+    if phase is PhaseName.PLAN and not has_worked(handoff) and not pending:
+        return _unplanned(handoff)
     coming = _next(handoff) if phase in (PhaseName.PLAN, PhaseName.RED) else ""
     more = " …" if pending > NEXT_FEW else ""
     told = f"Cases done: {completed}. Still to come: {pending}" + (f" ({coming}{more})." if coming else ".")
+    if phase is PhaseName.PLAN and handoff.cycle_number == 0:
+        return f"{told} All of these were on the list before this run: add the cases of the feature that are missing."
     if phase is PhaseName.GREEN and handoff.outcome is Outcome.WARNED:
         return f"{told} The new test passes already: if no code is missing, change nothing."
     return told
+
+
+def _unplanned(handoff: Handoff) -> str:
+    """Return what there is to plan where no box is open and the run has worked no case."""
+    if handoff.cycle_number:
+        return (
+            "A person has looked at the list and left no open box: answer null, unless something is missing."
+        )
+    if not handoff.completed_count:
+        return "If `test-list.md` does not exist yet, write it now; otherwise go on with it."
+    return (
+        f"The {handoff.completed_count} ticked cases are of earlier work. This is a new feature, whose cases are not on"
+        " the list yet: add them. If the feature is there already, add the case that shows it. Null is no answer now."
+    )
 
 
 def _finished(handoff: Handoff) -> str:

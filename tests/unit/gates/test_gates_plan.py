@@ -97,6 +97,41 @@ def test_when_every_box_is_ticked_null_is_the_answer() -> None:
     assert played.verdict.case is None
 
 
+EARNED = Handoff(PLAN, PLAN, extra={"previous": {"completedTests": ["a"]}})
+RELISTED = Handoff(PLAN, PLAN, cycle_number=1, carried_from="c0ffee")  # after --approve
+
+
+@pytest.mark.parametrize(
+    ("handoff", "before", "after", "files"),
+    [
+        (OPENING, plan_of("x a"), plan_of("x a"), NO_FILES),  # an earlier feature's list
+        (EARNED, plan_of("x a"), plan_of("x a"), NO_FILES),
+        (EARNED, plan_of("o a"), plan_of("x a"), LISTED),  # ticked for the run before
+        (OPENING, plan_of("x a", "o b"), plan_of("x a"), LISTED),  # given up
+        (RELISTED, plan_of("x a", "o b"), plan_of("x a"), LISTED),  # which nobody has approved
+    ],
+)
+def test_a_run_that_has_worked_no_case_is_not_over(
+    handoff: Handoff, before: Plan, after: Plan, files: Files
+) -> None:
+    message = answer(None, dropped=[{"description": "b", "reason": "not asked"}])
+    played = planned(message, before, after, files=files, handoff=handoff)
+    assert played.types == [FindingType.MALFORMED_HANDOFF], played.told
+    assert "covered" in (played.verdict.findings[0].hint or "")
+
+
+@pytest.mark.parametrize("emptied", [plan_of("x a"), EMPTY])
+def test_a_person_who_leaves_no_open_box_ends_the_run(emptied: Plan) -> None:
+    played = planned(answer(None), emptied, emptied, files=NO_FILES, handoff=RELISTED)
+    assert played.verdict.ruling is Ruling.ACCEPTED, played.told
+    assert played.verdict.case is None
+
+
+def test_a_new_feature_goes_below_the_ticked_boxes_of_the_last() -> None:
+    played = planned(answer("b"), plan_of("x a"), plan_of("x a", "o b"))
+    assert played.verdict.ruling is Ruling.ACCEPTED, played.told
+
+
 def test_a_box_the_preceding_run_earned_may_be_ticked() -> None:
     earlier = Handoff(PLAN, PLAN, extra={"previous": {"completedTests": ["a", 7]}})
     played = planned(answer("b"), plan_of("o a", "o b"), plan_of("x a", "o b"), handoff=earlier)

@@ -195,6 +195,28 @@ def test_the_first_plan_is_asked_for_a_list() -> None:
     assert "tick its box" not in text
 
 
+def test_a_plan_of_a_new_feature_is_told_that_its_cases_are_not_on_the_list_yet() -> None:
+    text = told(PLAN, replace(OPENING, completed_tests=("1 is I", "2 is II")))
+
+    assert "The 2 ticked cases are of earlier work" in text
+    assert "new feature, whose cases are not on the list yet" in text
+    assert "Still to come" not in text
+
+
+def test_a_plan_that_finds_open_boxes_is_told_that_they_are_not_all() -> None:
+    text = told(PLAN, replace(OPENING, completed_tests=("1 is I",), pending_tests=("2 is II",)))
+
+    assert "Still to come: 1 (2 is II). All of these were on the list before this run" in text
+    assert "before this run: add" not in told(PLAN)
+
+
+def test_a_plan_after_a_person_emptied_the_list_may_answer_null() -> None:
+    text = told(PLAN, replace(OPENING, cycle_number=1, completed_tests=("1 is I",)))
+
+    assert "A person has looked at the list and left no open box" in text
+    assert "new feature, whose" not in text
+
+
 def test_a_later_plan_is_told_which_box_to_tick() -> None:
     text = told(PLAN)
 
