@@ -16,6 +16,7 @@ from serving import serving
 Json = dict[str, Any]
 
 DESCRIPTION = Path(__file__).parent / "data" / "github_openapi.json"
+LOG_IN = "<!DOCTYPE html><title>Welcome to the hotel</title>"
 TOKEN = "ghp_0123456789abcdefSECRETabcdef0123456789"
 REFUSALS: dict[str, tuple[int, Json, dict[str, str]]] = {
     "401": (401, {"message": "Bad credentials"}, {}),
@@ -56,8 +57,8 @@ class GitHubServer:
     """What it holds and what it was asked; `next` are the answers of the next requests instead of the true ones.
 
     `cut` does what was asked and closes the connection without an answer, `drop` closes it at once, `garbage`
-    answers with something that is no JSON object, a number does it and
-    answers only after so many seconds.
+    answers with something that is no JSON object, `html` as a network's log-in page does, an address sends
+    the request on to it, a number does it and answers only after so many seconds.
     """
 
     url: str = ""
@@ -198,6 +199,12 @@ def github() -> Generator[GitHubServer]:
             if turn == "garbage":
                 self._reply(200, "nothing of use", {})
                 return
+            if turn == "html":
+                self._reply(200, "", {}, page=LOG_IN)
+                return
+            if isinstance(turn, str) and turn.startswith("http"):
+                self._reply(307, {}, {"Location": f"{turn}{self.path}"})
+                return
             if isinstance(turn, str) and turn in REFUSALS:
                 self._reply(*REFUSALS[turn])
                 return
@@ -216,10 +223,11 @@ def github() -> Generator[GitHubServer]:
             token, agent = (self.headers.get(name, "") for name in ("Authorization", "User-Agent"))
             return Asked(self.command, parts.path, parse_qs(parts.query), body, token, agent)
 
-        def _reply(self, status: int, body: Any, headers: dict[str, str]) -> None:
-            raw = json.dumps(body).encode()
+        def _reply(self, status: int, body: Any, headers: dict[str, str], page: str = "") -> None:
+            raw = (page or json.dumps(body)).encode()
+            kind = "text/html" if page else "application/json; charset=utf-8"
             self.send_response(status)
-            for name, value in {**headers, "Content-Type": "application/json; charset=utf-8"}.items():
+            for name, value in {**headers, "Content-Type": kind}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(raw)))
             self.end_headers()

@@ -18,6 +18,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 COUNTED = re.compile(r"\+?\d{1,9}", re.ASCII)
 SPACE = re.compile(r"[\s\x00-\x1f]")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9])?(:[0-9]{1,5})?")
 LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -133,6 +134,13 @@ def _url(text: str) -> str:
     return text
 
 
+def _host(text: str) -> str:
+    """Return the name of a host, with a port or without."""
+    if not HOST_NAME.fullmatch(text.lower()):
+        raise ValueError(text)
+    return text.lower()
+
+
 def _one_of(*choices: str) -> Kind:
     """Return the kind of value that is one of these words."""
 
@@ -153,6 +161,7 @@ TEXT = Kind("text", "text", _something, may_be_blank=True)
 SECRET = Kind("secret", "text", _something, may_be_blank=True, secret=True)
 NAMES = Kind("names", "names of variables, separated by commas or spaces", _names, may_be_blank=True)
 URL = Kind("address", "an address such as http://localhost:11434/v1", _url, may_be_blank=True)
+HOST = Kind("host", "the name of a host, such as git.firm.example", _host)
 MODEL = Kind("model", "the name of a model, or PROVIDER:MODEL", _something)
 AGENT = Kind("agent", f"one of {', '.join(AGENTS)}, command:SHELL COMMAND, replay:NAME-OR-FILE", _agent)
 
@@ -199,6 +208,12 @@ KEYS = (
     _key("coverage.min", PERCENT, None, "least coverage, per cent"),
     _key("minimality.min", PERCENT, None, "least minimality, per cent"),
     _key("probe.budget", SECONDS, 60.0, "seconds a turn for probes beyond the suite runs"),
+    _key(
+        "github.host",
+        HOST,
+        "github.com",
+        "the GitHub server that gets GITHUB_TOKEN, beside github.com and *.ghe.com",
+    ),
     _key("budget.usd", USD, None, "what the whole run may cost", flag="--budget"),
     _key("budget.phase.usd", USD, None, "what one phase may cost"),
     _key(
@@ -248,6 +263,7 @@ class Settings:
     coverage_min: float | None
     minimality_min: float | None
     probe_budget: float
+    github_host: str
     budget_usd: float | None
     budget_phase_usd: float | None
     sandbox: Literal["auto", "bubblewrap", "landlock", "off"]

@@ -347,7 +347,7 @@ def github(patient: Patient) -> Iterator[Remark]:
     if origin is None:
         return
     try:
-        address = address_of(origin, around.environ)
+        address = address_of(origin, around.environ, patient.settings.github_host)
         forge = GitHub(address, token_of(around.environ), around.interrupt.pause, waits=(), timeout=5.0)
         may_push = forge.may_push()
     except RgrError as error:

@@ -138,6 +138,19 @@ def test_a_refused_token_is_noticed_before_anything_is_begun(
     assert stage.branches() == ["main"]
 
 
+def test_a_host_that_nobody_named_and_a_page_that_is_not_githubs_are_told_before_anything_is_begun(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    server.when = {"GET": "html"}
+    done = stage.tdd("SPEC.md", "--json")
+    assert (done.code, done.json["errorDetails"]["type"]) == (3, "GitHubUnexpected"), done
+    stage.repo.git("remote", "set-url", "origin", "https://git.firm.example/acme/calc")
+    done = stage.tdd("SPEC.md", "--json", env={"GITHUB_API_URL": ""})
+    assert (done.code, done.json["errorDetails"]["type"]) == (3, "RepositoryNotFound"), done
+    assert "github.host=git.firm.example" in done.json["hint"]
+    assert (stage.sessions, stage.branches()) == ([], ["main"])
+
+
 def test_what_cannot_start_leaves_nothing_behind(alone: ReviewStage) -> None:
     alone.repo.commit("chore: a suite that fails", {"run_all.py": "raise SystemExit(1)\n"})
     done = alone.tdd("SPEC.md", "--forge", "none", "--json")

@@ -57,6 +57,7 @@ DEFAULTS: dict[str, object] = {
     "coverage.min": None,
     "minimality.min": None,
     "probe.budget": 60,
+    "github.host": "github.com",
     "budget.usd": None,
     "budget.phase.usd": None,
     "sandbox": "auto",
@@ -102,6 +103,8 @@ GOOD: list[tuple[str, str, object]] = [
     ("agent.env", "", ()),
     ("agent.url", "http://localhost:11434/v1", "http://localhost:11434/v1"),
     ("agent.url", "https://[::1]/", "https://[::1]/"),
+    ("github.host", "Git.Firm.example", "git.firm.example"),
+    ("github.host", "git.firm.example:8443", "git.firm.example:8443"),
 ]
 
 BAD: list[tuple[str, str]] = [
@@ -122,6 +125,7 @@ BAD: list[tuple[str, str]] = [
         ("agent.url", text)
         for text in ["localhost:11434", "ftp://x/", "http://", "http://[::1", "http://x:y", "http://x y"]
     ],
+    *[("github.host", text) for text in ["", "https://git.firm.example", "a/b", "-a", "a b", "git@a", "a."]],
     *[("agent.url", text) for text in ["http://x:0", "http://x:99999", "http://x\\ty/"]],
 ]
 

@@ -18,6 +18,7 @@ from redgreenrefactor import errors, library
 from redgreenrefactor.agents.script_file import parse as parse_script
 from redgreenrefactor.cli import rgr
 from redgreenrefactor.config import Flags, Key, known_keys, load
+from redgreenrefactor.forge.address import GITHUB
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, to_object
@@ -193,7 +194,7 @@ def test_settings_that_are_named_exist(page: Path) -> None:
     families = {name.partition(".")[0] for name in known}
     for span in spans(page):
         name, equals, _ = span.partition("=")
-        if not re.fullmatch(r"[a-z]+(\.[a-z]+)*", name) or name.endswith(FILES):
+        if not re.fullmatch(r"[a-z]+(\.[a-z]+)*", name) or name.endswith(FILES) or name == GITHUB:
             continue
         if name.partition(".")[0] in families and (equals or "." in name):
             assert name in known, f"{page.name} names the setting {name}"

@@ -65,7 +65,7 @@ class GitHub:
         }
         for wait in (*self.waits, None):
             try:
-                return _pull(self._send("POST", self._pulls, body=body).json())
+                return _pull(self._send("POST", self._pulls, body=body))
             except ForgeError as error:
                 if error.type not in ("GitHubUnreachable", "GitHubRejected"):
                     raise
@@ -81,12 +81,15 @@ class GitHub:
     def update(self, number: int, title: str, body: str) -> PullRequest:
         """Give a pull request this title and text."""
         text = {"title": _clipped(title, LONGEST_TITLE), "body": _clipped(body, LONGEST_BODY)}
-        return _pull(self._again("PATCH", f"{self._pulls}/{number}", body=text).json())
+        return _pull(self._again("PATCH", f"{self._pulls}/{number}", body=text))
 
     def may_push(self) -> bool:
         """Return whether the token can write to the repository; one that is refused is a ForgeError."""
-        body: Any = self._again("GET", f"/repos/{self.address.slug}").json()
-        permissions = _object(_object(body).get("permissions", {"push": True}))
+        body = self._again("GET", f"/repos/{self.address.slug}")
+        try:
+            permissions = _object(_object(body).get("permissions", {"push": True}))
+        except TypeError as error:
+            raise _unexpected(f"a repository that is not {error}") from error
         return bool(permissions.get("push"))
 
     # --- requests
@@ -104,7 +107,7 @@ class GitHub:
                 "per_page": str(PAGE),
                 "page": str(page),
             }
-            found: Any = self._again("GET", self._pulls, params=asked).json()
+            found = self._again("GET", self._pulls, params=asked)
             if not isinstance(found, list):
                 raise _unexpected("not a list of pull requests")
             pulls = [_pull(item) for item in cast("list[Any]", found)]
@@ -115,7 +118,7 @@ class GitHub:
 
     def _again(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Any = None
-    ) -> "Response":
+    ) -> Any:
         """Return the answer to a request that may be sent any number of times."""
         for wait in self.waits:
             try:
@@ -128,8 +131,8 @@ class GitHub:
 
     def _send(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Any = None
-    ) -> "Response":
-        """Send one request; anything but success is a ForgeError that tells what it was."""
+    ) -> Any:
+        """Send one request and return what its answer holds; anything but success is a ForgeError that tells what it was."""
         import httpx2  # noqa: PLC0415
 
         headers = {
@@ -145,9 +148,15 @@ class GitHub:
         except httpx2.HTTPError as error:
             why = masked(str(error)) or type(error).__name__
             raise self._out_of_reach(why) from error
-        if response.is_success:
-            return response
-        raise self._refusal(response)
+        if not response.is_success:
+            raise self._refusal(response)
+        try:
+            return response.json()
+        except (ValueError, RecursionError) as error:
+            kind = response.headers.get("content-type", "") or "nothing"
+            raise _unexpected(
+                f"it is no JSON but {masked(kind)[:80]}, as from a network's log-in page"
+            ) from error
 
     def _out_of_reach(self, why: str) -> ForgeError:
         return ForgeError(
@@ -248,7 +257,7 @@ def _pull(body: Any) -> PullRequest:
             head_branch=str(_object(pull["head"])["ref"]),
             base_branch=str(_object(pull["base"])["ref"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _unexpected(f"a pull request without {error}") from error
 
 
@@ -261,7 +270,8 @@ def _object(value: Any) -> dict[str, Any]:
 def _unexpected(what: str) -> ForgeError:
     return ForgeError(
         f"GitHub's answer is not understood: {what}",
-        hint="Set GITHUB_API_URL to the root of GitHub's REST interface, e.g. GITHUB_API_URL=https://HOST/api/v3.",
+        hint="See that the network lets you through to GitHub; another server's root is set with "
+        "GITHUB_API_URL=https://HOST/api/v3.",
         type="GitHubUnexpected",
     )
 

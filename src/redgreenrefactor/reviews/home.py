@@ -56,7 +56,8 @@ class Home:
     @cached_property
     def address(self) -> Address:
         """Where the repository lives on its forge."""
-        return address_of(remote_url(self.repository), self.around.environ)
+        settings = settings_of(self.repository, self.around)
+        return address_of(remote_url(self.repository), self.around.environ, settings.github_host)
 
     def forge(self, kind: str) -> GitHub | None:
         """Return the forge; `none` is none. A missing token or remote is a NotReadyError."""
@@ -66,7 +67,8 @@ class Home:
 
     def pushing(self, forge: GitHub) -> Repository:
         """Return the repository as one that reaches its remote with the forge's token, where that fits."""
-        more = credentials(self.repository, forge.token, self.address.host)
+        host = self.address.host if self.address.known else ""
+        more = credentials(self.repository, forge.token, host)
         return replace(self.repository, environ={**self.repository.environ, **more})
 
     def folder(self, task_id: str) -> Path:

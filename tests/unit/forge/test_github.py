@@ -93,6 +93,33 @@ def test_an_answer_that_is_not_understood_is_no_traceback(
     assert refused(forge, server, answer).type == "GitHubUnexpected"
 
 
+@pytest.mark.parametrize("answer", ["html", "garbage"])
+def test_a_page_of_somebody_else_is_understood_nowhere(
+    forge: GitHub, server: GitHubServer, answer: str
+) -> None:
+    server.when = dict.fromkeys(("GET", "POST", "PATCH"), answer)
+    for asked in (
+        forge.may_push,
+        lambda: forge.find("x"),
+        lambda: forge.create(DRAFT),
+        lambda: forge.update(1, "a", "b"),
+    ):
+        with pytest.raises(ForgeError) as raised:
+            asked()
+        assert (raised.value.type, raised.value.exit_code) == ("GitHubUnexpected", 3)
+
+
+def test_a_server_that_sends_us_elsewhere_does_not_send_the_token_along(
+    forge: GitHub, server: GitHubServer
+) -> None:
+    with github() as other:
+        server.when = {"GET": other.url}
+        with pytest.raises(ForgeError) as raised:
+            forge.find("tdd/calc")
+        assert raised.value.type == "GitHubAuth"
+        assert [asked.token for asked in other.asked] == [""]
+
+
 @pytest.mark.parametrize("answer", ["503", "500", "drop", "cut"])
 def test_a_server_that_fails_for_a_moment_is_asked_again(
     forge: GitHub, server: GitHubServer, waited: list[float], answer: str
