@@ -8,8 +8,10 @@ from redgreenrefactor.agents.clipping import shortened
 from redgreenrefactor.agents.files import Files, Found, Permit, RefusedError
 from redgreenrefactor.agents.reading import MOST, found_file
 from redgreenrefactor.agents.schemas import Arguments
+from redgreenrefactor.prompts.quote import plain
 
 _SHOWN = 12  # line numbers, or lines, in a message
+_AROUND = 2  # lines around a replacement that are shown
 _COMPARED = 20_000  # lines that are looked at for one that is like the text that was not found
 _LIKE = 0.6
 _WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -32,16 +34,14 @@ def edit(files: Files, arguments: Arguments, permit: Permit) -> str:
     if not old:
         return _begin(files, path, new, permit)
     found_file(files, path)  # refuses with better words
-    places: list[int] = []
+    edited: list[_Edited] = []
 
     def change(found: Found) -> bytes:
-        text = _Text.of(found)
-        changed, lines = text.replaced(path, old, new, every=arguments.flag("replace_all"))
-        places.extend(lines)
-        return changed
+        edited.append(_Text.of(found).replaced(path, old, new, every=arguments.flag("replace_all")))
+        return edited[-1].content
 
     where = files.rewrite(path, MOST, change, permit)
-    return f"Edited {where}, {'line' if len(places) == 1 else 'lines'} {_numbers(places)}."
+    return f"Edited {where}, {edited[-1].told()}"
 
 
 def _begin(files: Files, path: str, new: str, permit: Permit) -> str:
@@ -81,8 +81,8 @@ class _Text:
         encoding, errors = (wide, "surrogatepass") if wide else ("utf-8", "surrogateescape")
         return cls(raw[len(mark) :].decode(encoding, errors), mark, encoding, errors)
 
-    def replaced(self, path: str, old: str, new: str, *, every: bool) -> tuple[bytes, list[int]]:
-        """Return the file's bytes with the replacement made, and on which lines that was."""
+    def replaced(self, path: str, old: str, new: str, *, every: bool) -> "_Edited":
+        """Return the file with the replacement made."""
         places = list(re.finditer("\r?\n".join(map(re.escape, re.split("\r?\n", old))), self.body))
         if not places:
             raise RefusedError(
@@ -96,12 +96,16 @@ class _Text:
             )
         self._require_fitting(path, new)
         parts: list[str] = []
-        end = 0
+        spans: list[tuple[int, int]] = []
+        end, line = 0, 1
         for place in places:
             parts += [self.body[end : place.start()], self._with_line_ends(new, place[0])]
             end = place.end()
-        changed = "".join([*parts, self.body[end:]])
-        return self.mark + changed.encode(self.encoding, self.errors), lines
+            first = line + parts[-2].count("\n")
+            line = first + parts[-1].count("\n")
+            spans.append((first, max(first, line - parts[-1].endswith("\n"))))
+        body = "".join([*parts, self.body[end:]])
+        return _Edited(self.mark + body.encode(self.encoding, self.errors), body, spans)
 
     def _require_fitting(self, path: str, new: str) -> None:
         """Refuse to mix encodings in a file."""
@@ -118,6 +122,34 @@ class _Text:
         if 2 * sample.count("\r\n") <= sample.count("\n"):
             return new
         return re.sub("(?<!\r)\n", "\r\n", new)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """A file after a replacement, and the first and last line of each that was made."""
+
+    content: bytes
+    body: str
+    spans: list[tuple[int, int]]
+
+    def told(self) -> str:
+        """Return where it was done, and what stands there now with a few lines around."""
+        firsts = [first for first, _ in self.spans]
+        where = f"{'line' if len(firsts) == 1 else 'lines'} {_numbers(firsts)}"
+        lines = self.body.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        near = {
+            number
+            for first, last in self.spans[:_SHOWN]
+            for number in range(max(1, first - _AROUND), min(len(lines), last + _AROUND) + 1)
+        }
+        if lines == [""]:
+            return f"{where}; it is empty now."
+        shown, before = list[str](), 0
+        for number in sorted(near)[:_SHOWN]:
+            shown += ["…"] * bool(before and number > before + 1)
+            shown.append(f"{number:6}\t{shortened(plain(lines[number - 1]))}")
+            before = number
+        return "\n".join([f"{where}:", *shown, *(["…"] * (len(near) > _SHOWN))])
 
 
 def _numbers(lines: list[int]) -> str:

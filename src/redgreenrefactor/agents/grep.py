@@ -13,6 +13,7 @@ from redgreenrefactor.agents.globs import Glob
 from redgreenrefactor.agents.ignoring import Ignoring
 
 MOST = 20_000_000  # bytes of a file that is searched
+COLUMNS = 20_000  # of a line that is told: a longer one would not come through as one
 _WIDE = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _CLASSES = {
     "alpha": "a-zA-Z",
@@ -40,6 +41,7 @@ class Query:
     numbers: bool = True
     before: int = 0
     after: int = 0
+    only: bool = False  # what matched, without the rest of its line
     multiline: bool = False
 
     @classmethod
@@ -52,13 +54,12 @@ def search(files: Files, query: Query) -> Iterator[str]:
     """Yield the lines of the answer; a pattern that is none is refused."""
     expression = compiled(query)
     separated = False
-    newest: list[tuple[int, str]] = []
     for seen, found in _searched(files, query):
         text = _text(found.content)
         if not text or (query.mode != "content" and not _count(text, expression, query)):
             continue
         if query.mode == "files_with_matches":
-            newest.append((-seen.changed, seen.path))
+            yield seen.path
         elif query.mode == "count":
             yield f"{seen.path}:{_count(text, expression, query)}"
         else:
@@ -67,7 +68,6 @@ def search(files: Files, query: Query) -> Iterator[str]:
                 yield "--"
             separated = separated or bool(told)
             yield from told
-    yield from (path for _, path in sorted(newest))
 
 
 def compiled(query: Query) -> re.Pattern[str]:
@@ -155,7 +155,10 @@ def _matching(text: str, expression: re.Pattern[str], query: Query) -> list[int]
 
 
 def _told(path: str, text: str, expression: re.Pattern[str], query: Query) -> Iterator[str]:
-    """Yield the matching lines of a file and those around them, as ripgrep prints them."""
+    """Yield the matching lines of a file and those around them, or just what matched, as ripgrep prints them."""
+    if query.only:
+        yield from (_line(path, *found, ":", query) for found in _parts(text, expression, query))
+        return
     lines = text.split("\n")
     matching = set(_matching(text, expression, query))
     around = {
@@ -168,9 +171,23 @@ def _told(path: str, text: str, expression: re.Pattern[str], query: Query) -> It
         if last is not None and number > last + 1 and (query.before or query.after):
             yield "--"
         last = number
-        sign = ":" if number in matching else "-"
-        counted = f"{number + 1}{sign}" if query.numbers else ""
-        yield f"{path}{sign}{counted}{lines[number]}"
+        yield _line(path, number, lines[number], ":" if number in matching else "-", query)
+
+
+def _parts(text: str, expression: re.Pattern[str], query: Query) -> Iterator[tuple[int, str]]:
+    """Yield what matched with the number, from 0, of its line; a match over several lines line by line."""
+    for number, passage in enumerate([text] if query.multiline else text.split("\n")):
+        first, position = number, 0
+        for match in expression.finditer(passage):
+            first += passage.count("\n", position, match.start())
+            position = match.start()
+            if match[0]:
+                yield from enumerate(match[0].removesuffix("\n").split("\n"), first)
+
+
+def _line(path: str, number: int, text: str, sign: str, query: Query) -> str:
+    counted = f"{number + 1}{sign}" if query.numbers else ""
+    return f"{path}{sign}{counted}{text[:COLUMNS]}"
 
 
 PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from redgreenrefactor.agents.grep import main; main()"

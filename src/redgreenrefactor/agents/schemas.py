@@ -1,7 +1,7 @@
 """What a model is told about the six tools, and what it says, checked."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -102,21 +102,26 @@ TOOLS: tuple[ToolSchema, ...] = (
         dash_A=_whole("lines after"),
         dash_B=_whole("lines before"),
         dash_C=_whole("lines around"),
+        context=_whole("as -C"),
+        dash_o=_flag("only what matched, not its line"),
         multiline=_flag("a match may span lines, and . matches newlines"),
-        head_limit=_whole("lines of output"),
+        head_limit=_whole("lines of output, 250 by default"),
+        offset=_whole("lines of output to skip"),
     ),
 )
 
 _KINDS = {"string": "a text", "integer": "a whole number", "boolean": "true or false"}
 _NO_NUMBER = "no number"
+_NAMED = 5  # parameters that do not exist, in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a model gave a tool: names it has, values of the right kind."""
+    """What a model gave a tool: names it has, values of the right kind; names it has not are ignored."""
 
     tool: ToolSchema
     given: Mapping[str, Any]
+    ignored: tuple[str, ...] = ()
 
     def text(self, name: str, default: str = "") -> str:
         """Return a text."""
@@ -134,9 +139,20 @@ class Arguments:
         """Tell whether it was given."""
         return name in self.given
 
+    @property
+    def warning(self) -> str:
+        """What to tell about names that were ignored; nothing if there are none."""
+        one = len(self.ignored) == 1
+        ignored = "it was ignored. It has" if one else "they were ignored. It has"
+        return (
+            f"[{_no_parameter(self.tool, self.ignored)}; {ignored} {_listed(self.tool)}]"
+            if self.ignored
+            else ""
+        )
+
 
 def checked(tool: ToolSchema, arguments: Any) -> Arguments:
-    """Return what was given, numbers and flags that came as texts included; what makes no sense is refused."""
+    """Return what was given, numbers and flags that came as texts included; what cannot be done is refused."""
     if not isinstance(arguments, Mapping):
         raise RefusedError(
             f"{tool.name} takes an object with {_listed(tool)}, not {type(arguments).__name__}"
@@ -144,13 +160,18 @@ def checked(tool: ToolSchema, arguments: Any) -> Arguments:
     given = {
         str(key): value for key, value in cast("Mapping[Any, Any]", arguments).items() if value is not None
     }
-    for name in given:
-        if name not in tool.known:
-            raise RefusedError(f"{tool.name} has no parameter {name!r:.80}; it has {_listed(tool)}")
+    unknown = tuple(name for name in given if name not in tool.known)
     for name in tool.parameters["required"]:
         if name not in given:
-            raise RefusedError(f"{tool.name} needs {name}; nothing was done")
-    return Arguments(tool, {name: _checked(tool, name, value) for name, value in given.items()})
+            also = f". {_no_parameter(tool, unknown)}" if unknown else ""
+            raise RefusedError(f"{tool.name} needs {name}; nothing was done{also}")
+    known = {name: _checked(tool, name, value) for name, value in given.items() if name in tool.known}
+    return Arguments(tool, known, unknown)
+
+
+def _no_parameter(tool: ToolSchema, names: Sequence[str]) -> str:
+    listed = ", ".join(f"{name!r:.80}" for name in names[:_NAMED])
+    return f"{tool.name} has no parameter{'s' * (len(names) > 1)} {listed}"
 
 
 def _checked(tool: ToolSchema, name: str, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -32,7 +32,7 @@ __all__ = [
 
 BASH_TIMEOUT = 120.0
 _ROOM = 100  # for a line about what was left out
-_LEAST = 1.0  # second: a smaller limit was meant in another unit
+_SECOND = 1000  # milliseconds: a smaller limit was meant in seconds
 
 Locked = Callable[[str], str]  # from a path of the workspace to why it may not be written; empty: it may
 
@@ -51,10 +51,11 @@ def shell_in(
 ) -> Shell:
     """Return what runs lines of shell in a folder, held by a cage: no input, everything started is ended."""
 
-    def run(command: str, *, timeout: float | None, keep: int) -> Finished:
-        return process.shell(
-            command, cwd=folder, env=env, timeout=timeout, interrupt=interrupt, keep=keep, cage=cage
-        )
+    def run(
+        command: str, *, timeout: float | None, keep: int, tell: Callable[[str], None] | None = None
+    ) -> Finished:
+        limits = process.Limits(timeout=timeout, interrupt=interrupt, keep=keep, cage=cage, on_stdout=tell)
+        return process.shell(command, cwd=folder, env=env, **limits)
 
     return run
 
@@ -116,7 +117,8 @@ class Toolbox:
             known = ", ".join(tool.name for tool in TOOLS)
             return ToolResult(f"There is no tool {name!r:.80}; there are {known}.", failed=True)
         try:
-            done = self._tools[name](checked(schema, arguments))
+            given = checked(schema, arguments)
+            done = self._tools[name](given)
         except RefusedError as refusal:
             return ToolResult(clipped(str(refusal)), failed=True)
         except OSError as error:
@@ -124,7 +126,8 @@ class Toolbox:
             return ToolResult(clipped(f"{name} failed: {error.strerror or error}{where}"), failed=True)
         except (ValueError, RecursionError, MemoryError) as error:
             return ToolResult(clipped(f"{name} cannot do that: {error}"), failed=True)
-        return done if isinstance(done, ToolResult) else ToolResult(done)
+        result = done if isinstance(done, ToolResult) else ToolResult(done)
+        return replace(result, text=f"{result.text}\n{given.warning}") if given.ignored else result
 
     def _permit(self, path: str) -> None:
         if why := self._locked(path):
@@ -135,21 +138,28 @@ class Toolbox:
         command = arguments.text("command")
         if "\0" in command:
             raise RefusedError("the command holds a NUL character; nothing was run")
-        limit = self._limit(arguments)
+        limit, aside = self._limit(arguments)
         line = f"exec bash -c {shlex.quote(command)} 2>&1" if self._bash_there else f"exec 2>&1; {command}"
         finished = self._shell(line, timeout=limit, keep=OUTPUT - _ROOM)
         printed = (finished.stdout + finished.stderr).decode("utf-8", "replace")
         said = clipped(plain(printed).strip("\n"))
+        ending = f"[exit code {finished.exit_code}]" if finished.exit_code else ""
         if finished.timed_out:
             ending = f"[ended after {limit:g} s, the limit; what it started was ended, too]"
-            return ToolResult(f"{said}\n{ending}".lstrip("\n"), failed=True, timed_out=True)
-        if finished.exit_code:
-            return ToolResult(f"{said}\n[exit code {finished.exit_code}]".lstrip("\n"), failed=True)
-        return ToolResult(said or "[no output, exit code 0]")
+        if not said and not ending:
+            ending = "[no output, exit code 0]"
+        text = "\n".join(part for part in (said, ending, aside) if part)
+        return ToolResult(
+            text, failed=finished.timed_out or bool(finished.exit_code), timed_out=finished.timed_out
+        )
 
-    def _limit(self, arguments: Arguments) -> float | None:
-        """Return the limit in seconds: a call's own can only be lower than ours."""
-        if not arguments.has("timeout"):
-            return self._timeout
-        asked = max(_LEAST, arguments.count("timeout", 0) / 1000)
-        return asked if self._timeout is None else min(asked, self._timeout)
+    def _limit(self, arguments: Arguments) -> tuple[float | None, str]:
+        """Return the limit in seconds, a call's own only if it is lower than ours, and a word about its unit."""
+        asked = arguments.count("timeout", 0)
+        if not asked:
+            return self._timeout, ""
+        aside = (
+            f"[timeout {asked} was taken as seconds; it is given in milliseconds]" if asked < _SECOND else ""
+        )
+        seconds = asked if aside else asked / _SECOND
+        return seconds if self._timeout is None else min(seconds, self._timeout), aside

@@ -11,9 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, ToolResult, locked_by, shell_in
-from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.session import TOOLS as NAMES
-from redgreenrefactor.sandbox.process import Interrupt
 
 ENV = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 
@@ -59,13 +57,27 @@ def test_arguments_that_are_no_object_are_refused(tmp_path: Path, arguments: Any
 def test_what_is_missing_unknown_or_of_another_kind_is_named(call: Call) -> None:
     refused(call("Read"), "needs file_path")
     refused(call("Read", file_path=None), "needs file_path")
-    refused(call("Read", file_path="a", page=2), "no parameter 'page'", "offset")
+    refused(call("Read", path="a"), "needs file_path", "no parameter 'path'")
     refused(call("Read", file_path=["a"]), "file_path is not a text")
     refused(call("Read", file_path="a", offset="first"), "offset is not a whole number")
     refused(call("Read", file_path="a", offset=1.5), "offset is not a whole number")
     refused(call("Read", file_path="a", offset=True), "offset is not a whole number")
     refused(call("Edit", file_path="a", old_string="a", new_string="b", replace_all="all"), "true or false")
     refused(call("Grep", pattern="a", output_mode="lines"), "one of files_with_matches, content, count")
+
+
+def test_a_parameter_that_does_not_exist_is_told_and_the_call_is_done_all_the_same(
+    call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("one\n")
+
+    read = call("Read", file_path="a", page=2)
+    assert read == ToolResult(
+        "     1\tone\n[Read has no parameter 'page'; it was ignored. It has file_path, offset, limit]"
+    )
+    ran = call("Bash", command="exit 3", run_in_background=True, shell="zsh")
+    refused(ran, "[exit code 3]\n[Bash has no parameters 'run_in_background', 'shell'; they were ignored.")
+    assert call("Write", file_path="b", content="x", mode=None).text == "Created b (1 lines)."
 
 
 def test_numbers_and_flags_may_come_as_texts(call: Call, tmp_path: Path) -> None:
@@ -204,10 +216,7 @@ def test_edit_keeps_permissions_marks_and_line_ends(call: Call, tmp_path: Path) 
     file.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n")
     file.chmod(0o750)
 
-    assert (
-        call("Edit", file_path="a.txt", old_string="one\ntwo", new_string="1\n2\n2b").text
-        == "Edited a.txt, line 1."
-    )
+    assert not call("Edit", file_path="a.txt", old_string="one\ntwo", new_string="1\n2\n2b").failed
     assert not call("Edit", file_path="a.txt", old_string="three", new_string="3\n4").failed
     assert file.read_bytes() == b"\xef\xbb\xbf1\r\n2\r\n2b\r\n3\r\n4\r\n"
     assert file.stat().st_mode & 0o777 == 0o750
@@ -244,8 +253,37 @@ def test_edit_of_what_occurs_more_than_once_tells_where(call: Call, tmp_path: Pa
     )
     assert (tmp_path / "a.py").read_text() == "x = 1\ny = 1\n\nz = 1\n"
     done = call("Edit", file_path="a.py", old_string="= 1", new_string="= 2", replace_all=True)
-    assert done.text == "Edited a.py, lines 1, 2, 4."
+    assert done.text == "Edited a.py, lines 1, 2, 4:\n     1\tx = 2\n     2\ty = 2\n     3\t\n     4\tz = 2"
     assert (tmp_path / "a.py").read_text() == "x = 2\ny = 2\n\nz = 2\n"
+
+
+def test_edit_shows_the_result_with_the_numbers_it_has_now(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"".join(b"line %d\r\n" % number for number in range(1, 101)))
+
+    longer = call("Edit", file_path="a.py", old_string="line 10\n", new_string="ten\nten and a half\n")
+    assert longer.text == "Edited a.py, line 10:\n" + "\n".join(
+        f"{number:6}\t{line}"
+        for number, line in enumerate(["line 8", "line 9", "ten", "ten and a half", "line 11", "line 12"], 8)
+    )
+    gone = call("Edit", file_path="a.py", old_string="line 99\nline 100\n", new_string="")
+    assert gone.text == "Edited a.py, line 100:\n    98\tline 97\n    99\tline 98"
+    every = call("Edit", file_path="a.py", old_string="line", new_string="LINE", replace_all=True).text
+    assert every.startswith("Edited a.py, lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14 and 85 more:\n     1\t")
+    assert every.endswith("\n    12\tLINE 11\n…")
+    far = call("Edit", file_path="a.py", old_string="1\r\n", new_string="1!\n", replace_all=True).text
+    assert "     3\tLINE 3\n…\n    10\tten\n" in far
+    whole = call("Edit", file_path="a.py", old_string="ten\n", new_string="x" * 900 + "\n").text
+    assert "more characters]" in whole
+    assert len(whole) < 1000
+
+
+def test_an_edit_that_leaves_nothing_says_so(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x")
+
+    assert (
+        call("Edit", file_path="a.py", old_string="x", new_string="").text
+        == "Edited a.py, line 1; it is empty now."
+    )
 
 
 def test_edit_of_what_is_not_there_shows_what_is(call: Call, tmp_path: Path) -> None:
@@ -299,84 +337,3 @@ def test_what_is_locked_in_a_phase_is_not_written_and_the_reason_is_told(tmp_pat
     assert not toolbox.call("Write", {"file_path": "src/a.py", "content": "b"}).failed
     assert toolbox.call("Read", {"file_path": "alias/test_a.py"}).text == "     1\ta"
     assert (tmp_path / "tests/test_a.py").read_text() == "a"
-
-
-# --- Bash
-
-
-def test_bash_runs_in_the_folder_and_tells_output_and_exit_code(call: Call, tmp_path: Path) -> None:
-    assert call("Bash", command="pwd").text == str(tmp_path)
-    assert call("Bash", command="true").text == "[no output, exit code 0]"
-    assert call("Bash", command="echo out; echo err >&2; exit 3") == ToolResult(
-        "out\nerr\n[exit code 3]", failed=True
-    )
-    assert call("Bash", command="exit 4", description="fails").text == "[exit code 4]"
-    assert (
-        call("Bash", command="echo \"it's\" '\"quoted\"'; [[ a == a ]] && echo 'a bash'").text
-        == 'it\'s "quoted"\na bash'
-    )
-
-
-def test_bash_has_no_input_and_every_call_is_a_new_shell(call: Call) -> None:
-    assert call("Bash", command="cat; cd /; x=1").text == "[no output, exit code 0]"
-    assert call("Bash", command="echo $x$PWD").text != "1/"
-
-
-def test_bash_output_is_bounded_and_readable(call: Call) -> None:
-    result = call(
-        "Bash", command="echo first; head -c 300000 /dev/zero | tr '\\0' 'x' | fold -w 80; echo; echo last"
-    )
-
-    assert len(result.text.encode()) <= 30_200
-    assert result.text.startswith("first\n")
-    assert result.text.endswith("\nlast")
-    assert "bytes left out" in result.text
-    assert call("Bash", command="printf '\\033[31mred\\033[0m \\377\\n'").text == "red \ufffd"
-
-
-def test_bash_is_ended_at_the_calls_limit_with_all_it_started(call: Call, tmp_path: Path) -> None:
-    result = call("Bash", command="sleep 1000 & echo $! > pid; echo begun; sleep 1000", timeout=1)
-
-    assert result.timed_out
-    refused(result, "begun", "ended after 1 s")
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
-
-
-def test_a_calls_limit_can_only_be_lower(tmp_path: Path) -> None:
-    toolbox = Toolbox(tmp_path, shell=shell_in(tmp_path, env=ENV), env=ENV, bash_timeout=0.3)
-
-    assert toolbox.call("Bash", {"command": "sleep 1000", "timeout": 600_000}).timed_out
-
-
-def test_what_bash_leaves_in_the_background_is_ended(call: Call, tmp_path: Path) -> None:
-    call("Bash", command="(setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid)")
-
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
-
-
-def test_a_command_that_cannot_be_is_refused(call: Call) -> None:
-    refused(call("Bash", command="a\0b"), "NUL")
-    assert call("Bash", command=f"echo {'x' * 200_000}").failed
-
-
-def test_without_bash_the_systems_shell_does(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/echo").symlink_to("/bin/echo")
-    env = {"PATH": str(tmp_path / "bin")}
-    toolbox = Toolbox(tmp_path, shell=shell_in(tmp_path, env=env), env=env)
-
-    assert toolbox.call("Bash", {"command": "echo out; exit 2"}).text == "out\n[exit code 2]"
-
-
-def test_an_interruption_is_raised(tmp_path: Path) -> None:
-    interrupt = Interrupt()
-    toolbox = Toolbox(
-        tmp_path, shell=shell_in(tmp_path, env=ENV, interrupt=interrupt), env=ENV, interrupt=interrupt
-    )
-    interrupt.request("SIGINT")
-
-    with pytest.raises(InterruptedRunError):
-        toolbox.call("Bash", {"command": "true"})
-    interrupt.close()

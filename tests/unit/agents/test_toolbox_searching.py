@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from redgreenrefactor.agents.clipping import clipped
 from redgreenrefactor.agents.files import Files
-from redgreenrefactor.agents.globs import Glob, alternatives
-from redgreenrefactor.agents.grep import Query, asked, listed, main, search
+from redgreenrefactor.agents.globs import alternatives
+from redgreenrefactor.agents.grep import Query, asked, main, search
 from redgreenrefactor.agents.toolbox import Toolbox, ToolResult, shell_in
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.process import Interrupt
@@ -91,6 +90,16 @@ QUERIES: tuple[dict[str, Any], ...] = (
     {"pattern": "foo", "output_mode": "content", "-n": False},
     {"pattern": "foo", "output_mode": "content", "-C": 1},
     {"pattern": "foo", "output_mode": "content", "-A": 2, "-B": 0},
+    {"pattern": "foo", "output_mode": "content", "context": 1},
+    {"pattern": "foo", "output_mode": "content", "context": 2, "-C": 0},
+    {"pattern": "fo+|r", "output_mode": "content", "-o": True},
+    {"pattern": "foo", "output_mode": "content", "-o": True, "-C": 1, "-n": False},
+    {"pattern": r"foo\(\):.*?1", "output_mode": "content", "-o": True, "multiline": True},
+    {"pattern": "foo", "-o": True},
+    {"pattern": "foo", "offset": 3, "head_limit": 2},
+    {"pattern": "foo", "output_mode": "content", "offset": 4},
+    {"pattern": "foo", "output_mode": "count", "offset": 1, "head_limit": 1},
+    {"pattern": "foo", "offset": 1000},
     {"pattern": "foo", "output_mode": "count"},
     {"pattern": "o", "output_mode": "count", "head_limit": 2},
     {"pattern": "foo", "glob": "*.log"},
@@ -157,8 +166,48 @@ def test_counts_are_summed_up(call: Call) -> None:
 def test_long_lines_are_cut_and_further_ones_counted(call: Call) -> None:
     assert call("Grep", pattern="xfoo", output_mode="content").text.endswith("x [… 2510 more characters]")
     assert call("Grep", pattern="foo", head_limit=2).text == (
-        "-dash\nlong\n[8 more lines; narrow the search or raise head_limit]"
+        "-dash\nlong\n[8 more lines; go on with offset=2, narrow the search or raise head_limit]"
     )
+
+
+def test_lines_are_skipped_by_an_offset(call: Call) -> None:
+    first = call("Grep", pattern="foo").text.split("\n")
+    assert call("Grep", pattern="foo", offset=7).text.split("\n") == first[7:]
+    assert (
+        call("Grep", pattern="foo", offset=10).text == "There are only 10 lines; offset 10 is past the last."
+    )
+    assert call("Grep", pattern="foo", path="src", output_mode="count", offset=1, head_limit=1).text == (
+        "src/gen/two.py:1\n3 in 2 files"
+    )
+
+
+def test_only_what_matched_is_told_if_that_is_asked_for(call: Call) -> None:
+    def only(pattern: str, **more: Any) -> list[str]:
+        told = call("Grep", pattern=pattern, path="src/a.py", output_mode="content", **{"-o": True}, **more)
+        return told.text.split("\n")
+
+    assert only(r"\w*o\(") == ["src/a.py:1:foo(", "src/a.py:8:foo("]
+    assert only("r|n|", **{"-C": 3}) == [
+        *("src/a.py:2:r", "src/a.py:2:r", "src/a.py:2:n", "src/a.py:7:r"),
+        *("src/a.py:8:r", "src/a.py:8:r", "src/a.py:8:n"),
+    ]
+    assert only(r"\(\):.*?1", multiline=True, **{"-n": False}) == ["src/a.py:():", "src/a.py:    return 1"]
+
+
+def test_a_search_counts_everything_before_it_is_cut(call: Call, root: Path) -> None:
+    (root / "many").write_text("needle in a stack of hay\n" * 50_000)
+    (root / "form feed").write_text("needle\fneedle\n" * 3)
+
+    found = call("Grep", pattern="needle", output_mode="content").text
+    assert found.split("\n")[:4] == [f"form feed:{n}:needle\fneedle" for n in (1, 2, 3)] + [
+        "many:1:needle in a stack of hay"
+    ]
+    assert found.endswith(
+        "\n[49753 more lines; go on with offset=250, narrow the search or raise head_limit]"
+    )
+    last = call("Grep", pattern="needle", output_mode="content", offset=50_002).text
+    assert last == "many:50000:needle in a stack of hay"
+    assert "[20003 more lines" in call("Grep", pattern="needle", output_mode="content", head_limit=0).text
 
 
 def test_what_cannot_be_searched_is_refused_with_the_reason(call: Call, tmp_path: Path) -> None:
@@ -241,6 +290,7 @@ def test_the_own_search_answers_in_lines(root: Path, query: dict[str, Any]) -> N
         numbers=query.get("-n", True),
         before=query.get("-C", 0),
         after=query.get("-A", 0),
+        only="-o" in query,
         multiline="multiline" in query,
     )
 
@@ -285,6 +335,13 @@ def test_glob_looks_in_a_folder_even_an_ignored_one(call: Call, root: Path) -> N
     assert call("Glob", pattern=f"{root}/src/**/*.js").text == "src/b.js"
 
 
+def test_an_absolute_pattern_means_this_folder_and_none_below(call: Call, root: Path) -> None:
+    assert call("Glob", pattern=f"{root}/*.txt").text == "crlf.txt"
+    assert call("Glob", pattern=f"{root}/*.py").text == f"No files match {root}/*.py."
+    assert call("Glob", pattern=f"{root}/src/*.py").text == "src/a.py"
+    assert call("Glob", pattern=f"{root}/**/*.py").text == "src/gen/two.py\nsrc/a.py"
+
+
 def test_glob_without_a_match_or_folder_says_so(call: Call) -> None:
     assert call("Glob", pattern="*.rs").text == "No files match *.rs."
     assert "does not exist" in call("Glob", pattern="*", path="none").text
@@ -298,64 +355,3 @@ def test_glob_bounds_what_it_lists(call: Call, root: Path) -> None:
         (root / f"many{number}.md").touch()
 
     assert call("Glob", pattern="many*.md").text.endswith("\n[5 more; narrow the pattern]")
-
-
-def test_rules_above_the_project_count_up_to_the_repository(tmp_path: Path) -> None:
-    project = tmp_path / "repository/inner/project"
-    project.mkdir(parents=True)
-    (tmp_path / "repository/.git").mkdir()
-    (tmp_path / ".gitignore").write_text("*\n")
-    (tmp_path / "repository/.gitignore").write_text("inner/project/secret.txt\n*.o\n")
-    (tmp_path / "repository/inner/.ignore").write_text("!kept.o\n")
-    for name in ("secret.txt", "a.o", "kept.o", "b.c"):
-        (project / name).touch()
-
-    assert [seen.path for seen in listed(Files(project), ".")] == ["b.c", "kept.o"]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path", "fits"),
-    [
-        ("*.py", "a/b/c.py", True),
-        ("/*.py", "c.py", True),
-        ("/*.py", "a/c.py", False),
-        ("a/**/c", "a/c", True),
-        ("a/**/c", "a/b/b/c", True),
-        ("a/**", "a", False),
-        ("a/**", "a/b/c", True),
-        ("**/b/*", "a/b/c", True),
-        ("**", "a/b", True),
-        ("a[^x]c", "abc", True),
-        ("a[!b]c", "abc", False),
-        (r"a\*", "a*", True),
-        (r"a\*", "ab", False),
-        ("./a/?", "a/b", True),
-        ("a/b", "a/b/c", False),
-    ],
-)
-def test_patterns_mean_what_they_mean_to_git(pattern: str, path: str, fits: bool) -> None:
-    assert Glob.of(pattern).matches(path.split("/")) is fits
-
-
-def test_no_pattern_takes_long() -> None:
-    assert not Glob.of("/".join(["**", "*a*a*a*a*a*b"] * 20)).matches(["a" * 200] * 40)
-    assert len(alternatives("{a,b}" * 40)) < 1000
-
-
-def test_braces_stand_for_each_of_their_choices() -> None:
-    assert set(alternatives("a{b,c{d,e}}")) == {"ab", "acd", "ace"}
-    assert alternatives("*.{js,ts}") == ["*.js", "*.ts"]
-    assert alternatives("a{b") == ["a{b"]
-
-
-def test_what_is_too_long_keeps_head_and_tail() -> None:
-    text = "\n".join(f"line {number}" for number in range(1000))
-
-    short = clipped(text, 1000)
-
-    assert len(short.encode()) <= 1000
-    assert short.startswith("line 0\nline 1\n")
-    assert short.endswith("\nline 998\nline 999")
-    assert "bytes left out" in short
-    assert clipped("ü" * 10_000, 999).count("ü") > 300
-    assert clipped("short") == "short"
