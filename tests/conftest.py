@@ -21,7 +21,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment with an empty home folder, nobody's settings, and no sandbox: tests of that ask for one.
+    """An environment with an empty home folder, nobody's settings, no sandbox and no doubt: tests of those ask for them.
 
     What suites compile is kept for all tests, as it is for all of a person's repositories.
     """
@@ -35,6 +35,7 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "TDD_SANDBOX": "off",
+        "TDD_TRUST": "1",
     }
 
 

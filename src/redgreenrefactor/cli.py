@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import click
 
-from redgreenrefactor.commands import doctor, proof, recovery, review, task, workflow
+from redgreenrefactor.commands import doctor, proof, recovery, review, task, trust, workflow
 from redgreenrefactor.commands.common import fail, unheard
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 
@@ -35,6 +35,7 @@ for command in (
     workflow.demo,
     proof.verify,
     doctor.doctor,
+    trust.trust,
     recovery.rollback,
     recovery.repair_notes,
     recovery.push,

@@ -47,6 +47,9 @@ class Key:
     fallback: str | None = None  # the property that counts where the key's own is not set
     role: str | None = None
     unset: str = "none"  # what stands for a default of None
+    harmless: Callable[[object], bool] | None = (
+        None  # tells the values that a repository may set unapproved; None: any
+    )
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -166,14 +169,24 @@ MODEL = Kind("model", "the name of a model, or PROVIDER:MODEL", _something)
 AGENT = Kind("agent", f"one of {', '.join(AGENTS)}, command:SHELL COMMAND, replay:NAME-OR-FILE", _agent)
 
 
-def _key(name: str, kind: Kind, default: object, meaning: str, **more: str) -> Key:
+def _never(_: object) -> bool:
+    return False
+
+
+def _if_in(*values: str) -> Callable[[object], bool]:
+    return lambda value: value in values
+
+
+def _key(name: str, kind: Kind, default: object, meaning: str, **more: Any) -> Key:
     """Return a key whose property is called as the key itself."""
     return Key(name, kind, default, meaning, property_name=name, **more)
 
 
-def _role_keys(name: str, kind: Kind, default: object, variable: str, meaning: str) -> Iterator[Key]:
+def _role_keys(
+    name: str, kind: Kind, default: object, variable: str, meaning: str, **more: Any
+) -> Iterator[Key]:
     """Yield the key that counts for every role, then each role's own."""
-    shared = {"variable": variable, "flag": f"--{name}"}
+    shared = {"variable": variable, "flag": f"--{name}", **more}
     yield _key(name, kind, default, f"{meaning} of every role", **shared)
     for role in ROLES:
         meant = f"{meaning} of {role}"
@@ -192,11 +205,25 @@ KEYS = (
     ),
     _key("max.retries", COUNT, 3, "retries of a rejected phase", variable="TDD_MAX_RETRIES"),
     *_role_keys("model", MODEL, "claude-opus-4-5-20251101", "TDD_MODEL", "the model"),
-    *_role_keys("agent", AGENT, "api", "TDD_AGENT", "the agent"),
-    _key("agent.env", NAMES, (), "variables that agents are given although they may hold credentials"),
-    _key("agent.url", URL, None, "base URL of the model server"),
-    _key("test.command", TEXT, None, "runs the tests", variable="TDD_TEST_COMMAND", unset="detected"),
-    _key("setup.command", TEXT, None, "makes a clean checkout runnable"),
+    *_role_keys("agent", AGENT, "api", "TDD_AGENT", "the agent", harmless=_never),
+    _key(
+        "agent.env",
+        NAMES,
+        (),
+        "variables that agents are given although they may hold credentials",
+        harmless=_never,
+    ),
+    _key("agent.url", URL, None, "base URL of the model server", harmless=_never),
+    _key(
+        "test.command",
+        TEXT,
+        None,
+        "runs the tests",
+        variable="TDD_TEST_COMMAND",
+        unset="detected",
+        harmless=_never,
+    ),
+    _key("setup.command", TEXT, None, "makes a clean checkout runnable", harmless=_never),
     _key("bash.timeout", SECONDS, 120.0, "seconds for every Bash command of an agent"),
     _key("test.timeout", SECONDS, 900.0, "seconds for one run of the suite"),
     _key("session.timeout", SECONDS, 3600.0, "seconds for one agent session"),
@@ -222,13 +249,21 @@ KEYS = (
         "auto",
         "holds the Bash tool and suites",
         variable="TDD_SANDBOX",
+        harmless=_if_in("auto", "bubblewrap"),
     ),
-    _key("sandbox.network", _one_of("off", "on"), "off", "network of the Bash tool"),
-    _key("sandbox.suite.network", _one_of("auto", "off", "on"), "auto", "network of the suites"),
+    _key("sandbox.network", _one_of("off", "on"), "off", "network of the Bash tool", harmless=_if_in("off")),
+    _key(
+        "sandbox.suite.network",
+        _one_of("auto", "off", "on"),
+        "auto",
+        "network of the suites",
+        flag="--network",
+        harmless=_if_in("auto", "off"),
+    ),
     _key("sandbox.agents", _one_of("off", "on"), "off", "whether programs that are agents are held too"),
-    _key("prompts.dir", TEXT, None, "folder of prompt templates", unset="bundled"),
-    _key("worktree.dir", TEXT, "../.codex-worktrees", "folder of worktrees"),
-    _key("on.finish", TEXT, None, "command to run at the end"),
+    _key("prompts.dir", TEXT, None, "folder of prompt templates", unset="bundled", harmless=_never),
+    _key("worktree.dir", TEXT, "../.codex-worktrees", "folder of worktrees", harmless=_never),
+    _key("on.finish", TEXT, None, "command to run at the end", harmless=_never),
 )
 
 
@@ -239,6 +274,27 @@ class Flags:
     agent: str | None = None
     model: str | None = None
     budget: float | None = None
+    network: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of `tdd.properties` as it is understood."""
+
+    place: str  # file and line
+    name: str
+    value: str
+
+    @property
+    def text(self) -> str:
+        """The line as one would write it."""
+        return f"{self.name}={self.value}"
+
+    @property
+    def shown(self) -> str:
+        """Where it stands and what it says, with nothing in it that a terminal would hide."""
+        exact = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in self.text)
+        return f"{self.place}: {''.join(exact)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +332,7 @@ class Settings:
     agents: Mapping[str, str]
     models: Mapping[str, str]
     sources: Mapping[str, str]
+    loosening: tuple[Line, ...] = ()  # what executes or loosens something because the repository says so
 
     def agent_for(self, role: str) -> str:
         """Return who works in this role."""
@@ -311,6 +368,7 @@ class _Found:
 
     value: object
     place: str
+    text: str = ""
 
 
 def known_keys() -> tuple[Key, ...]:
@@ -318,11 +376,23 @@ def known_keys() -> tuple[Key, ...]:
     return KEYS
 
 
-def load(project_properties: tuple[str, str] | None, environ: Mapping[str, str], flags: Flags) -> Settings:
-    """Return the settings; an unknown key or a bad value, even one that is overruled, is a usage error."""
+def load(
+    project_properties: tuple[str, str] | None,
+    environ: Mapping[str, str],
+    flags: Flags,
+    *,
+    unheard: Callable[[str], bool] = lambda _: False,
+) -> Settings:
+    """Return the settings; an unknown key or a bad value, even one that is overruled, is a usage error.
+
+    Properties that are unheard have to be right as well, but count for nothing.
+    """
     written = _from_flags(flags) | _from_environment(environ) | _from_properties(project_properties)
     kinds = {place: key.kind for key in KEYS for place in key.places}
-    found = {name: _Found(_read(kinds[name], entry), entry.place) for name, entry in written.items()}
+    read = {
+        name: _Found(_read(kinds[name], entry), entry.place, entry.text) for name, entry in written.items()
+    }
+    found = {name: entry for name, entry in read.items() if not unheard(name)}
     chosen = {key.name: _choose(key, found) for key in KEYS}
     fields: dict[str, Any] = {key.field: chosen[key.name].value for key in KEYS if key.role is None}
     return Settings(
@@ -330,7 +400,21 @@ def load(project_properties: tuple[str, str] | None, environ: Mapping[str, str],
         agents={role: str(chosen[f"agent.{role}"].value) for role in ROLES},
         models={role: str(chosen[f"model.{role}"].value) for role in ROLES},
         sources={name: choice.place for name, choice in chosen.items()},
+        loosening=tuple(_loosening(found)),
     )
+
+
+def _loosening(found: Mapping[str, _Found]) -> Iterator[Line]:
+    """Yield the properties that count and that a repository may not set by itself."""
+    told: set[str] = set()
+    for key in KEYS:
+        place = next((place for place in key.places if place in found), None)
+        if key.harmless is None or place in (None, key.flag, key.variable, *told):
+            continue
+        if key.harmless(found[place].value):
+            continue
+        told.add(place)
+        yield Line(found[place].place, place, found[place].text.strip())
 
 
 def _choose(key: Key, found: Mapping[str, _Found]) -> _Found:

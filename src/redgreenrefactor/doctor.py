@@ -5,12 +5,13 @@ import shlex
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from redgreenrefactor.config import Settings
+from redgreenrefactor.config import Settings, load
 from redgreenrefactor.errors import NotReadyError, RgrError
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
@@ -24,7 +25,8 @@ from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.policy import Level as Hold
 from redgreenrefactor.sandbox.probe import means_for
-from redgreenrefactor.wiring import Surroundings, agent_of, settings_of, suite_of
+from redgreenrefactor.sandbox.secrets import without_secrets
+from redgreenrefactor.wiring import Surroundings, agent_of, properties, suite_of, trusted
 from redgreenrefactor.workflows.tdd import TDD
 
 PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
@@ -121,7 +123,8 @@ def examine(around: Surroundings) -> Health:
 def _opened(around: Surroundings) -> Generator[Patient]:
     repository = open_repository(around.project, around.environ)
     try:
-        yield Patient(around, repository, settings_of(repository, around))
+        settings = load(properties(repository, "HEAD"), around.environ, around.flags)
+        yield Patient(around, repository, settings)
     finally:
         repository.close()
 
@@ -172,24 +175,30 @@ def identity(patient: Patient) -> Iterator[Remark]:
         )
 
 
+def trust(patient: Patient) -> Iterator[Remark]:
+    """What the repository executes or loosens is approved."""
+    try:
+        trusted(patient.settings, patient.repository, replace(patient.around, ask=None))
+    except NotReadyError as error:
+        yield _refused(error)
+
+
 def tests(patient: Patient) -> Iterator[Remark]:
-    """There is a test command, and its runner can be started."""
+    """There is a test command, and its program is there; nothing of the repository is run to see whether it works."""
     suite = suite_of(patient.repository, patient.settings, patient.around, patient.repository.cache)
-    command = suite.command
-    program = _program(command)
-    place = patient.repository.project / program
-    own = last_invocation(command)
-    known = bool(shutil.which(program, path=patient.path)) or os.access(place, os.X_OK)
+    program = _program(suite.command)
+    own = last_invocation(suite.command)
+    known = bool(shutil.which(program, path=patient.path)) or os.access(
+        patient.repository.project / program, os.X_OK
+    )
     if not known and not (own and not own.as_module):  # a bare pytest is found by other ways, too
         yield Remark(
-            f"the test command is {command!r}, but there is no program {program!r}",
+            f"the test command is {suite.command!r}, but there is no program {program!r}",
             Level.ERROR,
             f"Install {program}, or set test.command in tdd.properties (or TDD_TEST_COMMAND=…).",
         )
-        return
-    yield Remark(f"the test command is {command!r}")
-    if known and own and own.runner == "pytest":
-        yield from _starts(patient, command)
+    else:
+        yield Remark(f"the test command is {suite.command!r}")
 
 
 def _program(command: str) -> str:
@@ -200,24 +209,6 @@ def _program(command: str) -> str:
     return next((word for word in words if "=" not in word.partition("/")[0]), command)
 
 
-def _starts(patient: Patient, command: str) -> Iterator[Remark]:
-    """Yield that the runner does not even tell its version, if so."""
-    done = process.shell(
-        f"{command} --version",
-        cwd=patient.repository.project,
-        env=patient.around.environ,
-        timeout=PATIENCE,
-        interrupt=patient.around.interrupt,
-    )
-    if done.exit_code:
-        words = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())[-300:]
-        yield Remark(
-            f"'{command} --version' fails: {words}",
-            Level.ERROR,
-            "Install the project's test dependencies (e.g. 'pip install pytest'), then try again.",
-        )
-
-
 def agents(patient: Patient) -> Iterator[Remark]:
     """The agents that are configured can work here; which programs are found."""
     roles: dict[str, list[str]] = {}
@@ -226,8 +217,15 @@ def agents(patient: Patient) -> Iterator[Remark]:
     for spec, names in roles.items():
         yield from _agent(patient, spec, ", ".join(names))
     for name, program in PROGRAMS.items():
-        if found := shutil.which(program, path=patient.path):
+        if found := _outside(patient, program):
             yield Remark(f"{name}: {_version(patient, found)}")
+
+
+def _outside(patient: Patient, program: str) -> str | None:
+    """Return where a program of the user's lies; one of the repository's is never started."""
+    found = shutil.which(program, path=patient.path)
+    inside = found and Path(os.path.realpath(found)).is_relative_to(os.path.realpath(patient.repository.root))
+    return None if inside else found
 
 
 def _agent(patient: Patient, spec: str, names: str) -> Iterator[Remark]:
@@ -252,8 +250,8 @@ def _agent(patient: Patient, spec: str, names: str) -> Iterator[Remark]:
 def _version(patient: Patient, program: str) -> str:
     done = process.run(
         [program, "--version"],
-        cwd=patient.repository.project,
-        env=patient.around.environ,
+        cwd=Path("/"),
+        env=without_secrets(patient.around.environ),
         timeout=PATIENCE,
         interrupt=patient.around.interrupt,
     )
@@ -366,6 +364,7 @@ def github(patient: Patient) -> Iterator[Remark]:
 CHECKS: dict[str, Check] = {
     "git": git,
     "identity": identity,
+    "trust": trust,
     "tests": tests,
     "agents": agents,
     "sandbox": sandbox,

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -11,7 +11,7 @@ from pathlib import Path
 from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.agents.environment import free
 from redgreenrefactor.cages import Cages
-from redgreenrefactor.config import Flags, Settings, load
+from redgreenrefactor.config import Flags, Settings, known_keys, load
 from redgreenrefactor.engine import Engine
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates import TDD_GATES, Gate
@@ -37,9 +37,13 @@ from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
+from redgreenrefactor.trust import Approval, approvals_of, not_trusted, once
 from redgreenrefactor.workflows.tdd import TDD
 
 PROPERTIES = "tdd.properties"
+UNHEARD = frozenset(
+    key.name for key in known_keys() if key.harmless and key.name not in ("test.command", "setup.command")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Surroundings:
     emit: Emit
     interrupt: Interrupt
     edit: Callable[[Path], None] | None = None  # opens a file for a person; None: nobody is there
+    ask: Callable[[Sequence[str]], bool] | None = None  # has a person approve of lines; None: nobody is there
     may_lack_sandbox: bool = False  # everything that is run is ours
 
 
@@ -66,11 +71,46 @@ def new_run_id() -> str:
 
 
 def settings_of(repository: Repository, around: Surroundings, commit: str = "HEAD") -> Settings:
-    """Return the settings as the commit the invocation starts from has them; from disk where git has no such file."""
-    return load(_properties(repository, commit), around.environ, around.flags)
+    """Return the settings as the commit the invocation starts from has them; from disk where git has none.
+
+    What they execute or loosen is approved by the user, or a NotReadyError; a person who is there is asked.
+    """
+    return trusted(load(properties(repository, commit), around.environ, around.flags), repository, around)
 
 
-def _properties(repository: Repository, commit: str) -> tuple[str, str] | None:
+def judging_settings_of(repository: Repository, around: Surroundings, commit: str) -> Settings:
+    """Return the settings that turns made from a commit are judged by again.
+
+    Of what loosens or executes, the repository has a say only in how tests are run, if the user approves.
+    """
+    settings = load(
+        properties(repository, commit), around.environ, around.flags, unheard=lambda name: name in UNHEARD
+    )
+    return trusted(settings, repository, around, commit)
+
+
+def trusted(
+    settings: Settings, repository: Repository, around: Surroundings, commit: str = "HEAD"
+) -> Settings:
+    """Return the settings, if the user approves of what they execute or loosen because the repository says so."""
+    wanted, approvals = approval_of(settings, repository), approvals_of(around.environ)
+    if not wanted.lines or once(around.environ) or approvals.has(wanted):
+        return settings
+    lines = [line.shown for line in settings.loosening]
+    if around.ask is None or not around.ask(lines):
+        raise not_trusted(lines, "rgr trust" if commit == "HEAD" else f"rgr trust --at {commit[:10]}")
+    approvals.add(wanted)
+    return settings
+
+
+def approval_of(settings: Settings, repository: Repository) -> Approval:
+    """Return what a user would have to approve; all checkouts of a repository are one."""
+    where = repository.main_project or repository.common_dir / repository.prefix
+    return Approval(str(where), tuple(sorted(line.text for line in settings.loosening)))
+
+
+def properties(repository: Repository, commit: str) -> tuple[str, str] | None:
+    """Return name and text of the file of settings at a commit, from disk where git has none."""
     raw, tracked = (_stored(repository, name) for name in (commit, "HEAD"))
     if raw is None and tracked is not None:
         return None  # it came later: it says nothing about what was there before

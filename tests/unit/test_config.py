@@ -140,7 +140,7 @@ def test_without_anything_said_the_default_counts(name: str, default: object) ->
 def test_every_key_has_a_default_here_and_a_field_there() -> None:
     shared = [known for known in known_keys() if known.role is None]
     assert {known.name for known in shared} == set(DEFAULTS)
-    assert {known.field for known in shared} | {"agents", "models", "sources"} == {
+    assert {known.field for known in shared} | {"agents", "models", "sources", "loosening"} == {
         field.name for field in fields(Settings)
     }
 

@@ -28,6 +28,7 @@ from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.templates import PLACEHOLDERS
+from redgreenrefactor.trust import ONCE
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -202,7 +203,7 @@ def test_settings_that_are_named_exist(page: Path) -> None:
 
 @each_page
 def test_variables_that_are_named_exist(page: Path) -> None:
-    known = {key.variable for key in known_keys() if key.variable} | OF_AGENTS | TOLD_ON
+    known = {key.variable for key in known_keys() if key.variable} | OF_AGENTS | TOLD_ON | {ONCE}
     assert set(re.findall(r"\bTDD_[A-Z_]+\b", " ".join(spans(page)))) <= known
 
 

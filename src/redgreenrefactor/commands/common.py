@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import shlex
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from redgreenrefactor.wiring import Surroundings
 
 Command = Callable[..., Any]
+
+# What JSON leaves as it is, and a terminal obeys: the second set of controls, and marks that turn the direction.
+_CONTROLS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 # Of all commands that let agents work.
 EVENTS = click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
@@ -138,15 +142,27 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Su
         interrupt = Interrupt()
         stack.callback(interrupt.close)
         stack.enter_context(interrupt.listen())
-        wanted = Flags(agent=flags.get("agent"), model=flags.get("model"), budget=flags.get("budget"))
+        wanted = Flags(**{name: flags.get(name) for name in ("agent", "model", "budget", "network")})
         person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
 
         def edit(path: Path) -> None:
             view.close()  # the editor has the terminal to itself
             click.edit(filename=str(path))
 
+        def ask(lines: Sequence[str]) -> bool:
+            view.close()
+            return approved(lines)
+
         around = Surroundings(project(flags), os.environ, wanted, emit, interrupt)
-        yield replace(around, edit=edit) if person else around
+        yield replace(around, edit=edit, ask=ask) if person else around
+
+
+def approved(lines: Sequence[str]) -> bool:
+    """Show what a repository wants, and have a person say whether it may."""
+    click.echo("The repository's settings execute or loosen something:", err=True)
+    for line in lines:
+        click.echo(f"  {line}", err=True)
+    return click.confirm("Do you approve of exactly this?", default=False, err=True)
 
 
 def _view(flags: dict[str, Any], *, aside: bool) -> "View":
@@ -167,12 +183,16 @@ def project(flags: dict[str, Any]) -> Path:
 
 def print_json(value: Any) -> None:
     """Write the one JSON value a command answers with."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    text = _CONTROLS.sub(_escaped, json.dumps(value, indent=2, ensure_ascii=False))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # a file's name that is no UTF-8, or a terminal that knows few letters
         text = json.dumps(value, indent=2)
     click.echo(text)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
 
 
 def width() -> int:
@@ -193,13 +213,13 @@ def fail(error: RgrError, *, as_json: bool) -> NoReturn:
 
 def complain(message: str, hint: str) -> None:
     """Say what went wrong, and what to type."""
-    click.echo(f"rgr: {message}", err=True)
+    from redgreenrefactor.views.lines import ink_for  # noqa: PLC0415
+
+    ink = ink_for(sys.stderr)
+    for line in ink.lines(f"rgr: {message}"):
+        click.echo(line, err=True)
     if hint:
-        click.echo(f"  → {hint}" if _speaks_unicode() else f"  {hint}", err=True)
-
-
-def _speaks_unicode() -> bool:
-    return (getattr(sys.stderr, "encoding", None) or "").lower().startswith("utf")
+        click.echo(f"  {ink.arrow} {ink.line(hint)}", err=True)
 
 
 def unheard() -> None:

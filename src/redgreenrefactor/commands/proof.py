@@ -15,6 +15,9 @@ from redgreenrefactor.commands.common import common, print_json, project, report
     is_flag=True,
     help="HEAD, or the commit named, is a merged pull request: prove its cycles from the refs pushed with it.",
 )
+@click.option(
+    "--network", flag_value="on", default=None, help="Let the tests of this repository reach the network."
+)
 @click.option("--strict", is_flag=True, help="Commits that are no turns of a run do not pass.")
 @common
 def verify(**flags: Any) -> None:

@@ -15,10 +15,13 @@ from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.runners.absent import MaybeAbsent
 from redgreenrefactor.runners.detect import detect_in
-from redgreenrefactor.wiring import Surroundings, lab_of, settings_of, suite_of
+from redgreenrefactor.wiring import Surroundings, judging_settings_of, lab_of, suite_of
 
 GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
 ENOUGH = 60.0  # seconds for probes at least: what a branch sets does not decide whether it is looked at
+WITHOUT_NETWORK = (
+    "the run's suites had the network, here they have none: if that makes tests fail, --network gives them it"
+)
 
 
 @dataclass(frozen=True)
@@ -60,20 +63,22 @@ class Benches:
         return self._settings(commit).test_command
 
     def _settings(self, commit: str) -> Settings:
-        settings = settings_of(self.repository, self.around, commit)
+        settings = judging_settings_of(self.repository, self.around, commit)
         detected = detect_in(lambda name: self.past.source(commit, f"{self.past.prefix}{name}"))
         return replace(
             settings,
             test_command=settings.test_command or detected,
             probe_budget=max(settings.probe_budget * GENEROUS, ENOUGH),
+            # Neither a note nor a setting of the clone opens the network for what the clone brings.
+            sandbox_suite_network="on" if self.around.flags.network == "on" else "off",
             sources={},
         )
 
     def _bench(self, settings: Settings) -> Bench:
         around = replace(self.around, emit=self._emit)
         cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
-        if self.noted is not None:
-            cages.as_noted(self.noted)
+        if self.noted is not None and self.noted.extra.get("suiteNetwork") and not cages.suite_network:
+            self.around.emit(Warned(WITHOUT_NETWORK))
         suite = self._suite(settings, around, cages)
         lab = lab_of(self.past, suite, settings, around)
         if self.task:

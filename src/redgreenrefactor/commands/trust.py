@@ -1,0 +1,100 @@
+"""Approving what a repository's settings execute or loosen."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redgreenrefactor.commands.common import approved, common, print_json, reporting, surroundings
+from redgreenrefactor.errors import NotReadyError, UsageError
+
+if TYPE_CHECKING:
+    from redgreenrefactor.trust import Approval
+    from redgreenrefactor.wiring import Surroundings
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Approve without being asked.")
+@click.option("--list", "listed", is_flag=True, help="Show everything you have approved, in every project.")
+@click.option("--revoke", is_flag=True, help="Forget what you have approved for this project.")
+@click.option(
+    "--at", "commit", metavar="COMMIT", default="HEAD", help="Read the settings of an earlier commit."
+)
+@common
+def trust(**flags: Any) -> None:
+    """Approve what this repository's tdd.properties executes or loosens.
+
+    Shows the lines and remembers them, word for word, outside the repository. Lines that are changed later
+    have to be approved again. TDD_TRUST=1 approves everything for one invocation.
+
+    Example: rgr trust --list
+    """
+    if sum(map(bool, (flags["yes"], flags["listed"], flags["revoke"]))) > 1:
+        raise UsageError("--yes, --list and --revoke do not go together", hint="Type one of them.")
+    with reporting(flags), surroundings(flags, aside=True) as around:
+        if flags["listed"]:
+            from redgreenrefactor.trust import approvals_of  # noqa: PLC0415
+
+            _show(approvals_of(around.environ).all(), "nothing has been approved", as_json=flags["as_json"])
+        else:
+            _decide(around, flags)
+
+
+def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
+    from contextlib import closing  # noqa: PLC0415
+
+    from redgreenrefactor.config import load  # noqa: PLC0415
+    from redgreenrefactor.repository.repository import open_repository  # noqa: PLC0415
+    from redgreenrefactor.trust import approvals_of  # noqa: PLC0415
+    from redgreenrefactor.wiring import approval_of, properties  # noqa: PLC0415
+
+    approvals = approvals_of(around.environ)
+    with closing(open_repository(around.project, around.environ)) as repository:
+        if repository.objects.resolve(flags["commit"]) is None and flags["commit"] != "HEAD":
+            raise UsageError(f"there is no commit {flags['commit']!r}", hint="Name one as git log shows it.")
+        # Variables and flags would hide what the file says.
+        settings = load(properties(repository, flags["commit"]), {}, around.flags)
+        wanted = approval_of(settings, repository)
+    if flags["revoke"]:
+        _show(approvals.revoke(wanted.project), "nothing was approved here", as_json=flags["as_json"])
+        return
+    lines = [line.shown for line in settings.loosening]
+    known = approvals.has(wanted)
+    if lines and not known:
+        if flags["yes"]:
+            approvals.add(wanted)
+        else:
+            _ask(around, lines)
+            approvals.add(wanted)
+    if flags["as_json"]:
+        print_json({"project": wanted.project, "lines": lines, "approved": True})
+    elif lines:
+        click.echo("\n".join([*lines, "approved already" if known else "approved"]))
+    else:
+        click.echo("nothing to approve: the settings here execute and loosen nothing")
+
+
+def _ask(around: "Surroundings", lines: list[str]) -> None:
+    if around.ask is None:
+        for line in lines:
+            click.echo(line, err=True)
+        raise NotReadyError(
+            "there is nobody here to ask",
+            hint="Read the lines above; if you want that, type 'rgr trust --yes'.",
+            type="NotTrusted",
+        )
+    if not approved(lines):
+        sys.exit(3)
+
+
+def _show(found: "list[Approval]", nothing: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json([{"project": each.project, "lines": list(each.lines)} for each in found])
+        return
+    if not found:
+        click.echo(nothing)
+    from redgreenrefactor.views.lines import ink_for  # noqa: PLC0415
+
+    ink = ink_for(sys.stdout)
+    for each in found:
+        click.echo("\n".join([each.project, *(f"  {ink.line(line)}" for line in each.lines)]))
