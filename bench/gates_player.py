@@ -244,6 +244,7 @@ class Stage:
             "XDG_CACHE_HOME": str(self.cache),
             "LANG": "C.UTF-8",
             "GIT_CONFIG_NOSYSTEM": "1",
+            "TDD_TRUST": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # plug-ins of our own development are not the projects'
             "TDD_AGENT": "command:true",
         }

@@ -99,7 +99,7 @@ class Bench:
                 else f"did not come to its end (exit code {run.exit_code})"
             )
             raise NotReadyError(
-                f"the test command {self.suite.command!r} {why}: {words[-600:]}",
+                f"the test command {self.suite.command!r} {why}" + (f": {words[-600:]}" if words else ""),
                 hint="Install the project's test dependencies, see that the command works, then try again.",
                 type="TestsNotRunnable",
             )

@@ -57,6 +57,7 @@ class Lab:
             "ANTHROPIC_API_KEY": SECRET,
             "TDD_SANDBOX": level,
             "GIT_CONFIG_NOSYSTEM": "1",
+            "TDD_TRUST": "1",
         }
         self._keep_secrets()
         self.root = self.owner = self.main

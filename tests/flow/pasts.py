@@ -91,7 +91,7 @@ def only(verified: Verification) -> CheckedCycle:
 def made(folder: Path, files: Mapping[str, str]) -> None:
     path = folder / "project"
     path.mkdir()
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"}
     repo = Repo(path, env)
     repo.git("init", "-q", "-b", "main")
     repo.git("config", "user.name", "Ada")

@@ -47,7 +47,8 @@ class Undisturbed:
 
 def _play(folder: Path, files: Mapping[str, str]) -> None:
     repo = Repo(
-        folder / "project", {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+        folder / "project",
+        {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"},
     )
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main")

@@ -111,7 +111,7 @@ ACCEPTED = {"PLAN-1-4": 4, "RED-1-5": 5, "GREEN-1-5": 5, "REFACTOR-1-2": 2, "PLA
 
 def _play(folder: Path) -> None:
     """Play one run in which everything goes wrong that can, each time once."""
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"}
     repo = Repo(folder / "project", env)
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main")

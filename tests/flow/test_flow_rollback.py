@@ -60,7 +60,8 @@ def test_a_run_goes_back_and_on_to_the_same_end_and_no_number_is_used_twice(make
 
 def _play(folder: Path) -> None:
     repo = Repo(
-        folder / "project", {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+        folder / "project",
+        {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"},
     )
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main")

@@ -157,7 +157,7 @@ def run(
     if level != "off":
         means(level)
     repo = make_repo(files=files)
-    env = {**env, "XDG_CACHE_HOME": repo.env["XDG_CACHE_HOME"], "TDD_SANDBOX": level}
+    env = {**env, "XDG_CACHE_HOME": repo.env["XDG_CACHE_HOME"], "TDD_SANDBOX": level, "TDD_TRUST": "1"}
     repository = open_repository(repo.path, env)
     try:
         workspace = GitWorkspace(repository)
@@ -248,7 +248,7 @@ def test_a_virtual_environment_with_a_package_that_is_installed_in_place(
     packages = next((repo.path / ".venv/lib").glob("python*/site-packages"))
     (packages / "beside.pth").write_text(f"{library}\n")
     means(level)
-    env = {**users(), "XDG_CACHE_HOME": repo.env["XDG_CACHE_HOME"], "TDD_SANDBOX": level}
+    env = {**users(), "XDG_CACHE_HOME": repo.env["XDG_CACHE_HOME"], "TDD_SANDBOX": level, "TDD_TRUST": "1"}
     repository = open_repository(repo.path, env)
     try:
         workspace = GitWorkspace(repository)
