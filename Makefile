@@ -45,9 +45,10 @@ overhead: $(STAMP)
 size: $(STAMP)
 	@$(BIN)/python bench/size.py
 
-# Odd texts for everything that is read from outside: none may lead to a traceback.
+# Odd texts and odd files for everything that is read from outside: none may lead to a traceback, or to nothing at all.
 fuzz: $(STAMP)
-	@RGR_FUZZ=$(or $(TEXTS),100000) $(PYTEST) tests/unit/test_outside_texts.py
+	@RGR_FUZZ=$(or $(TEXTS),100000) RGR_FUZZ_FILES=$(or $(FILES),1000) \
+		$(PYTEST) tests/unit/test_outside_texts.py tests/unit/test_outside_files.py
 
 # What looking at a long run costs, by that of a short one and of git log: at most 1.5 and 2.
 handoffs: $(STAMP)

@@ -70,7 +70,9 @@ def _bug(error: Exception) -> NoReturn:
     import tempfile  # noqa: PLC0415
     import traceback  # noqa: PLC0415
 
-    with tempfile.NamedTemporaryFile("w", prefix="rgr-bug-", suffix=".log", delete=False) as log:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="rgr-bug-", suffix=".log", delete=False, errors="backslashreplace"
+    ) as log:
         traceback.print_exception(error, file=log)
     bug = RgrError(
         f"this is a bug in rgr: {type(error).__name__}: {error}",

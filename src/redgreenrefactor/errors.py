@@ -1,5 +1,7 @@
 """What can go wrong, each with an exit code and a hint that says what to type next."""
 
+from collections.abc import Sequence
+
 
 class RgrError(Exception):
     """Something a person has to know: the message says what happened to what, the hint what to do."""
@@ -8,9 +10,17 @@ class RgrError(Exception):
     type = "Error"
     hint = ""
 
-    def __init__(self, message: str, *, hint: str | None = None, type: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        type: str | None = None,  # noqa: A002
+        problems: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__(message)
         self.message = message
+        self.problems = tuple(problems)  # where, and what is wrong there, if the message names several
         if hint is not None:
             self.hint = hint
         if type is not None:

@@ -171,9 +171,8 @@ def task(
     """
     flags = Flags(agent=agent, model=model, budget=budget_usd)
     wishes = tasks.TaskWishes(session=session, new=new)
-    found = read_task(Path(file))
     with _surroundings(project, environ, flags, on_event) as around:
-        return tasks.run_task(found, around, wishes)
+        return tasks.run_task(read_task(Path(file), around.project), around, wishes)
 
 
 def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:

@@ -26,6 +26,7 @@ from redgreenrefactor.ports import Agent, Past, Suite
 from redgreenrefactor.prompts import templates
 from redgreenrefactor.prompts.render import NO_ROUND, Ask, brief
 from redgreenrefactor.prompts.rounds import Round
+from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.repository.results import FOLDER as RESULTS
@@ -116,7 +117,7 @@ def properties(repository: Repository, commit: str) -> tuple[str, str] | None:
         return None  # it came later: it says nothing about what was there before
     if raw is None:
         try:
-            raw = (repository.project / PROPERTIES).read_bytes()
+            raw = head_of(repository.project / PROPERTIES, LARGEST)
         except FileNotFoundError:
             return None
         except OSError as error:

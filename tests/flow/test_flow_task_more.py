@@ -1,6 +1,7 @@
 """Task files at their edges: malformed, plain, several at once, sessions that go on, interruptions."""
 
 import json
+import os
 import signal
 from typing import Any
 
@@ -334,8 +335,19 @@ def test_a_failing_step_of_the_analysis_blocks_the_task(make_repo: MakeRepo) -> 
     done = stage.rgr_task("--json", document=task(pre_analysis=steps))
     assert (done.code, done.json["status"]) == (3, "blocked"), done
     assert done.json["errorDetails"]["type"] == "PreAnalysisFailed"
-    outside = stage.rgr_task(document=task(focus_paths=["../elsewhere"]))
-    assert outside.code == 2, outside
+    wrong = task(focus_paths=["../elsewhere"], meta={"tdd_worflow": True, "max_iterations": 0})
+    refused = stage.rgr_task("--json", document=wrong)
+    assert refused.code == 2, refused
+    assert [item["path"] for item in refused.json["problems"]] == [
+        "$.meta.max_iterations",
+        "$.meta.tdd_worflow",
+        "$.focus_paths[0]",
+    ]
+    os.mkfifo(stage.repo.path / ".git" / "pipe")
+    stuck = stage.rgr_task(document=task(description="<files_to_read>.git/pipe</files_to_read>"))
+    assert stuck.code == 3, stuck
+    assert ".git/pipe" in last_section(stuck.out)[2]
+    assert "a named pipe" in last_section(stuck.out)[2]
     dirty = stage.rgr_task(document=task(pre_analysis=["bash(echo x > left.txt)"]))
     assert dirty.code == 3, dirty
     assert "left.txt" in last_section(dirty.out)[2]

@@ -206,7 +206,9 @@ def fail(error: RgrError, *, as_json: bool) -> NoReturn:
     """Say what went wrong and what to type, and end with the error's exit code."""
     if as_json:
         details = {"type": error.type, "message": error.message}
-        print_json({"error": error.message, "errorDetails": details, "hint": error.hint})
+        problems = [{"path": path, "message": what} for path, what in error.problems]
+        told = {"error": error.message, "errorDetails": details, "hint": error.hint}
+        print_json({**told, "problems": problems} if problems else told)
     complain(error.message, error.hint)
     sys.exit(error.exit_code)
 

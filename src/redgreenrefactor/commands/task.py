@@ -57,12 +57,9 @@ def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> Non
 
 
 def _checked(files: tuple[str, ...], flags: dict[str, Any]) -> int:
-    from redgreenrefactor.goals.task_context import check_paths  # noqa: PLC0415
     from redgreenrefactor.goals.task_set import read_tasks  # noqa: PLC0415
 
-    found = read_tasks(_paths(files))
-    for item in found:
-        check_paths(item.task, project(flags))
+    found = read_tasks(_paths(files), project(flags))
     if flags["as_json"]:
         print_json({"ok": True, "tasks": [item.task.id for item in found]})
     else:
@@ -75,7 +72,7 @@ def _done(files: tuple[str, ...], flags: dict[str, Any]) -> int:
     from redgreenrefactor.goals.task_set import read_tasks  # noqa: PLC0415
 
     paths = _paths(files)
-    found = read_tasks(paths)
+    found = read_tasks(paths, project(flags))
     wishes = tasks.TaskWishes(flags["session"], flags["new"], flags["keep_going"], flags["worktree"])
     with surroundings(flags) as around:
         results = list(tasks.run_tasks(found, around, wishes))

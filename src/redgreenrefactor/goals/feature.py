@@ -4,10 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.goals.text_file import SAVE, TextFile
 
 HOW = 'Type: rgr run "FEATURE", or rgr run --file FILE, or rgr run - to read it from standard input.'
-LOOK = "Check the spelling; the path is taken from the folder you are in."
-SAVE = "Save it as plain text in UTF-8 and try again."
 
 
 def read_feature(words: str | None, file: Path | None, stdin: Callable[[], str]) -> str:
@@ -17,7 +16,7 @@ def read_feature(words: str | None, file: Path | None, stdin: Callable[[], str])
     if words == "-" or file == Path("-"):
         return _usable(_from_stdin(stdin), "Standard input")
     if file is not None:
-        return _usable(_from_file(file), f"The file {file}")
+        return _usable(TextFile(file, "file", HOW).read(), f"The file {file}")
     if words is not None:
         return _usable(words, "The feature")
     raise UsageError("No feature was given.", hint=HOW)
@@ -30,22 +29,6 @@ def _from_stdin(stdin: Callable[[], str]) -> str:
         raise UsageError("Standard input is not UTF-8 text.", hint=SAVE) from error
     except OSError as error:
         raise UsageError(f"Standard input cannot be read: {error.strerror or error}.", hint=HOW) from error
-
-
-def _from_file(file: Path) -> str:
-    try:
-        return file.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"The file {file} is not UTF-8 text.", hint=SAVE) from error
-    except FileNotFoundError as error:
-        raise UsageError(f"There is no file {file}.", hint=LOOK) from error
-    except IsADirectoryError as error:
-        raise UsageError(
-            f"{file} is a folder, not a file.", hint="Name a file inside it with --file."
-        ) from error
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise UsageError(f"The file {file} cannot be read: {why}.", hint=HOW) from error
 
 
 def _usable(text: str, origin: str) -> str:

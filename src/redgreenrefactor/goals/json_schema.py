@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 Schema = Mapping[str, Any]
+_SHORT, _LONG = 4, 6  # letters of a name in which no slip, and only one, is taken for one
 
 
 def _is_number(value: Any) -> bool:
@@ -37,6 +38,7 @@ class Problem:
 
     path: str  # as JSONPath spells it, e.g. $.meta.max_iterations
     what: str
+    forgivable: bool = False  # it was let pass once, and may be recorded
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what}"
@@ -81,9 +83,38 @@ def _of_object(schema: Schema, value: Mapping[str, Any], path: str, root: Schema
     for name in schema.get("required", ()):
         if name not in value:
             yield Problem(f"{path}.{name}", "is missing")
-    for name, inner in schema.get("properties", {}).items():
+    known: Mapping[str, Schema] = schema.get("properties", {})
+    for name, inner in known.items():
         if name in value:
             yield from problems(inner, value[name], f"{path}.{name}", root=root)
+    for name in (name for name in value if name not in known):
+        if meant := next((key for key in known if is_misspelt(name, key)), None):
+            yield Problem(f"{path}.{name}", f"is not known here; did you mean {meant}?", forgivable=True)
+
+
+def is_misspelt(name: str, known: str) -> bool:
+    """Tell whether a name is meant to be a known one: spelled in another style, or a slip or two away."""
+    one, other = (re.sub(r"[\W_]", "", text).lower() for text in (name, known))
+    slips = 0 if len(other) < _SHORT else 1 if len(other) < _LONG else 2
+    words, wanted = (
+        len(re.split(r"[\W_]+", text)) for text in (name, known)
+    )  # cli_execution_id is another field
+    near = words == wanted and abs(len(one) - len(other)) <= slips
+    return one == other or (near and _distance(one, other) <= slips)
+
+
+def _distance(one: str, other: str) -> int:
+    """Return how many letters have to be put in, left out, changed or swapped with their neighbour."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        above, row = row, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != wanted))
+            swapped = i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted
+            row.append(min(cost, before[j - 2] + 1) if swapped else cost)
+        before = above
+    return row[-1]
 
 
 def _of_list(schema: Schema, value: Sequence[Any], path: str, root: Schema) -> Iterator[Problem]:
@@ -142,3 +173,22 @@ def _short(value: Any) -> str:
         case _:
             text = repr(value)
             return text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004
+
+
+# --- values of any kind, taken for what they should be
+
+
+def lines_of(value: Any) -> tuple[str, ...]:
+    """Return a text or a list of texts, trimmed; what is none of that is left out."""
+    items: Sequence[Any] = [value] if isinstance(value, str) else list_of(value)
+    return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a list; for anything else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """Return an object; for anything else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

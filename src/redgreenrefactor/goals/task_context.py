@@ -1,19 +1,25 @@
 """What a task wants its sessions to know: gathered once, bounded, from inside the project only."""
 
-import re
+import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.goals.json_schema import list_of, object_of
+from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, path_to_read
 from redgreenrefactor.model.task import Look, Source, Task
 from redgreenrefactor.prompts.quote import bounded, plain
+from redgreenrefactor.reading import head_of
 
 MOST = 8_000  # characters of one source
 ALTOGETHER = 48_000  # characters of all of them
 LISTED = 40  # files of a folder that are named
-_CALL = re.compile(r"([A-Za-z_][\w-]*)\((.*)\)\s*", re.DOTALL)
-_SHELLS = ("bash", "sh", "shell", "run")
+PACKAGE = 1_000_000  # bytes of a context package that are looked through
+CRITICAL = 20  # files of a context package that are read
+_PATHS, _REASONS = ("path", "file", "file_path"), ("rationale", "reason", "relevance", "description", "role")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,31 +33,8 @@ class Outcome:
 Shell = Callable[[str], Outcome]
 
 
-def is_command(text: str) -> bool:
-    """Tell whether a step's words are something to do: bash(…), Read(…), or a line after '$ '."""
-    call = _CALL.fullmatch(text)
-    return text.startswith("$ ") or (call is not None and call[1].lower() in (*_SHELLS, "read"))
-
-
-def check_paths(task: Task, project: Path) -> None:
-    """Raise a UsageError that names every path of the task which leads out of the project."""
-    outside = [
-        f"{place}: {path} leads out of the project"
-        for place, path in _paths(task)
-        if _inside(path, project) is None
-    ]
-    if outside:
-        lines = "".join(f"\n  {line}" for line in outside)
-        raise UsageError(
-            f"the task {task.id} names files outside {project}:{lines}",
-            hint="A task may only point to files of its own project.",
-            type="InvalidTask",
-        )
-
-
 def gather(task: Task, project: Path, shell: Shell) -> tuple[Source, ...]:
     """Return everything the task wants read and run; what it cannot do without is a NotReadyError."""
-    check_paths(task, project)
     sources = [*_wanted(task, project), *_focus(task, project), *_package(task, project)]
     for look in task.looks:
         sources += _looked(look, project, shell)
@@ -67,52 +50,73 @@ def _within(sources: list[Source]) -> Iterator[Source]:
         yield Source(source.title, text or "[left out: there was too much already]")
 
 
-def _paths(task: Task) -> Iterator[tuple[str, str]]:
-    yield from (("<files_to_read>", path) for path in task.files_to_read)
-    yield from ((f"$.focus_paths[{index}]", path) for index, path in enumerate(task.focus_paths))
-    if task.context_package:
-        yield "$.context_package_path", task.context_package
-    for index, look in enumerate(task.looks):
-        yield from ((f"$.pre_analysis[{index}]", path) for path in map(_read, look.commands) if path)
-
-
-def _inside(path: str, project: Path) -> Path | None:
-    """Return the file that a path of the task means, None where it lies outside the project."""
-    root = project.resolve()
-    try:
-        found = (root / path).resolve()
-    except (OSError, ValueError, RuntimeError):
-        return None
-    return found if found.is_relative_to(root) and not path.startswith("~") else None
-
-
 # --- the sources
 
 
 def _wanted(task: Task, project: Path) -> Iterator[Source]:
     for path in task.files_to_read:
-        found = _inside(path, project)
-        if found is None or not found.exists():
+        found = _found(path, project)
+        if found is None:
             raise NotReadyError(
                 f"{path}, which the task's <files_to_read> names, is not there",
                 hint="Put the file there, or take it out of the block.",
                 type="ContextMissing",
             )
-        yield Source(path, _content(found))
+        text, why = _content(found)
+        if why:
+            raise NotReadyError(
+                f"{path}, which the task's <files_to_read> names, cannot be read: {why}",
+                hint="Name a text file, or take it out of the block.",
+                type="ContextMissing",
+            )
+        yield Source(path, text)
 
 
 def _focus(task: Task, project: Path) -> Iterator[Source]:
-    lines = [f"{path}: {_described(_inside(path, project))}" for path in task.focus_paths]
+    lines = [f"{path}: {_described(_found(path, project))}" for path in task.focus_paths]
     if lines:
         yield Source("Where to work (focus_paths)", "\n".join(lines))
 
 
 def _package(task: Task, project: Path) -> Iterator[Source]:
-    if task.context_package:
-        found = _inside(task.context_package, project)
-        there = found is not None and found.is_file()
-        text = _content(found) if found is not None and there else "[the file is not there]"
-        yield Source(f"Context package ({task.context_package})", text)
+    """Yield a context package, and the files that it calls critical, read."""
+    if not task.context_package:
+        return
+    found = _found(task.context_package, project)
+    title = f"Context package ({task.context_package})"
+    if found is None:
+        yield Source(title, "[the file is not there]")
+        return
+    text, why = _content(found, PACKAGE)
+    yield Source(title, f"[{why}]" if why else text)
+    for path, about in critical_files(text):
+        file = _found(path, project)
+        content, why = _content(file) if file else ("", "not there, or outside the project")
+        yield Source(f"{path}{about and f' ({about})'}", f"[{why}]" if why else content)
+
+
+def critical_files(package: str) -> list[tuple[str, str]]:
+    """Return the files that a context package calls critical, with what it says about them, each once."""
+    try:
+        listed = list(_listed(json.loads(package), "critical_files"))
+    except (ValueError, RecursionError):
+        return []  # it may be a text
+    found: dict[str, str] = {}
+    for item in listed:
+        body = object_of(item)
+        path = item if isinstance(item, str) else next((body[k] for k in _PATHS if k in body), None)
+        about = next((body[key] for key in _REASONS if key in body), "")
+        if isinstance(path, str) and path.strip():
+            found.setdefault(path.strip(), about if isinstance(about, str) else "")
+    return list(found.items())[:CRITICAL]
+
+
+def _listed(value: Any, name: str) -> Iterator[Any]:
+    """Yield what lists of this name hold, wherever in a document they stand."""
+    for key, inner in object_of(value).items():
+        yield from list_of(inner) if key == name else _listed(inner, name)
+    for inner in list_of(value):
+        yield from _listed(inner, name)
 
 
 def _looked(look: Look, project: Path, shell: Shell) -> Iterator[Source]:
@@ -133,41 +137,43 @@ def _looked(look: Look, project: Path, shell: Shell) -> Iterator[Source]:
 
 def _done(command: str, project: Path, shell: Shell) -> tuple[str, str]:
     """Return what a command found out, and why it failed."""
-    if path := _read(command):
-        found = _inside(path, project)
-        if found is None or not found.exists():
-            return "", f"{path} is not there"
-        return _content(found), ""
-    call = _CALL.fullmatch(command)
-    if call and call[1].lower() not in _SHELLS:
+    if path := path_to_read(command):
+        found = _found(path, project)
+        return _content(found) if found else ("", f"{path} is not there")
+    call = CALL.fullmatch(command)
+    if call and call[1].lower() not in SHELLS:
         return f"[{call[1]} is not known here: only bash(…) and Read(…) are done]", ""
     ended = shell(call[2].strip() if call else command.removeprefix("$ "))
     return ended.output, f"exit code {ended.exit_code}" if ended.exit_code else ""
 
 
-def _read(command: str) -> str | None:
-    """Return the path that a command wants read."""
-    call = _CALL.fullmatch(command)
-    return call[2].strip().strip("`'\"") if call and call[1].lower() == "read" else None
+def _found(path: str, project: Path) -> Path | None:
+    """Return where a path of the task leads, if something is there and it lies in the project."""
+    found = inside(path, project)
+    return found if found is not None and os.path.lexists(found) else None
 
 
-def _content(path: Path) -> str:
-    if path.is_dir():
-        return "\n".join(_listing(path))
+def _content(path: Path, most: int = 4 * MOST) -> tuple[str, str]:
+    """Return the text at the path, a folder's is what is in it; and why there is none to be had."""
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(4 * MOST + 4)
+        if path.is_dir():
+            return "\n".join(_listing(path)), ""
+        raw = head_of(path, most + 4)
     except OSError as error:
-        return f"[cannot be read: {error.strerror}]"
-    return "[not a text file]" if b"\0" in raw else raw.decode("utf-8", "replace")
+        return "", error.strerror or str(error)
+    return "[not a text file]" if b"\0" in raw else raw.decode("utf-8", "replace"), ""
 
 
 def _described(path: Path | None) -> str:
-    if path is None or not path.exists():
+    if path is None:
         return "not there yet"
-    if path.is_dir():
-        return "folder with " + (", ".join(_listing(path)) or "nothing in it")
-    return f"file, {path.stat().st_size} bytes"
+    try:
+        if path.is_dir():
+            return "folder with " + (", ".join(_listing(path)) or "nothing in it")
+        head_of(path, 0)
+        return f"file, {path.stat().st_size} bytes"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
 
 
 def _listing(folder: Path) -> list[str]:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.goals.json_schema import Problem, problems
-from redgreenrefactor.goals.task_context import is_command
+from redgreenrefactor.goals.json_schema import Problem, lines_of, list_of, object_of, problems
+from redgreenrefactor.goals.task_paths import READS, files_to_read, is_command, leading_out
+from redgreenrefactor.goals.text_file import TextFile
 from redgreenrefactor.model.task import (
     ITERATIONS,
     Criterion,
@@ -31,8 +32,6 @@ LARGEST = 1_000_000  # bytes of a task file
 HINT = "Mend the file, then type 'rgr task --check FILE'; 'rgr task --schema' prints what it may hold."
 _PHASES = {"red": PhaseName.RED, "green": PhaseName.GREEN, "refactor": PhaseName.REFACTOR}
 _BINDING = ("fail", "stop", "halt", "abort", "error")
-_READS = re.compile(r"<files_to_read>(.*?)</files_to_read>", re.DOTALL | re.IGNORECASE)
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 Json = Mapping[str, Any]
@@ -57,59 +56,46 @@ def _schema() -> Json:
     return cast("Json", json.loads(schema_text()))
 
 
-def read_task(path: Path) -> TaskFile:
-    """Return the task a file holds; everything that is wrong with it is one UsageError that names all of it."""
+def read_task(path: Path, project: Path | None = None) -> TaskFile:
+    """Return the task a file holds; everything that is wrong with it is one UsageError that names all of it.
+
+    With a project, that includes the paths that lead out of it.
+    """
     document = read_object(path, "task file")
-    return TaskFile(task_from(document, path), path, document)
+    outside = leading_out(document, project) if project else ()
+    _refuse([*_wrong(document, path), *outside], path)
+    return TaskFile(_task(document, path), path, document)
 
 
 def task_from(document: Json, path: Path) -> Task:
-    """Return the task that a decoded file holds."""
-    wrong = list(_wrong(document, path))
+    """Return the task that was recorded when it was begun."""
+    _refuse([problem for problem in _wrong(document, path) if not problem.forgivable], path)
+    return _task(document, path)
+
+
+def _refuse(wrong: Sequence[Problem], path: Path) -> None:
     if wrong:
         count = f"{len(wrong)} problems" if len(wrong) > 1 else "a problem"
         lines = "".join(f"\n  {problem}" for problem in wrong)
-        raise UsageError(f"{path} has {count}:{lines}", hint=HINT, type="InvalidTask")
-    return _task(document, path)
+        found = [(problem.path, problem.what) for problem in wrong]
+        raise UsageError(f"{path} has {count}:{lines}", hint=HINT, type="InvalidTask", problems=found)
 
 
 def read_object(path: Path, kind: str) -> Json:
     """Return the JSON object a file holds; comments are allowed, anything else is a UsageError."""
-    text = _text(path, kind)
+    file = TextFile(path, kind, HINT, type="InvalidTask", largest=LARGEST)
+    text = file.read()
     try:
         document: Any = json.loads(without_comments(text))
     except json.JSONDecodeError as error:
-        raise _unusable(
-            f"{path} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+        raise file.unusable(
+            f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}", HINT
         ) from error
     except (ValueError, RecursionError) as error:
-        raise _unusable(f"{path} is not usable JSON: {error}") from error
+        raise file.unusable(f"is not usable JSON: {error}") from error
     if not isinstance(document, dict):
-        raise _unusable(f"{path} holds no JSON object: $ must be an object")
+        raise file.unusable("holds no JSON object: $ must be an object")
     return cast("Json", document)
-
-
-def _text(path: Path, kind: str) -> str:
-    try:
-        if path.is_dir():
-            raise _unusable(f"{path} is a folder, not a {kind}")
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise _unusable(f"{path} has {size} bytes; a {kind} has at most {LARGEST}")
-        return path.read_bytes()[: LARGEST + 1].decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"there is no file {path}",
-            hint="Check the spelling; the path is taken from the folder you are in.",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise _unusable(f"{path} is not UTF-8 text (byte {error.start})") from error
-    except (OSError, ValueError) as error:
-        raise _unusable(f"{path} cannot be read: {error}") from error
-
-
-def _unusable(message: str) -> UsageError:
-    return UsageError(message, hint=HINT, type="InvalidTask")
 
 
 _PIECES = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -142,7 +128,9 @@ def _names(document: Json, path: Path) -> Iterator[Problem]:
 
 def _criteria(document: Json) -> Iterator[Problem]:
     found = [
-        item for item in _list(_object(document.get("convergence")).get("criteria")) if isinstance(item, str)
+        item
+        for item in list_of(object_of(document.get("convergence")).get("criteria"))
+        if isinstance(item, str)
     ]
     if found and not any(command_of(item) for item in found):
         yield Problem(
@@ -153,14 +141,14 @@ def _criteria(document: Json) -> Iterator[Problem]:
 
 def _steps(document: Json) -> Iterator[Problem]:
     """Yield why the steps are not one red, one green and one refactor."""
-    if _object(document.get("meta")).get("tdd_workflow") is not True:
+    if object_of(document.get("meta")).get("tdd_workflow") is not True:
         return
     if "implementation" not in document:
         yield Problem("$.implementation", "is missing: meta.tdd_workflow asks for red, green and refactor")
         return
     places: dict[str, list[int]] = {name: [] for name in _PHASES}
-    for index, item in enumerate(_list(document["implementation"])):
-        phase = _object(item).get("tdd_phase")
+    for index, item in enumerate(list_of(document["implementation"])):
+        phase = object_of(item).get("tdd_phase")
         if isinstance(phase, str) and phase in places:
             places[phase].append(index)
     for name, found in places.items():
@@ -171,8 +159,8 @@ def _steps(document: Json) -> Iterator[Problem]:
                 f"$.implementation[{index}].tdd_phase", f"a second {name!r}: each phase has one step"
             )
     for index in places["green"][:1]:
-        step = _object(_list(document["implementation"])[index])
-        if not _lines(step.get("actions")) and not str(step.get("description") or "").strip():
+        step = object_of(list_of(document["implementation"])[index])
+        if not lines_of(step.get("actions")) and not str(step.get("description") or "").strip():
             yield Problem(
                 f"$.implementation[{index}]", "the green step has neither actions nor a description"
             )
@@ -180,8 +168,8 @@ def _steps(document: Json) -> Iterator[Problem]:
 
 def _links(document: Json) -> Iterator[Problem]:
     """Yield why sessions could not go on from the ids that are named."""
-    execution = _object(document.get("cli_execution"))
-    strategy, ids = execution.get("strategy", "new"), _lines(execution.get("resume_from"))
+    execution = object_of(document.get("cli_execution"))
+    strategy, ids = execution.get("strategy", "new"), lines_of(execution.get("resume_from"))
     if strategy in ("resume", "fork") and len(ids) != 1:
         many = "names several" if ids else "is missing"
         yield Problem("$.cli_execution.resume_from", f"{many}: strategy {strategy!r} goes on from one id")
@@ -189,7 +177,7 @@ def _links(document: Json) -> Iterator[Problem]:
         yield Problem(
             "$.cli_execution.resume_from", "is missing: strategy 'merge_fork' goes on from several ids"
         )
-    config = _object(_object(document.get("meta")).get("execution_config"))
+    config = object_of(object_of(document.get("meta")).get("execution_config"))
     if config.get("method") == "cli" and "cli_tool" not in config:
         yield Problem("$.meta.execution_config.cli_tool", "is missing: method 'cli' needs the program's name")
 
@@ -198,11 +186,11 @@ def _links(document: Json) -> Iterator[Problem]:
 
 
 def _task(document: Json, path: Path) -> Task:
-    meta, execution = _object(document.get("meta")), _object(document.get("cli_execution"))
+    meta, execution = object_of(document.get("meta")), object_of(document.get("cli_execution"))
     name = str(document.get("id") or _UNSAFE.sub("-", path.stem).strip(".-_"))
-    steps = tuple(_step(item) for item in _list(document.get("implementation")))
+    steps = tuple(_step(item) for item in list_of(document.get("implementation")))
     green = next((step for step in steps if step.phase is PhaseName.GREEN), None)
-    config = _object(meta.get("execution_config"))
+    config = object_of(meta.get("execution_config"))
     description = str(document["description"]).strip()
     return Task(
         id=name,
@@ -210,18 +198,20 @@ def _task(document: Json, path: Path) -> Task:
         description=description,
         tdd=meta.get("tdd_workflow") is True,
         criteria=tuple(Criterion(text, command_of(text)) for text in document["convergence"]["criteria"]),
-        cycles=tuple(_cycle(item) for item in _list(meta.get("tdd_cycles"))),
+        cycles=tuple(_cycle(item) for item in list_of(meta.get("tdd_cycles"))),
         steps=steps,
         max_iterations=(green.max_iterations if green else None)
         or int(meta.get("max_iterations", ITERATIONS)),
-        files_to_read=tuple(_files_to_read(description)),
-        focus_paths=_lines(document.get("focus_paths")),
+        files_to_read=tuple(files_to_read(description)),
+        focus_paths=lines_of(document.get("focus_paths")),
         context_package=document.get("context_package_path") or meta.get("context_package_path") or None,
         shared_context=shared_context(meta.get("shared_context")),
-        looks=tuple(_look(item, index) for index, item in enumerate(_list(document.get("pre_analysis")), 1)),
+        looks=tuple(
+            _look(item, index) for index, item in enumerate(list_of(document.get("pre_analysis")), 1)
+        ),
         cli_tool=str(config["cli_tool"]).strip() if config.get("method") == "cli" else None,
         link=_link(execution),
-        depends_on=_lines(document.get("depends_on")),
+        depends_on=lines_of(document.get("depends_on")),
         session=_session(str(execution.get("id") or ""), name),
     )
 
@@ -233,28 +223,28 @@ def _session(link: str, name: str) -> str | None:
 
 def _link(execution: Json) -> Link:
     strategy = Strategy(execution.get("strategy", Strategy.NEW))
-    ids = _lines(execution.get("resume_from")) if strategy is not Strategy.NEW else ()
+    ids = lines_of(execution.get("resume_from")) if strategy is not Strategy.NEW else ()
     return Link(str(execution.get("id") or ""), strategy, ids)
 
 
 def _step(item: Any) -> Step:
     if isinstance(item, str):
         return Step(item.strip())
-    body = _object(item)
-    cycle = _object(body.get("test_fix_cycle"))
+    body = object_of(item)
+    cycle = object_of(body.get("test_fix_cycle"))
     return Step(
         description=str(body.get("description") or body.get("title") or "").strip(),
         phase=_PHASES.get(str(body.get("tdd_phase") or "")),
-        actions=_lines(body.get("actions")),
+        actions=lines_of(body.get("actions")),
         modification_points=_points(body.get("modification_points")),
-        logic_flow=_lines(body.get("logic_flow")),
+        logic_flow=lines_of(body.get("logic_flow")),
         max_iterations=int(cycle["max_iterations"]) if "max_iterations" in cycle else None,
     )
 
 
 def _cycle(item: Any) -> Cycle:
-    body = _object(item)
-    cases, wanted = _lines(body.get("test_cases")), body.get("expected_coverage")
+    body = object_of(item)
+    cases, wanted = lines_of(body.get("test_cases")), body.get("expected_coverage")
     return Cycle(
         test_count=int(body.get("test_count") or len(cases)),
         test_cases=cases,
@@ -268,32 +258,23 @@ def _look(item: Any, number: int) -> Look:
     if isinstance(item, str):
         told = item.strip()
         return Look(f"step {number}", commands=(told,)) if is_command(told) else Look(f"step {number}", told)
-    body = _object(item)
+    body = object_of(item)
     name = body.get("output_to") or body.get("step") or f"step {number}"
     return Look(
         name=str(name),
         action=str(body.get("action") or "").strip(),
-        commands=(*_lines(body.get("command")), *_lines(body.get("commands"))),
+        commands=(*lines_of(body.get("command")), *lines_of(body.get("commands"))),
         binding=str(body.get("on_error") or "").strip().lower().startswith(_BINDING),
     )
 
 
-def _files_to_read(description: str) -> Iterator[str]:
-    """Yield the paths that <files_to_read> blocks name, one a line; bullets and backticks are decoration."""
-    for block in _READS.findall(description):
-        for line in block.splitlines():
-            path = _BULLET.sub("", line).strip().strip("`'\"").removeprefix("@").strip()
-            if path:
-                yield path
-
-
 def shared_context(value: Any) -> tuple[tuple[str, str], ...]:
     """Return what tasks share, by name: tech stack, conventions and the like."""
-    return tuple((name, _written(item)) for name, item in _object(value).items() if item)
+    return tuple((name, _written(item)) for name, item in object_of(value).items() if item)
 
 
 def _points(value: Any) -> tuple[str, ...]:
-    items: Sequence[Any] = [value] if isinstance(value, str) else _list(value)
+    items: Sequence[Any] = [value] if isinstance(value, str) else list_of(value)
     return tuple(_written(item) for item in items if item)
 
 
@@ -312,19 +293,6 @@ def _written(value: Any) -> str:
             return json.dumps(value)
 
 
-def _lines(value: Any) -> tuple[str, ...]:
-    items: Sequence[Any] = [value] if isinstance(value, str) else _list(value)
-    return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
-
-
-def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _first_line(text: str) -> str:
-    plain = _READS.sub("", text).strip()
+    plain = READS.sub("", text).strip()
     return plain.splitlines()[0].strip()[:120] if plain else "task"

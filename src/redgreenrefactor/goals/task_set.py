@@ -11,9 +11,12 @@ from redgreenrefactor.goals.task_file import TaskFile, read_object, read_task, s
 PLAN, TASKS = "plan.json", ".task"
 
 
-def read_tasks(paths: Sequence[Path]) -> tuple[TaskFile, ...]:
-    """Return the tasks of all these places, each after those it depends on; what is wrong is a UsageError."""
-    found = [task for path in paths for task in _tasks(path)]
+def read_tasks(paths: Sequence[Path], project: Path | None = None) -> tuple[TaskFile, ...]:
+    """Return the tasks of all these places, each after those it depends on; what is wrong is a UsageError.
+
+    With a project, paths that lead out of it are wrong, too.
+    """
+    found = [task for path in paths for task in _tasks(path, project)]
     if not found:
         raise UsageError(
             "there is no task file in " + ", ".join(map(str, paths)), hint="A task file ends in .json."
@@ -75,16 +78,23 @@ def _circle(waiting: Sequence[TaskFile], known: dict[str, TaskFile]) -> list[Tas
         way.append(known[name])
 
 
-def _tasks(path: Path) -> Iterator[TaskFile]:
-    if path.is_dir():
+def _tasks(path: Path, project: Path | None) -> Iterator[TaskFile]:
+    if _is_folder(path):
         folder = path / TASKS if (path / TASKS).is_dir() else path
         plan = path / PLAN
         files = sorted(file for file in folder.glob("*.json") if file.is_file() and file.name != PLAN)
-        yield from _with_plan(files, plan if plan.is_file() else None)
-    elif path.name == PLAN or (path.is_file() and _is_plan(path)):
-        yield from _with_plan(_planned(path), path)
+        yield from _with_plan(files, plan if plan.exists() else None, project)
+    elif path.name == PLAN or _is_plan(path):
+        yield from _with_plan(_planned(path), path, project)
     else:
-        yield read_task(path)
+        yield read_task(path, project)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False  # no path at all: reading it says why
 
 
 def _is_plan(path: Path) -> bool:
@@ -110,11 +120,11 @@ def _planned(plan: Path) -> list[Path]:
     return [folder / (name if name.endswith(".json") else f"{name}.json") for name in names]
 
 
-def _with_plan(files: Iterable[Path], plan: Path | None) -> Iterator[TaskFile]:
+def _with_plan(files: Iterable[Path], plan: Path | None, project: Path | None) -> Iterator[TaskFile]:
     """Yield the tasks of these files; what the plan shares goes to those that say nothing of it themselves."""
     shared = _shared(plan) if plan else ()
     for file in files:
-        found = read_task(file)
+        found = read_task(file, project)
         own = {name for name, _ in found.task.shared_context}
         both = (*found.task.shared_context, *((name, text) for name, text in shared if name not in own))
         meta: dict[str, Any] = {**(found.document.get("meta") or {}), "shared_context": dict(both)}

@@ -9,6 +9,7 @@ from string import Template
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.workflow import RoleName
+from redgreenrefactor.reading import LARGEST, head_of
 
 COMMON = "common.md"
 PLACEHOLDERS: tuple[str, ...] = (
@@ -83,7 +84,7 @@ def _template(prompts_dir: Path | None, name: str) -> str:
     if own is None or not own.exists():
         return _bundled(name)
     try:
-        text = own.read_text(encoding="utf-8-sig")
+        text = head_of(own, LARGEST).decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{own}: the template cannot be read: {error}", hint="Save it as UTF-8 text, or remove it."

@@ -13,6 +13,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.verdict import Severity
+from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.writing import put
 
 FOLDER = ".workflow/active"
@@ -61,9 +62,9 @@ class TaskFolder:
         """Write the summary, and tick the task's box in the session's list, if it is complete and has one."""
         _write(self.project / self.summary(result.task), text)
         todo = self.root / TODO
-        if result.exit_code == 0 and todo.is_file():
+        if result.exit_code == 0 and todo.is_file() and todo.stat().st_size <= LARGEST:
             with suppress(OSError, UnicodeDecodeError):
-                before = todo.read_text(encoding="utf-8")
+                before = head_of(todo, LARGEST).decode()
                 after = ticked(before, result.task.id)
                 if after != before:
                     _write(todo, after)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from redgreenrefactor import runs
 from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
-from redgreenrefactor.goals.task_context import check_paths
 from redgreenrefactor.goals.task_file import TaskFile, task_from
 from redgreenrefactor.model.decision import refreshed
 from redgreenrefactor.model.handoff import ErrorDetails, with_extra
@@ -36,8 +35,6 @@ def run_tasks(
     files: Sequence[TaskFile], around: Surroundings, wishes: TaskWishes = NO_WISHES
 ) -> Iterator[TaskFileResult]:
     """Yield what becomes of the tasks, one after the other; the first that does not complete is the last, or not."""
-    for file in files:
-        check_paths(file.task, around.project)
     lost: set[str] = set()
     new = wishes.new
     for file in files:
@@ -56,7 +53,6 @@ def run_tasks(
 
 def run_task(file: TaskFile, around: Surroundings, wishes: TaskWishes = NO_WISHES) -> TaskFileResult:
     """Do a task, or go on with it where it was begun here; what is in its way is a result, too."""
-    check_paths(file.task, around.project)
     try:
         with opened(around, worktree=wishes.worktree) as bench:
             return _run(file, bench, wishes)

@@ -1,13 +1,23 @@
 """What a task wants its sessions to know, from inside the project only."""
 
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.goals.task_context import ALTOGETHER, MOST, Outcome, check_paths, gather, is_command
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.goals.task_context import (
+    ALTOGETHER,
+    CRITICAL,
+    MOST,
+    Outcome,
+    critical_files,
+    gather,
+)
 from redgreenrefactor.goals.task_file import task_from
+from redgreenrefactor.goals.task_paths import is_command
 from redgreenrefactor.model.task import Look, Task
 from task_samples import plain_task
 
@@ -125,30 +135,40 @@ def test_what_is_no_text_is_not_shown(tmp_path: Path) -> None:
     }
 
 
-def test_paths_that_lead_out_of_the_project_are_refused_by_name(tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "link").symlink_to(tmp_path)
-    task = replace(
-        TASK,
-        files_to_read=("../secret", "~/.ssh/id"),
-        focus_paths=("fine", "/etc"),
-        context_package="link/x",
-        looks=(
-            Look("a", commands=("bash(cat /etc/hosts)",)),
-            Look("b", commands=("Read(/etc/passwd)", "Read(a\0)")),
-        ),
-    )
-    with pytest.raises(UsageError) as caught:
-        check_paths(task, project)
-    assert caught.value.message.splitlines()[1:] == [
-        "  <files_to_read>: ../secret leads out of the project",
-        "  <files_to_read>: ~/.ssh/id leads out of the project",
-        "  $.focus_paths[1]: /etc leads out of the project",
-        "  $.context_package_path: link/x leads out of the project",
-        "  $.pre_analysis[1]: /etc/passwd leads out of the project",
-        "  $.pre_analysis[1]: a\0 leads out of the project",
-    ]
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "odd")
+    task = replace(TASK, files_to_read=("odd",))
+    with pytest.raises(NotReadyError, match=r"odd, which .* names, cannot be read: it is a named pipe"):
+        gather(task, tmp_path, Shell())
+    told = replace(looking("Read(odd)"), focus_paths=("odd",), context_package="odd")
+    assert texts(told, tmp_path) == {
+        "Where to work (focus_paths)": "odd: cannot be read: it is a named pipe, not a regular file",
+        "Context package (odd)": "[it is a named pipe, not a regular file]",
+        "look: Read(odd)": "[failed, which the step tolerates: it is a named pipe, not a regular file]",
+    }
+
+
+def test_the_critical_files_of_a_context_package_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("A = 1\n")
+    (tmp_path / "b.py").write_text("B = 2\n")
+    listed = ["a.py", {"path": "b.py", "rationale": "the core"}, {"file": "../c.py"}, {"path": 3}, "a.py", 7]
+    package = {
+        "exploration_results": {"aggregated": [{"critical_files": listed}], "integration_points": ["x"]}
+    }
+    (tmp_path / "package.json").write_text(json.dumps(package))
+    found = texts(replace(TASK, context_package="package.json"), tmp_path)
+    assert found.pop("Context package (package.json)") == json.dumps(package)
+    assert found == {
+        "a.py": "A = 1",
+        "b.py (the core)": "B = 2",
+        "../c.py": "[not there, or outside the project]",
+    }
+
+
+def test_a_package_that_is_no_json_has_no_critical_files() -> None:
+    assert critical_files("# Notes\n") == []
+    assert critical_files('{"critical_files": ' * 900 + "1" + "}" * 900) == []
+    assert len(critical_files(json.dumps({"critical_files": [f"{n}.py" for n in range(100)]}))) == CRITICAL
 
 
 def test_a_step_of_words_is_a_command_only_where_it_looks_like_one() -> None:

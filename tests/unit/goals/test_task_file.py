@@ -220,6 +220,79 @@ def test_an_id_is_needed_where_the_files_name_is_none() -> None:
         task_from(plain_task(), Path("___.json"))
 
 
+SLIPS = {
+    "meta.tdd_worflow": "tdd_workflow",
+    "meta.tddWorkflow": "tdd_workflow",
+    "meta.max_iteration": "max_iterations",
+    "meta.tdd_cycels": "tdd_cycles",
+    "focus-paths": "focus_paths",
+    "depend_on": "depends_on",
+    "ID": "id",
+    "convergence.criterion": "criteria",
+    "cli_execution.strategie": "strategy",
+}
+
+
+@pytest.mark.parametrize(("slip", "meant"), SLIPS.items())
+def test_a_misspelt_field_is_a_mistake(tmp_path: Path, slip: str, meant: str) -> None:
+    document: dict[str, Any] = {**plain_task(), "meta": {}, "cli_execution": {}}
+    *above, name = slip.split(".")
+    holder = document[above[0]] if above else document
+    holder[name] = True
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, json.dumps(document))
+    assert caught.value.problems == ((f"$.{slip}", f"is not known here; did you mean {meant}?"),)
+    assert task_from(document, HERE).description  # one that was begun before this was looked at goes on
+
+
+def test_fields_of_other_programs_are_none_of_our_business(tmp_path: Path) -> None:
+    meta = {
+        "type": "feature",
+        "agent": "@x",
+        "module": "m",
+        "priority": 1,
+        "shared_context": {"tdd_worflow": 1},
+    }
+    other: dict[str, Any] = {
+        "status": "pending",
+        "context": {},
+        "flow_control": {},
+        "cli_execution_id": "x",
+        "artifacts": [],
+    }
+    found = read(tmp_path, json.dumps({**plain_task(), **other, "meta": meta, "files": [], "risks": []}))
+    assert found.tdd is False
+
+
+def test_paths_that_lead_out_of_the_project_are_named_with_the_other_mistakes(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "link").symlink_to(tmp_path)
+    document = {
+        **plain_task(),
+        "description": "x\n<files_to_read>\n../secret\n~/.ssh/id\nfine\n</files_to_read>",
+        "focus_paths": ["fine", "/etc", 3],
+        "meta": {"max_iterations": "three", "context_package_path": "link/x"},
+        "pre_analysis": ["bash(cat /etc/hosts)", {"command": "Read(/etc/passwd)", "commands": ["Read(a\0)"]}],
+    }
+    file = tmp_path / "IMPL-1.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(UsageError) as caught:
+        read_task(file, project)
+    out = f"leads out of the project {project}"
+    assert caught.value.problems == (
+        ("$.meta.max_iterations", "must be a whole number, not 'three'"),
+        ("$.focus_paths[2]", "must be text, not 3"),
+        ("$.description", f"../secret {out}"),
+        ("$.description", f"~/.ssh/id {out}"),
+        ("$.focus_paths[1]", f"/etc {out}"),
+        ("$.meta.context_package_path", f"link/x {out}"),
+        ("$.pre_analysis[1]", f"/etc/passwd {out}"),
+        ("$.pre_analysis[1]", f"a\0 {out}"),
+    )
+    assert all(f"\n  {path}: {what}" in caught.value.message for path, what in caught.value.problems)
+
+
 # --- what is no task file at all
 
 
@@ -242,11 +315,11 @@ def test_a_file_that_is_not_json_says_where(tmp_path: Path) -> None:
 def test_what_holds_no_task_is_refused_clearly(tmp_path: Path, content: bytes, expected: str) -> None:
     with pytest.raises(UsageError, match=expected) as caught:
         read(tmp_path, content)
-    assert "rgr task --check" in caught.value.hint
+    assert "rgr task --check" in caught.value.hint or "UTF-8" in caught.value.hint
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match="There is no task file"):
         read_task(tmp_path / "none.json")
     with pytest.raises(UsageError, match="is a folder, not a task file"):
         read_task(tmp_path)

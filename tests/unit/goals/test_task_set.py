@@ -60,7 +60,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="there is no task file in"):
         order(tmp_path / "empty")
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match="There is no task file"):
         order(tmp_path / "none.json")
 
 
