@@ -1,7 +1,5 @@
 """What can go wrong, each with an exit code and a hint that says what to type next."""
 
-from collections.abc import Sequence
-
 
 class RgrError(Exception):
     """Something a person has to know: the message says what happened to what, the hint what to do."""
@@ -16,11 +14,11 @@ class RgrError(Exception):
         *,
         hint: str | None = None,
         type: str | None = None,  # noqa: A002
-        problems: Sequence[tuple[str, str]] = (),
+        problems: tuple[tuple[str, str], ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.problems = tuple(problems)  # where, and what is wrong there, if the message names several
+        self.problems = problems  # where, and what is wrong there, if the message names several
         if hint is not None:
             self.hint = hint
         if type is not None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -141,7 +141,7 @@ def said(
 ) -> tuple[int, str]:
     """Return how a command ended, and what it said."""
     monkeypatch.setattr(sys, "argv", ["rgr", *words])
-    sys.stderr.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue] (as it is outside of tests)
+    cast("Any", sys.stderr).reconfigure(errors="backslashreplace")  # as it is outside of tests
     code = 0
     with soon(" ".join(words)):
         try:

@@ -77,7 +77,7 @@ def _refuse(wrong: Sequence[Problem], path: Path) -> None:
     if wrong:
         count = f"{len(wrong)} problems" if len(wrong) > 1 else "a problem"
         lines = "".join(f"\n  {problem}" for problem in wrong)
-        found = [(problem.path, problem.what) for problem in wrong]
+        found = tuple((problem.path, problem.what) for problem in wrong)
         raise UsageError(f"{path} has {count}:{lines}", hint=HINT, type="InvalidTask", problems=found)
 
 
