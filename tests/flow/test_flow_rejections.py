@@ -83,7 +83,11 @@ REJECTIONS = (
     Rejection(
         "GREEN-1-1",
         "TestTampering",
-        {"files": {TEST: ONE.replace("== 9", "is not None"), "calc.py": WRONG}, "commit": "feat: add"},
+        {
+            "files": {TEST: ONE.replace("== 9", "is not None"), "calc.py": WRONG},
+            "run": [f"git update-index --skip-worktree {TEST}"],
+            "commit": "feat: add",
+        },
         told="Take another approach",
     ),
     Rejection(
@@ -102,7 +106,11 @@ REJECTIONS = (
     Rejection(
         "REFACTOR-1-1",
         "TestFailure",
-        {"files": {"calc.py": WRONG}, "commit": "refactor: simplify"},
+        {
+            "files": {"calc.py": WRONG},
+            "run": ["git update-index --assume-unchanged calc.py"],
+            "commit": "refactor: simplify",
+        },
         told="Run the whole suite",
     ),
 )
@@ -151,6 +159,7 @@ def test_after_every_kind_of_rejection_the_run_comes_to_its_end(stage: Stage) ->
     [cycle] = json.loads(done["out"])["cycles"]
     assert (cycle["retries"], cycle["outcome"]) == (len(REJECTIONS), "done")
     assert stage.is_clean()
+    assert {line[0] for line in stage.repo.git("ls-files", "-v").splitlines()} == {"H"}  # nothing is hidden
 
 
 @pytest.mark.parametrize("rejection", REJECTIONS, ids=lambda rejection: rejection.turn)
@@ -190,7 +199,7 @@ def test_findings_say_what_where_and_what_to_do_instead(stage: Stage) -> None:
     for handoff in (session["handoff"] for session in stage.sessions):
         for finding in handoff["findings"]:
             assert set(finding) == {"type", "message", "file", "line", "hint", "severity"}
-    [finding] = stage.session("GREEN-1-2")["handoff"]["findings"]
+    finding, *_ = stage.session("GREEN-1-2")["handoff"]["findings"]
     assert (finding["file"], finding["line"], finding["severity"]) == (TEST, 5, "error")
 
 

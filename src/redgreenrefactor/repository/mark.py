@@ -33,6 +33,7 @@ class Mark:
     refs: Refs
     steering: Mapping[str, str | None] = field(default_factory=dict[str, str | None])  # path → text
     links: frozenset[str] = frozenset()  # in git's folders
+    hidden: Mapping[str, str] = field(default_factory=dict[str, str])  # files git is not to look at → why
     sealed: bool = False  # the session is over and refs are put right: what changes them now is not its doing
     moving: bool = False  # no session, but a branch on its way to the base: whoever finds this takes it there
 
@@ -177,6 +178,7 @@ def to_json(mark: Mark) -> str:
             "inUse": sorted(mark.refs.in_use),
             "steering": dict(mark.steering),
             "links": sorted(mark.links),
+            "hidden": dict(mark.hidden),
             "sealed": mark.sealed,
             "moving": mark.moving,
         },
@@ -194,6 +196,7 @@ def from_json(text: str) -> Mark:
         Refs(refs, frozenset(map(_text_of, body["inUse"]))),
         {_text_of(path): _text_or_none(text) for path, text in body["steering"].items()},
         frozenset(map(_text_of, body.get("links", ()))),
+        {_text_of(path): _text_of(tag) for path, tag in body.get("hidden", {}).items()},
         bool(body["sealed"]),
         bool(body.get("moving")),
     )

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.repository import lock, mark
+from redgreenrefactor.repository import hidden, lock, mark
 from redgreenrefactor.repository.checkout import CleanCheckout
 from redgreenrefactor.repository.git import Git, decoded, encoded, scrubbed
 from redgreenrefactor.repository.ledger import only_others_wrote
@@ -130,7 +130,9 @@ class GitWorkspace(GitPast):
             self._repository.git_dir, self._repository.common_dir, self._modules_at(base)
         )
         links = mark.links_in(self._repository.git_dir, self._repository.common_dir)
-        self._write_mark(Mark(run_id, base, branch, self._refs().changed(ours), steering, links))
+        self._write_mark(
+            Mark(run_id, base, branch, self._refs().changed(ours), steering, links, self._hidden())
+        )
         self._ground = None
 
     def _modules_at(self, base: str) -> Iterator[Path]:
@@ -163,6 +165,7 @@ class GitWorkspace(GitPast):
         warnings = self._steered_back()
         self._clear_locks()
         taken = self._stand_in.take(self._branch())
+        unhidden = hidden.shown_again(self._git, self._hidden())
         status, later = self.status(), read_refs(self._git)
         self._clean.untracked.settle(status.ignored)
         work = self._objects.commit(status.head or base) or self._commit(base)
@@ -186,7 +189,7 @@ class GitWorkspace(GitPast):
             resealed=commit.oid != work.oid,
             signed=signed,
             rewritten=rewritten,
-            warnings=(*warnings, *taken.warnings, *harm.warnings),
+            warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden)),
         )
 
     def lay_out(self, run_id: str, attempt: str) -> None:
@@ -205,7 +208,8 @@ class GitWorkspace(GitPast):
         """Make tracked files those of the base; nothing else is touched."""
         self._settle()
         self._head_back()
-        self._git.raw("reset", "--quiet", "--hard", base)
+        with hidden.left_alone(self._git, self._hidden()):
+            self._git.raw("reset", "--quiet", "--hard", base)
         if (self._repository.root / ".gitmodules").exists():
             self._git.attempt("submodule", "--quiet", "update", "--checkout", "--no-fetch")
         branch = self._branch()
@@ -279,6 +283,7 @@ class GitWorkspace(GitPast):
             self._steered_back()
             self._clear_locks()
             self._stand_in.take(begun.branch)
+            hidden.shown_again(self._git, begun.hidden)
         kept = self.keep(begun.run_id, begun.base, "interrupted session")
         if not begun.sealed:
             later = read_refs(self._git)
@@ -296,7 +301,9 @@ class GitWorkspace(GitPast):
         if self._git.attempt("merge-base", "--is-ancestor", tip, to).exit_code != 0:
             ref = f"{KEPT}{folder_of(run_id)}/{ROLLED_BACK}-{tip[:10]}"
             update_refs(self._git, [f"update {ref} {tip}"])
-        self._write_mark(Mark(run_id, to, self._branch(), Refs({}), sealed=True, moving=True))
+        self._write_mark(
+            Mark(run_id, to, self._branch(), Refs({}), hidden=self._hidden(), sealed=True, moving=True)
+        )
         try:
             self._git.raw("update-ref", "-m", why, "HEAD", to, tip)
         except GitError:
@@ -369,6 +376,10 @@ class GitWorkspace(GitPast):
 
     def _refs(self) -> Refs:
         return self._mark.refs if self._mark is not None else read_refs(self._git)
+
+    def _hidden(self) -> Mapping[str, str]:
+        """Return the files that the user keeps git from looking at; asked of git before the first session only."""
+        return self._mark.hidden if self._mark is not None else hidden.hidden_in(self._git)
 
     def _remember(self, updates: Mapping[str, str | None]) -> None:
         if self._mark is not None:
