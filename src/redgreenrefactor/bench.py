@@ -17,6 +17,7 @@ from redgreenrefactor.model.evidence import Measure, SuiteRun
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import due_of, rolled_back_of, total_usage
+from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.repository.hold import Held, held
 from redgreenrefactor.repository.lending import lend
@@ -86,6 +87,9 @@ class Bench:
                 sandbox=str(self.cages.level),
             ),
         )
+        whole = task_of(run_id) in (None, task_id_of(run_id))  # not the coder of a round
+        if self.cages.reduced and whole and not resumed:
+            self.emit(Warned(self.cages.reduced))
 
     def baseline(self, base: str) -> Baseline:
         """Run the tests as they are before anything is done; where that cannot be measured nothing starts."""

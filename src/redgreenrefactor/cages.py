@@ -32,10 +32,6 @@ from redgreenrefactor.sandbox.policies import (
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.probe import means_for
 
-REDUCED = (
-    "the sandbox is the reduced one (Landlock): git's folder inside the project and tests can be written by commands, "
-    "other processes and /tmp are shared, sockets that are files can be reached"
-)
 NETWORK = "tests fail without the network that pass with it: suites are run with the network"
 
 
@@ -61,6 +57,15 @@ class Cages:
     def level(self) -> Level:
         """How strongly programs are held."""
         return self.means.level
+
+    @property
+    def reduced(self) -> str:
+        """What a person should know of a sandbox that is not the full one, and what to type; else nothing."""
+        if self.level is not Level.LANDLOCK:
+            return ""
+        lacks = "not installed" in self.means.why
+        why = "'apt install bubblewrap' for the full one" if lacks else self.means.why
+        return f"reduced sandbox (Landlock): {why or 'as the settings want it'}"
 
     @property
     def suite_may_need_network(self) -> bool:
@@ -150,8 +155,6 @@ def cages_of(
             raise
         emit(Warned(f"{error.message}: everything here is ours, and goes without"))
         means = NO_MEANS
-    if means.level is Level.LANDLOCK:
-        emit(Warned(f"{REDUCED}{f' ({means.why})' if means.why else ''}"))
     return Cages(repository, compiled, settings, means, workspace)
 
 

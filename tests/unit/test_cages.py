@@ -23,6 +23,7 @@ from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.cage import Means
 from redgreenrefactor.sandbox.policies import BYTECODE, collapsed
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.process import Finished
@@ -363,15 +364,21 @@ def test_where_nothing_works_a_run_is_refused_unless_everything_is_ours(repo: Re
     assert [type(event) for event in told] == [Warned]
 
 
-def test_landlock_is_announced_as_the_reduced_form(repo: Repo) -> None:
-    means("landlock")
-    env = {**repo.env, "TDD_SANDBOX": "landlock"}
-    told: list[Event] = []
-    repository = opened(repo.path, env)
-    made = cages_of(repository, load(None, env, Flags()), told.append, repo.path)
-    assert made.level is Level.LANDLOCK
-    assert isinstance(told[0], Warned)
-    assert "reduced" in told[0].message
+@pytest.mark.parametrize(
+    ("level", "why", "words"),
+    [
+        (Level.LANDLOCK, "bubblewrap: it is not installed", "'apt install bubblewrap' for the full one"),
+        (Level.LANDLOCK, "bubblewrap: no namespaces here", "bubblewrap: no namespaces here"),
+        (Level.LANDLOCK, "", "as the settings want it"),
+        (Level.BUBBLEWRAP, "", ""),
+    ],
+)
+def test_landlock_is_announced_as_the_reduced_form_in_one_line(
+    repo: Repo, level: Level, why: str, words: str
+) -> None:
+    made = Cages(opened(repo.path, repo.env), repo.path, load(None, {}, Flags()), Means(level, why=why), None)
+    assert made.reduced == (f"reduced sandbox (Landlock): {words}" if words else "")
+    assert len(made.reduced) + len("  ! ") <= 80
 
 
 def test_a_session_under_landlock_commits_too(repo: Repo) -> None:

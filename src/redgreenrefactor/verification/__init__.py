@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.model.events import Emit, Event, Warned
 from redgreenrefactor.model.proof import WORKED, Verification, together
 from redgreenrefactor.model.task import command_of_tests, runs_all_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -29,8 +30,23 @@ def verify(
 
     Commits that are no turns are told of; `strict` does not let them pass.
     """
-    with _interruptible(), _opened(around, strict=strict) as court:
+    told_once = replace(around, emit=_warned_once(around.emit))
+    with _interruptible(), _opened(told_once, strict=strict) as court:
         return court.merged(span) if pull_request else court.judged(span)
+
+
+def _warned_once(emit: Emit) -> Emit:
+    """Return what passes events on, no warning twice: turns are judged with the same surroundings."""
+    warned: set[Event] = set()
+
+    def emitted(event: Event) -> None:
+        if isinstance(event, Warned):
+            if event in warned:
+                return
+            warned.add(event)
+        emit(event)
+
+    return emitted
 
 
 @dataclass(frozen=True)

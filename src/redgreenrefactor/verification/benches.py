@@ -79,6 +79,8 @@ class Benches:
         cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
         if self.noted is not None and self.noted.extra.get("suiteNetwork") and not cages.suite_network:
             self.around.emit(Warned(WITHOUT_NETWORK))
+        if cages.reduced:
+            self.around.emit(Warned(cages.reduced))
         suite = self._suite(settings, around, cages)
         lab = lab_of(self.past, suite, settings, around)
         if self.task:
