@@ -15,6 +15,7 @@ from redgreenrefactor.config import Settings, load
 from redgreenrefactor.errors import NotReadyError, RgrError
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
+from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.credentials import remote_url
@@ -321,9 +322,10 @@ def notes(patient: Patient) -> Iterator[Remark]:
             Level.WARNING,
             f"Type 'rgr init', which sets notes.rewriteRef to {NOTES}.",
         )
-    if latest and latest.handoff.next_phase is not PhaseName.COMPLETE:
+    working = lock.is_held(patient.repository.git_dir / lock.NAME)
+    if latest and latest.handoff.next_phase is not PhaseName.COMPLETE and not working:
         yield Remark(
-            f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
+            f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
             Level.WARNING,
             "Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
         )
@@ -331,11 +333,11 @@ def notes(patient: Patient) -> Iterator[Remark]:
 
 def locked(patient: Patient) -> Iterator[Remark]:
     """Nobody else is at work here."""
-    if lock.is_held(patient.repository.git_dir / lock.NAME):
+    if found := lock.holder(patient.repository.git_dir / lock.NAME):
         yield Remark(
-            "another orchestrator is at work here",
+            f"another orchestrator is at work here (process {found.process})",
             Level.WARNING,
-            "Wait for it: 'rgr status' tells how far it is.",
+            f"Wait for it, 'rgr status' tells how far it is; 'kill -INT {found.process}' stops it.",
         )
 
 

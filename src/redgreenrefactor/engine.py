@@ -44,6 +44,7 @@ from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_with
 from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.uncommitted import with_uncommitted
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import (
@@ -317,6 +318,8 @@ class Engine:
             if turn.phase.builds_on and may_be_built_on(done.verdict):
                 notes[here.commit] = with_extra(notes[here.commit], buildsOn=name)
             notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **self._noted(done))
+        elif done.sealed.commit == here.commit:
+            notes[here.commit] = with_uncommitted(notes[here.commit], turn)
         if turn.phase.builds_on and after.state is State.ABORTED:
             self.workspace.keep(after.run_id, here.commit, f"{turn.phase.name} given up")
         self.ledger.write(notes)

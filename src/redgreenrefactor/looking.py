@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.glance import Glance
+from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.result import AtWork, Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
+from redgreenrefactor.model.uncommitted import uncommitted
+from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
 
@@ -24,6 +27,12 @@ def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
     """
     with _opened(project, environ) as (_, ledger):
         return next((entry for entry in ledger.past() if not _opens_a_task(entry.handoff)), None)
+
+
+def at_work(project: Path, environ: Mapping[str, str]) -> AtWork | None:
+    """Return the orchestrator that is at work in this checkout right now."""
+    with _opened(project, environ) as (repository, _):
+        return lock.holder(repository.git_dir / lock.NAME)
 
 
 def _opens_a_task(handoff: Handoff) -> bool:
@@ -49,16 +58,24 @@ def glances(project: Path, environ: Mapping[str, str]) -> Generator[Glance | Ent
 
 
 def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
-    """Yield the same, and before each handoff the rejected attempts that started from it."""
+    """Yield the same, and before each handoff the rejected attempts that started from it, newest first.
+
+    Those that left no commit are told, too: of them the handoff knows.
+    """
     with _opened(project, environ) as (repository, ledger):
         latest = ledger.latest()
-        tried = ledger.attempts(latest.handoff.run_id)[::-1] if latest else []
+        tried = ledger.attempts(latest.handoff.run_id) if latest else []
         commits = [repository.objects.commit(one.commit) for one in tried]
         for entry in ledger.history():
-            for one, commit in zip(tried, commits, strict=True):
-                if commit and entry.commit in commit.parents:
-                    yield one
+            own = zip(tried, commits, strict=True)
+            here = [one for one, commit in own if commit and entry.commit in commit.parents]
+            here += [Entry("", one) for one in uncommitted(entry.handoff)]
+            yield from sorted(here, key=_made, reverse=True)
             yield entry
+
+
+def _made(attempt: Entry) -> tuple[str, int]:
+    return attempt.handoff.timestamp, attempt.handoff.attempts
 
 
 def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Json]":
@@ -73,7 +90,7 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Js
     if path is None:
         known = ", ".join(turns(folder, run_id)) or "none"
         raise UsageError(
-            f"there is no transcript of {turn!r:.80}",
+            f"there is no transcript of {cited(turn)}",
             hint=f"Those of the latest run are: {known}. Name one of them, RUN/TURN, or a commit.",
         )
     return list(read(path))

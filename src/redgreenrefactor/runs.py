@@ -15,7 +15,7 @@ from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.decision import carried, exhausted, refreshed, relisted
 from redgreenrefactor.model.events import RunEnded, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
-from redgreenrefactor.model.goal import LIST
+from redgreenrefactor.model.goal import LIST, cited
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, with_extra
 from redgreenrefactor.model.result import (
     Entry,
@@ -57,7 +57,7 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
         latest = None if bench.unborn else _latest(bench)
         if latest and not wishes.new and unfinished(bench, latest):
             raise NotReadyError(
-                f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
+                f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
                 hint="Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
                 type="UnfinishedRun",
             )

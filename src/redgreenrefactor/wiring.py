@@ -243,6 +243,12 @@ def _api_agent(
     )
 
 
+def model_of(settings: Settings, role: str) -> str:
+    """Return the model a role thinks with; nothing where the agent has its own, which nobody here knows."""
+    kind = settings.agent_for(role).partition(":")[0]
+    return "" if kind in ("command", "replay") else settings.model_for(role)
+
+
 def lab_of(workspace: Past, suite: Suite, settings: Settings, around: Surroundings) -> Lab:
     """Return what answers the questions of gates."""
     return Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
@@ -322,7 +328,7 @@ def engine_of(
         findings = handoff.findings if handoff.error is not None else ()
         where = table.rounds(phase, handoff)
         ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix, where)
-        return brief(prompts, ask, settings.model_for(phase.key))
+        return brief(prompts, ask, model_of(settings, phase.key))
 
     meter = meter_of(suite.command, workspace, settings, around, cages)
     lab = replace(

@@ -1,11 +1,20 @@
 """What goes on in a checkout, as git tells it."""
 
+from dataclasses import replace
+
 from redgreenrefactor import looking
+from redgreenrefactor.model.decision import Turn, attempted, rejected
+from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.review_task import run_id_of
+from redgreenrefactor.model.uncommitted import with_uncommitted
+from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.views.text import history_text
+from redgreenrefactor.workflows.tdd import TDD
 from repos import Repo
 
 TASK = Handoff(PhaseName.CODE, PhaseName.CODE, run_id=run_id_of("task-1"), feature="a task")
@@ -38,3 +47,34 @@ def test_in_its_own_worktree_a_task_is_what_is_due(repo: Repo) -> None:
     repo.commit("feat: x", {"a": "1"})
     noted(repo, Handoff(PhaseName.CODE, PhaseName.REVIEW, run_id=run_id_of("task-1"), cycle_number=1))
     assert seen(repo) == run_id_of("task-1")
+
+
+def test_attempts_stand_in_time_order_those_without_a_commit_too(repo: Repo) -> None:
+    red = replace(OWN, phase=PhaseName.RED, next_phase=PhaseName.GREEN, timestamp="2026-01-01T10:00:00Z")
+    noted(repo, replace(red, cycle_number=0, phase=PhaseName.PLAN, next_phase=PhaseName.PLAN))
+    base = repo.commit("test: x", {"a": "1"})
+    turns = [Turn(TDD.phase(PhaseName.GREEN), 1, n, Plan(), f"2026-01-01T10:0{n}:00Z") for n in (1, 2, 3)]
+    failed = rule(Finding(FindingType.AGENT_FAILURE, "no"))
+    commit = repo.commit("feat: x", {"a": "2"})
+    repo.git("update-ref", "refs/tdd/attempts/run-1/1-GREEN-2", commit)
+    noted(repo, attempted(red, turns[1], failed))
+    repo.git("reset", "-q", "--hard", base)
+    for turn in turns:
+        red = rejected(red, turn, failed, retries=3)
+        red = red if turn.attempt == 2 else with_uncommitted(red, turn)
+    noted(repo, red)
+    told = list(looking.history_with_attempts(repo.path, repo.env))
+    assert [(entry.handoff.attempts, entry.commit) for entry in told[:3]] == [(3, ""), (2, commit), (1, "")]
+    shown = "\n".join(history_text(told, width=80))
+    assert [line[-6:] for line in shown.splitlines() if line.endswith("Z")][:4] == [
+        "10:03Z",
+        "10:02Z",
+        "10:01Z",
+        "10:00Z",
+    ]
+
+
+def test_who_is_at_work_in_a_checkout_can_be_told(repo: Repo) -> None:
+    assert looking.at_work(repo.path, repo.env) is None
+    with lock.held(repo.path / ".git" / lock.NAME):
+        assert looking.at_work(repo.path, repo.env) is not None

@@ -95,7 +95,8 @@ def status(**flags: Any) -> None:
         else:
             from redgreenrefactor.views.text import status_text  # noqa: PLC0415
 
-            click.echo(status_text(entry, width=width()))
+            working = looking.at_work(project(flags), os.environ)
+            click.echo(status_text(entry, width=width(), at_work=working))
 
 
 @click.command()
@@ -189,4 +190,4 @@ def _opened_up(note: bytes) -> bytes:
 def _entry_to_json(entry: "Entry") -> dict[str, Any]:
     from redgreenrefactor.model.handoff import to_object  # noqa: PLC0415
 
-    return {**to_object(entry.handoff), "commit": entry.commit}
+    return {**to_object(entry.handoff), "commit": entry.commit or None}

@@ -12,6 +12,8 @@ ROUNDS_USED_UP = "RoundsUsedUp"
 RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, FindingType.SCOPE_VIOLATION)
 ROLLED_BACK = "rolledBack"  # what turns have used that were rolled back, handed on
 LEGACY = "legacy"  # tests that fail since before the run, handed on
+ACCEPTED_AT = "acceptedAt"  # when a turn was accepted whose note was written again since
+UNCOMMITTED = "uncommitted"  # rejected attempts that left no commit to carry a note of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,24 +142,28 @@ def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int) ->
     retries = retries if turn.phase.retries is None else turn.phase.retries
     used = retries_used(handoff) + 1
     return replace(
-        handoff,
+        written_again(handoff, turn.timestamp),
         state=State.ABORTED if used > retries or verdict.final else State.RUNNING,
         retry_count=min(used, retries),
         attempts=turn.attempt,
-        timestamp=turn.timestamp,
         findings=verdict.findings,
         **error_of(verdict),
     )
 
 
+def written_again(handoff: Handoff, timestamp: str) -> Handoff:
+    """Return a handoff whose note is written anew; when its turn was accepted is kept in it."""
+    accepted_at = handoff.extra.get(ACCEPTED_AT) or handoff.timestamp
+    return replace(with_extra(handoff, **{ACCEPTED_AT: accepted_at}), timestamp=timestamp)
+
+
 def unmeasured(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
     """Return what the starting commit's handoff becomes when nothing could be measured: stopped, not counted."""
     return replace(
-        handoff,
+        written_again(handoff, turn.timestamp),
         state=State.STOPPED,
         retry_count=retries_used(handoff),
         attempts=handoff.attempts_due,
-        timestamp=turn.timestamp,
         findings=verdict.findings,
         **error_of(verdict),
     )
@@ -192,7 +198,7 @@ def error_of(verdict: Verdict) -> dict[str, Any]:
 
 def stopped(handoff: Handoff, timestamp: str, *, awaiting: str | None = None) -> Handoff:
     """Return the handoff of a run that stops here and can go on."""
-    return replace(handoff, state=State.STOPPED, timestamp=timestamp, awaiting=awaiting)
+    return replace(written_again(handoff, timestamp), state=State.STOPPED, awaiting=awaiting)
 
 
 def finished(handoff: Handoff, timestamp: str) -> Handoff:
@@ -232,7 +238,8 @@ def opening(
 
 def carried(handoff: Handoff, commit: str, timestamp: str) -> Handoff:
     """Return a handoff as it is put on a later commit that is not a turn of the run."""
-    return replace(handoff, carried_from=handoff.carried_from or commit, timestamp=timestamp)
+    here = with_extra(handoff, **{ACCEPTED_AT: None, UNCOMMITTED: None})  # these stay where they were
+    return replace(here, carried_from=handoff.carried_from or commit, timestamp=timestamp)
 
 
 def relisted(handoff: Handoff, commit: str, plan: Plan, timestamp: str) -> Handoff:

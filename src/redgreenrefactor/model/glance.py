@@ -4,6 +4,7 @@ import json
 import re
 from typing import NamedTuple
 
+from redgreenrefactor.model.decision import ACCEPTED_AT
 from redgreenrefactor.model.handoff import Handoff, plain_note
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Outcome, TestOutcome
@@ -18,6 +19,7 @@ _TURN = (
     rf'"state": "\w+", "phase": "({"|".join(PhaseName)})", "nextPhase": "(?:{"|".join(PhaseName)})", '
     rf'"cycleNumber": (\d{{1,9}}), "currentTest": (?:null|\{{\s*"description": ({_TEXT}))'
 )
+_WRITTEN_AGAIN = f'"{ACCEPTED_AT}"'.encode()
 _LISTS_END = b'"testResult": '  # no text looks like it, for quotation marks in a text are escaped
 _RESULTS_OF_IT = (
     rf'"testResult": (?:null|"({"|".join(TestOutcome)})"), "error": null, "errorDetails": null, '
@@ -58,8 +60,12 @@ def glance_at(entry: Entry) -> Glance:
         str(handoff.phase),
         _about(handoff),
         _mark(handoff.outcome, handoff.test_result),
-        moment(handoff.timestamp),
+        moment(_accepted_at(handoff)),
     )
+
+
+def _accepted_at(handoff: Handoff) -> str:
+    return str(handoff.extra.get(ACCEPTED_AT) or handoff.timestamp)
 
 
 def moment(timestamp: str) -> str:
@@ -82,7 +88,7 @@ class Glancing:
 
     def __call__(self, commit: str, raw: bytes) -> Glance | None:
         """Return what a line shows; None if there is more to tell, or the note cannot be read."""
-        if not raw.isascii() and not _is_text(raw):
+        if _WRITTEN_AGAIN in raw or (not raw.isascii() and not _is_text(raw)):
             return None
         if not raw.startswith(self._start) and not self._begun(raw):
             return _glance_at_json(commit, raw)

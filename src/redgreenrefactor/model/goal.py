@@ -56,3 +56,9 @@ def title_of(text: str) -> str:
     """Return what a text is about, in a line: its first one that says something, without marks of a heading."""
     lines = (" ".join(line.strip("# \t").split()) for line in text.splitlines())
     return next(filter(None, lines), "")
+
+
+def cited(text: str, most: int = 60) -> str:
+    """Return what a text is about in quotation marks, marked where it is cut off."""
+    title = title_of(text)
+    return f"'{title}'" if len(title) <= most else f"'{title[: most - 1].rstrip()}…'"

@@ -20,6 +20,14 @@ class Entry:
     handoff: Handoff
 
 
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """An orchestrator that is at work in a checkout right now."""
+
+    process: str  # its number
+    since: str  # as notes spell the time
+
+
 class RunStatus(StrEnum):
     """How an invocation ended."""
 

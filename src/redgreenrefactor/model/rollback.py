@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from redgreenrefactor.model.decision import ROLLED_BACK, cycle_of
+from redgreenrefactor.model.decision import ROLLED_BACK, cycle_of, written_again
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import (
     due_of,
@@ -25,7 +25,7 @@ def gone_back(handoff: Handoff, left: Sequence[Handoff], timestamp: str) -> Hand
     """
     if handoff.next_phase is PhaseName.COMPLETE:
         return handoff
-    due = replace(handoff, state=State.STOPPED, timestamp=timestamp)
+    due = replace(written_again(handoff, timestamp), state=State.STOPPED)
     if not left:
         return due
     overcome = any(later.carried_from is None for later in left)

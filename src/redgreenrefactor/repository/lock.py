@@ -4,10 +4,12 @@ import fcntl
 import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.result import AtWork
 
 NAME = "rgr.lock"
 LOCKED = "Locked"
@@ -43,18 +45,28 @@ def free_slot(folder: Path, name: str) -> Generator[str]:
 
 def is_held(path: Path) -> bool:
     """Tell whether a living process holds the lock."""
+    return holder(path) is not None
+
+
+def holder(path: Path) -> AtWork | None:
+    """Return the living process that holds the lock."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:
-        return False
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return True
+        taken = datetime.fromtimestamp(os.fstat(descriptor).st_mtime, UTC)
+        return AtWork(_owner(descriptor), taken.strftime("%Y-%m-%dT%H:%M:%SZ"))
     else:
-        return False
+        return None
     finally:
         os.close(descriptor)
+
+
+def _owner(descriptor: int) -> str:
+    return os.read(descriptor, 64).decode("ascii", "replace").strip() or "unknown"
 
 
 def _taken(path: Path) -> int:
@@ -69,7 +81,7 @@ def _taken(path: Path) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            owner = os.read(descriptor, 64).decode("ascii", "replace").strip() or "unknown"
+            owner = _owner(descriptor)
             os.close(descriptor)
             raise NotReadyError(
                 f"another orchestrator is at work here (process {owner})",

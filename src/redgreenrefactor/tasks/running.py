@@ -8,6 +8,7 @@ from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.goals.task_file import TaskFile, task_from
 from redgreenrefactor.model.decision import refreshed
+from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.handoff import ErrorDetails, with_extra
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
@@ -84,7 +85,7 @@ def _run(file: TaskFile, bench: Bench, wishes: TaskWishes) -> TaskFileResult:
         return done.result(file.task)
     if latest and not wishes.new and runs.unfinished(bench, latest):
         raise NotReadyError(
-            f"an unfinished run is here: {latest.handoff.feature!r:.80} ({latest.handoff.state})",
+            f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
             hint="Type 'rgr resume' to go on with it, or 'rgr task --new …' to start this one.",
             type="UnfinishedRun",
         )

@@ -36,7 +36,7 @@ from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.tasks.diary import Diary
 from redgreenrefactor.tasks.settings import settings_for
 from redgreenrefactor.tasks.standing import digest_of, said_by
-from redgreenrefactor.wiring import Table, agent_of, engine_of, now
+from redgreenrefactor.wiring import Table, agent_of, engine_of, model_of, now
 from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 
 DIAGNOSIS_SECONDS = 300.0
@@ -201,7 +201,7 @@ class Work:
         """Return the engine with the task's own gates, agents, briefs and memory."""
 
         def brief(phase: Phase, handoff: Handoff, attempt: int) -> Brief:
-            return prompts.brief(told, phase, handoff, attempt, self.settings.model_for(phase.key))
+            return prompts.brief(told, phase, handoff, attempt, model_of(self.settings, phase.key))
 
         wanted = [level for level in (self.task.coverage_min, engine.rules.coverage_min) if level is not None]
         return replace(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from redgreenrefactor.gates.paths import is_prose
 from redgreenrefactor.gates.record import RESTORE
 from redgreenrefactor.model.chain import runs_of
+from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.objects import Commit
@@ -63,7 +64,7 @@ class Loose:
         changed = [(commit, self._changed(commit)) for commit in loose]
         told = [(commit, paths) for commit, paths in changed if paths]
         for commit, paths in told[:SHOWN]:
-            yield _unjudged(f"{commit.oid[:10]} {commit.subject!r:.60} is no turn of a run", paths, severity)
+            yield _unjudged(f"{commit.oid[:10]} {cited(commit.subject)} is no turn of a run", paths, severity)
         if rest := told[SHOWN:]:
             more = sorted({path for _, paths in rest for path in paths})
             yield _unjudged(f"{len(rest)} more commits are no turns of a run", more, severity)

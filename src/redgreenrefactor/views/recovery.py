@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import count
@@ -12,7 +13,7 @@ from redgreenrefactor.views.lines import count
 def rollback_text(entry: Entry, kept: str | None) -> str:
     """Return where the run stands now, where the rest is, and what to type next."""
     handoff = entry.handoff
-    lines = [f"back at {entry.commit[:10]}: {handoff.feature!r:.80}"]
+    lines = [f"back at {entry.commit[:10]}: {cited(handoff.feature)}"]
     if kept:
         lines.append(f"what came after it is kept at {kept}")
     if handoff.next_phase is PhaseName.COMPLETE:

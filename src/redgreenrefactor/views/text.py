@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.glance import Glance, glance_at, moment
 from redgreenrefactor.model.handoff import Handoff, State
-from redgreenrefactor.model.result import CycleResult, Entry, RunStatus, WorkflowResult
+from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import task_of
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Outcome, Severity, TestOutcome
@@ -30,9 +30,15 @@ MOST_ITEMS = 6  # of the done and of the open ones that status shows around the 
 LABEL = 7
 
 
-def status_text(entry: Entry | None, *, width: int, ink: Ink | None = None) -> str:
+def status_text(
+    entry: Entry | None, *, width: int, ink: Ink | None = None, at_work: AtWork | None = None
+) -> str:
     """Return where the workflow stands, why, and what to type next."""
     page = _Page(width, ink)
+    if entry is None and at_work:
+        page.say(_at_work(at_work, page.ink))
+        _advice_at_work(page, at_work)
+        return page.text
     if entry is None:
         page.say("No workflow has been started here.")
         page.advise(('rgr run "FEATURE"', "starts one"))
@@ -40,11 +46,16 @@ def status_text(entry: Entry | None, *, width: int, ink: Ink | None = None) -> s
     handoff = entry.handoff
     page.title(heading(handoff.feature) or "(no feature named)", handoff.run_id)
     page.say(_standing(handoff, page.ink))
+    if at_work:
+        page.say(_at_work(at_work, page.ink))
     page.gap()
     _facts(page, entry)
     _list(page, handoff)
     page.gap()
-    _advice(page, handoff)
+    if at_work:
+        _advice_at_work(page, at_work)
+    else:
+        _advice(page, handoff)
     return page.text
 
 
@@ -270,6 +281,17 @@ def _advice(page: _Page, handoff: Handoff) -> None:
     page.advise((command, f"goes on with {handoff.next_phase}{again}"), *tried)
 
 
+def _at_work(working: AtWork, ink: Ink) -> str:
+    return f"rgr is at work here: process {working.process}, since {_when(working.since, ink)}"
+
+
+def _advice_at_work(page: _Page, working: AtWork) -> None:
+    page.advise(
+        ("rgr history --attempts", "shows what it has done so far"),
+        (f"kill -INT {working.process}", "stops it; 'rgr resume' goes on later"),
+    )
+
+
 def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
     """Yield an accepted phase, and what has gone wrong since if it is the last and nobody has told yet."""
     handoff, ink = entry.handoff, page.ink
@@ -292,7 +314,7 @@ def _attempt_lines(page: _Page, entry: Entry) -> Iterator[str]:
     kind = f"{handoff.error_details.type}: " if handoff.error_details else ""
     left = (
         f"{short(ink.line(entry.commit)):<7}  {f'cycle {handoff.cycle_number}':<9} {handoff.phase:<8}  "
-        f"{ink.bad} attempt {handoff.attempts} rejected"
+        f"{ink.bad} attempt {handoff.attempts} rejected{'' if entry.commit else ', no commit'}"
     )
     yield from page.row(left, _when(handoff.timestamp, ink), indent=9, keep=0)
     yield from block(f"{kind}{handoff.error}", page.width, ink, indent=9, lead=f"{ink.bad} ", most=3)

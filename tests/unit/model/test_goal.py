@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redgreenrefactor.model.goal import Item, Plan, comparable, title_of
+from redgreenrefactor.model.goal import Item, Plan, cited, comparable, title_of
 
 DONE, OPEN, LATER = Item("one", done=True, line=1), Item("two", done=False, line=2), Item("three", False, 3)
 
@@ -44,3 +44,8 @@ def test_comparing_twice_changes_nothing_more(text: str) -> None:
 )
 def test_a_text_is_about_what_its_first_line_says(text: str, title: str) -> None:
     assert title_of(text) == title
+
+
+def test_what_is_cited_closes_its_quotation_marks_even_where_it_is_cut() -> None:
+    assert cited("# Roman numerals\n\nand more") == "'Roman numerals'"
+    assert cited("a long feature " * 20, most=16) == "'a long feature…'"

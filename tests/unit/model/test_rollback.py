@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from redgreenrefactor.model.decision import Turn, accepted
+from redgreenrefactor.model.decision import Turn, accepted, written_again
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, result_of
@@ -37,7 +37,7 @@ REJECTED = {
 
 def test_nothing_left_behind_only_stops_the_run() -> None:
     aborted = replace(RED, state=State.ABORTED, attempts=4, retry_count=3, **REJECTED)
-    assert gone_back(aborted, [], "t9") == replace(aborted, state=State.STOPPED, timestamp="t9")
+    assert gone_back(aborted, [], "t9") == replace(written_again(aborted, "t9"), state=State.STOPPED)
 
 
 def test_a_complete_run_stays_complete_at_its_end() -> None:

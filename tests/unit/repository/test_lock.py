@@ -12,6 +12,8 @@ from pathlib import Path, PosixPath
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.result import AtWork
+from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.lock import free_slot, held, is_held
 
 HOLD = """
@@ -47,6 +49,13 @@ def test_it_is_held_inside_and_gone_afterwards(path: Path) -> None:
         assert path.read_text() == f"{os.getpid()}\n"
     assert not is_held(path)
     assert not path.exists()
+
+
+def test_who_holds_it_is_known_and_since_when(path: Path) -> None:
+    with held(path):
+        os.utime(path, (0, 0))
+        assert lock.holder(path) == AtWork(str(os.getpid()), "1970-01-01T00:00:00Z")
+    assert lock.holder(path) is None
 
 
 def test_it_is_let_go_after_an_error(path: Path) -> None:

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_samples import CASE, HOSTILE, UNNEEDED, texts
 
+from redgreenrefactor.model.decision import written_again
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
-from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
+from redgreenrefactor.model.result import AtWork, CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import run_id_of
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Outcome, TestOutcome
@@ -79,6 +80,15 @@ def test_without_a_workflow_the_status_says_how_to_start_one() -> None:
     assert (
         status_text(None, width=80) == 'No workflow has been started here.\n  → rgr run "FEATURE"  starts one'
     )
+
+
+@pytest.mark.parametrize("entry", [None, Entry(COMMIT, FAILING), Entry(COMMIT, FINISHED)])
+def test_while_a_run_is_at_work_nothing_is_offered_that_would_be_refused(entry: Entry | None) -> None:
+    told = status_text(entry, width=80, at_work=AtWork("4711", "2026-11-15T09:15:12Z"))
+    assert "rgr is at work here: process 4711, since 2026-11-15 09:15Z" in told
+    assert "kill -INT 4711" in told
+    assert "rgr run" not in told
+    assert "→ rgr resume" not in told
 
 
 def test_a_heading_is_told_without_its_marks_and_a_review_is_about_the_whole_of_it() -> None:
@@ -241,6 +251,17 @@ def test_rejected_attempts_are_marked_in_the_history() -> None:
     told = history(ATTEMPT)
     assert "9c1d2ef  cycle 2   GREEN     ✗ attempt 1 rejected" in told
     assert "\n         ✗ TestTampering: an existing test was edited" in told
+
+
+def test_an_attempt_that_left_no_commit_says_so() -> None:
+    told = "\n".join(history_text([Entry("", ATTEMPT)], width=80))
+    assert told.startswith(" " * 9 + "cycle 2   GREEN     ✗ attempt 1 rejected, no commit")
+
+
+def test_a_handoff_is_dated_by_its_acceptance_whatever_was_written_into_it_since() -> None:
+    note = written_again(REFUSED, "2026-11-15T11:59:00Z")
+    assert "2026-11-15 09:15Z" in history(note)
+    assert "11:59" not in history(note)
 
 
 def test_an_attempt_without_details_is_marked_too() -> None:
