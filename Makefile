@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
-.PHONY: demo test long check slow gates overhead size fuzz handoffs format clean
+.PHONY: demo test tools long check slow gates overhead size fuzz handoffs format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
@@ -16,6 +16,10 @@ test: $(STAMP)
 	@$(PYTEST) -m "not slow and not long" --cov --cov-report=term --cov-fail-under=95
 	@$(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100 >/dev/null \
 		|| { $(BIN)/coverage report --include='*/model/*,*/gates/*,*/workflows/*,*/engine.py' --fail-under=100; exit 1; }
+
+# What `make test` leaves out where bubblewrap, ripgrep, npm or setsid are not installed.
+tools: $(STAMP)
+	@$(PYTEST) -m "needs and not slow and not long"
 
 long: $(STAMP)
 	@$(PYTEST) -m "long and not slow"

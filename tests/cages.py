@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from redgreenrefactor.sandbox.cage import Cage, Means
 from redgreenrefactor.sandbox.policy import Access, Place, Policy, writable
 from redgreenrefactor.sandbox.probe import means_for
 
-LEVELS = ("bubblewrap", "landlock")
+needs_bubblewrap = pytest.mark.needs("bwrap")
+BUBBLEWRAP = pytest.param("bubblewrap", marks=needs_bubblewrap)
+LEVELS = (BUBBLEWRAP, "landlock")
 
 
 @functools.cache
@@ -23,7 +26,12 @@ def found(level: str) -> Means | str:
 
 
 def means(level: str) -> Means:
-    """Return the means of a level; where they do not work the test is skipped, with the reason."""
+    """Return the means of a level; where they do not work the test is skipped, with the reason.
+
+    A test that needs bubblewrap says so beforehand, or it would be left out where those that need programs are run.
+    """
+    if level == "bubblewrap" and shutil.which("bwrap") is None:
+        pytest.fail("this test needs bubblewrap: mark it with needs_bubblewrap")
     known = found(level)
     if isinstance(known, str):
         pytest.skip(known)

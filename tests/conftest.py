@@ -1,5 +1,6 @@
 """What all tests share: a scrubbed environment and real repositories."""
 
+import shutil
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,13 @@ def pytest_configure() -> None:
     """Let every process have its signals: a shell that starts the tests in the background takes two away."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a program that is not here; `make tools` runs just these where it is."""
+    for program in (name for mark in item.iter_markers("needs") for name in mark.args):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
 
 
 @pytest.fixture

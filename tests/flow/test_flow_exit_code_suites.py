@@ -1,7 +1,5 @@
 """Suites of which only an exit code can be had: fewer rules, and the notes say so."""
 
-from shutil import which
-
 import pytest
 from stage import PLAIN, PLAIN_SETTINGS, SWIFT, Json, Stage, calculator
 
@@ -131,7 +129,7 @@ def node_parts() -> dict[str, Json]:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not (which("node") and which("npm")), reason="needs node and npm")
+@pytest.mark.needs("node", "npm")
 def test_a_project_of_another_language_is_guarded_and_its_covered_cases_are_kept(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=NODE), node_parts())
     start = stage.head()

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -264,6 +265,16 @@ def test_a_second_orchestrator_in_the_same_checkout_is_refused(make_repo: MakeRe
 # --- a repository that cannot be written to
 
 
+# Root may write everywhere; without that one capability it is as everybody else.
+LIKE_OTHERS = """
+import ctypes, os, sys
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 @pytest.mark.parametrize("place", [".git", ".git/objects"])
 def test_a_repository_that_cannot_be_written_to_is_refused(make_repo: MakeRepo, place: str) -> None:
     stage = Stage(make_repo(files=PLAIN))
@@ -274,8 +285,7 @@ def test_a_repository_that_cannot_be_written_to_is_refused(make_repo: MakeRepo, 
     before = stage.repo.refs()
     for folder in folders:
         folder.chmod(0o555)
-    # Root may write everywhere; without that one capability it is as everybody else.
-    as_others = ["setpriv", "--bounding-set=-dac_override"] if os.getuid() == 0 else []
+    as_others = [sys.executable, "-c", LIKE_OTHERS] if os.getuid() == 0 else []
     done = subprocess.run(
         [*as_others, *program(), "run", "x", "--agent", stage.agent, "--json"],
         cwd=stage.repo.path,

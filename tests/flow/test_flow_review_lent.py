@@ -4,7 +4,7 @@ import pytest
 from review_stage import APPROVE, ReviewStage, coded, said
 from stage import PLAIN, RUNNER, SWIFT, Stage, calculator
 
-from cages import means
+from cages import BUBBLEWRAP, means
 from repos import MakeRepo, Repo
 
 IGNORED = ".venv/\nnode_modules/\nlocal.txt\n"
@@ -33,7 +33,7 @@ def stage(make_repo: MakeRepo) -> ReviewStage:
     return found
 
 
-@pytest.mark.parametrize("sandbox", ["off", "bubblewrap"])
+@pytest.mark.parametrize("sandbox", ["off", BUBBLEWRAP])
 def test_ignored_dependencies_of_the_main_checkout_reach_a_task_and_stay_whole(
     stage: ReviewStage, sandbox: str
 ) -> None:

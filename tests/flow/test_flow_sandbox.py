@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from stage import CODE, GREENFIELD, PLAIN, PLAIN_SETTINGS, TEST, Stage, calculator
 
-from cages import means
+from cages import BUBBLEWRAP, means, needs_bubblewrap
 from repos import MakeRepo
 
 AUTO = {"TDD_SANDBOX": "auto"}
@@ -32,7 +32,7 @@ def listener() -> Generator[int]:
         thread.join(5)
 
 
-@pytest.mark.parametrize("level", ["bubblewrap", pytest.param("landlock", marks=pytest.mark.long)])
+@pytest.mark.parametrize("level", [BUBBLEWRAP, pytest.param("landlock", marks=pytest.mark.long)])
 def test_a_run_with_pytest_goes_through_and_its_notes_say_what_held_it(
     level: str, make_repo: MakeRepo
 ) -> None:
@@ -46,6 +46,7 @@ def test_a_run_with_pytest_goes_through_and_its_notes_say_what_held_it(
     assert (verified.code, verified.json["ok"]) == (0, True)
 
 
+@needs_bubblewrap
 def test_tests_see_neither_keys_nor_the_outside(make_repo: MakeRepo) -> None:
     means("bubblewrap")
     repo = make_repo(files=PLAIN)
@@ -60,6 +61,7 @@ def test_tests_see_neither_keys_nor_the_outside(make_repo: MakeRepo) -> None:
     assert done.code == 0, done
 
 
+@needs_bubblewrap
 def test_a_suite_that_needs_the_network_gets_it_and_everybody_is_told(
     make_repo: MakeRepo, listener: int
 ) -> None:
@@ -71,6 +73,7 @@ def test_a_suite_that_needs_the_network_gets_it_and_everybody_is_told(
     assert {entry.get("suiteNetwork") for entry in stage.rgr("history", "--json").json} == {True}
 
 
+@needs_bubblewrap
 def test_a_suite_that_does_without_the_network_does_not_get_it(make_repo: MakeRepo, listener: int) -> None:
     means("bubblewrap")
     reach = f"import socket\ntry:\n    socket.create_connection(('127.0.0.1', {listener}), 2)\nexcept OSError:\n    pass\nelse:\n    raise SystemExit(1)\n"
@@ -85,7 +88,7 @@ def test_a_sandbox_that_is_not_there_is_refused_with_what_to_type(make_repo: Mak
     stage = Stage(make_repo(files={**PLAIN, "tdd.properties": settings}))
     path = str(stage.repo.path.parent / "bin")
     os.makedirs(path)  # noqa: PTH103
-    for name in ("git", "python", "sh"):
+    for name in ("git", "python3", "sh"):
         found = next(
             place
             for folder in os.environ["PATH"].split(":")

@@ -13,7 +13,7 @@ import pytest
 from attacks import AGAINST_SUITES, ATTACKS
 
 import redgreenrefactor
-from cages import means
+from cages import LEVELS, means
 
 ATTACK = Path(__file__).with_name("attacks.py")
 SOURCE = Path(redgreenrefactor.__file__).parents[1]
@@ -46,13 +46,13 @@ def everybodys() -> Generator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_all_attacks_are_held(level: str, tmp_path: Path) -> None:
     means(level)
     assert tried([sys.executable], level, tmp_path, [str(SOURCE)]) == {}
 
 
-@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_all_attacks_of_an_ordinary_user_are_held(level: str, everybodys: Path) -> None:
     means(level)
     program = shutil.which("python3", path="/usr/bin:/usr/local/bin")

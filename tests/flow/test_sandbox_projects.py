@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from stage import BIN
 
 from cages import LEVELS, means
 from redgreenrefactor.cages import cages_of
@@ -183,7 +184,9 @@ def needs(*programs: str) -> None:
 
 @both
 def test_pytest_with_everything_a_suite_may_do(level: str, make_repo: MakeRepo) -> None:
-    done = run(make_repo, PYTHON, "python -m pytest -q -p no:cacheprovider", level, users())
+    env = users()
+    env["PATH"] = f"{BIN}{os.pathsep}{env['PATH']}"
+    done = run(make_repo, PYTHON, "python -m pytest -q -p no:cacheprovider", level, env)
     assert done.exit_code == 0, done.stdout.decode()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cages import means
+from cages import LEVELS, means, needs_bubblewrap
 from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import NotReadyError
@@ -132,6 +132,7 @@ def kinds(repo: Repo, kind: str, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "linked", "detached", "packed", "clone", "subfolder"])
+@needs_bubblewrap
 def test_a_session_commits_and_its_commit_is_sealed_as_it_is(kind: str, repo: Repo, tmp_path: Path) -> None:
     held = session(repo, kinds(repo, kind, tmp_path))
     done = held.sh(COMMIT)
@@ -148,12 +149,14 @@ def test_a_session_commits_and_its_commit_is_sealed_as_it_is(kind: str, repo: Re
     assert not list(tmp_path.rglob("stand-in"))
 
 
+@needs_bubblewrap
 def test_uncommitted_work_is_sealed(repo: Repo) -> None:
     held = session(repo)
     assert held.sh("echo 'x = 1' > tests.py").exit_code == 0
     assert held.seal().subject == "test: a case"
 
 
+@needs_bubblewrap
 def test_new_branches_and_stashes_are_put_away_and_other_refs_are_safe(repo: Repo) -> None:
     repo.git("branch", "other")
     held = session(repo)
@@ -168,6 +171,7 @@ def test_new_branches_and_stashes_are_put_away_and_other_refs_are_safe(repo: Rep
     assert "stash" in kept
 
 
+@needs_bubblewrap
 def test_forged_notes_are_told_and_not_written(repo: Repo) -> None:
     repo.git("notes", "--ref=tdd-handoffs", "add", "-m", "{}", "HEAD")
     before = repo.git("rev-parse", "refs/notes/tdd-handoffs")
@@ -177,6 +181,7 @@ def test_forged_notes_are_told_and_not_written(repo: Repo) -> None:
     assert repo.git("rev-parse", "refs/notes/tdd-handoffs") == before
 
 
+@needs_bubblewrap
 def test_history_rewritten_inside_is_noticed(repo: Repo) -> None:
     repo.commit("feat: second", {"a.py": "1\n"})
     held = session(repo)
@@ -185,6 +190,7 @@ def test_history_rewritten_inside_is_noticed(repo: Repo) -> None:
     assert repo.git("merge-base", "--is-ancestor", held.base, "HEAD") == ""
 
 
+@needs_bubblewrap
 def test_another_branch_checked_out_inside_leaves_ours_checked_out(repo: Repo) -> None:
     held = session(repo)
     assert held.sh(f"git checkout -qb aside && {COMMIT}").exit_code == 0
@@ -192,6 +198,7 @@ def test_another_branch_checked_out_inside_leaves_ours_checked_out(repo: Repo) -
     assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
 
 
+@needs_bubblewrap
 def test_settings_and_hooks_made_inside_do_not_reach_ours(repo: Repo, tmp_path: Path) -> None:
     marker = tmp_path / "pwned"
     config = (repo.path / ".git/config").read_text()
@@ -207,6 +214,7 @@ def test_settings_and_hooks_made_inside_do_not_reach_ours(repo: Repo, tmp_path: 
     assert (repo.path / ".git/config").read_text() == config
 
 
+@needs_bubblewrap
 def test_the_users_hooks_run_inside(repo: Repo) -> None:
     hook = repo.path / ".git/hooks/commit-msg"
     hook.write_text("#!/bin/sh\necho hooked >> $1\n")
@@ -217,6 +225,7 @@ def test_the_users_hooks_run_inside(repo: Repo) -> None:
     assert "hooked" in repo.git("log", "-1", "--format=%B")
 
 
+@needs_bubblewrap
 def test_credentials_in_gits_settings_are_not_shown(repo: Repo) -> None:
     repo.git("config", "remote.origin.url", "https://me:hunter2@example.invalid/x.git")
     repo.git("config", "http.extraheader", "Authorization: hunter2")
@@ -225,6 +234,7 @@ def test_credentials_in_gits_settings_are_not_shown(repo: Repo) -> None:
     assert b"hunter2" not in done.stdout
 
 
+@needs_bubblewrap
 def test_a_session_that_is_cut_off_leaves_its_commits_at_a_ref(repo: Repo) -> None:
     held = session(repo)
     assert held.sh(COMMIT).exit_code == 0
@@ -234,6 +244,7 @@ def test_a_session_that_is_cut_off_leaves_its_commits_at_a_ref(repo: Repo) -> No
     assert repo.git("rev-parse", "HEAD") == held.base
 
 
+@needs_bubblewrap
 def test_a_stand_in_of_an_earlier_session_is_not_taken_for_this_ones(repo: Repo) -> None:
     held = session(repo)
     assert held.sh(COMMIT).exit_code == 0
@@ -241,6 +252,7 @@ def test_a_stand_in_of_an_earlier_session_is_not_taken_for_this_ones(repo: Repo)
     assert held.seal().subject == "test: a case"  # of the files, not of the commit
 
 
+@needs_bubblewrap
 def test_submodules_can_be_read_and_not_moved(make_repo: MakeRepo) -> None:
     library, repo = make_repo("library"), make_repo("project")
     repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), "sub")
@@ -254,6 +266,7 @@ def test_submodules_can_be_read_and_not_moved(make_repo: MakeRepo) -> None:
     assert held.seal().subject == "test: one more"
 
 
+@needs_bubblewrap
 def test_tests_are_read_only_in_green_and_code_is_not(repo: Repo) -> None:
     repo.commit(
         "test: a",
@@ -266,6 +279,7 @@ def test_tests_are_read_only_in_green_and_code_is_not(repo: Repo) -> None:
     assert session(repo, phase=PhaseName.REFACTOR).sh("echo 2 > tests/test_a.py").exit_code == 0
 
 
+@needs_bubblewrap
 def test_a_link_that_a_session_put_in_the_way_of_its_tests_leads_nowhere(repo: Repo, tmp_path: Path) -> None:
     secret = tmp_path / "secret" / "tests"
     secret.mkdir(parents=True)
@@ -276,6 +290,7 @@ def test_a_link_that_a_session_put_in_the_way_of_its_tests_leads_nowhere(repo: R
     assert b"hunter2" not in held.sh("cat src/tests/key").stdout
 
 
+@needs_bubblewrap
 def test_a_suite_writes_into_its_checkout_and_nowhere_else(repo: Repo) -> None:
     repo.commit("feat: more", {"code.py": "1\n", ".gitignore": "data\n"})
     (repo.path / "data").mkdir()
@@ -290,7 +305,7 @@ def test_a_suite_writes_into_its_checkout_and_nowhere_else(repo: Repo) -> None:
     assert b"HEAD" not in done.stdout
 
 
-@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_what_later_runs_execute_is_not_written_by_what_a_session_wrote(repo: Repo, level: str) -> None:
     means(level)
     held = session(repo, level=level)
@@ -316,6 +331,7 @@ def test_what_later_runs_execute_is_not_written_by_what_a_session_wrote(repo: Re
     assert {file: file.stat().st_mtime_ns for file in bytecode.rglob("**/unittest/*.pyc")} == kept
 
 
+@needs_bubblewrap
 def test_settings_that_tests_write_are_ours_again_before_git_looks(repo: Repo, tmp_path: Path) -> None:
     repo.commit("feat: attributes", {".gitattributes": "* filter=x\n", "a.txt": "1\n"})
     later = repo.commit("feat: more", {"a.txt": "2\n"})
@@ -331,6 +347,7 @@ def test_settings_that_tests_write_are_ours_again_before_git_looks(repo: Repo, t
     assert not (tmp_path / "pwned").exists()
 
 
+@needs_bubblewrap
 def test_programs_that_are_agents_are_free_unless_they_are_to_be_held(repo: Repo) -> None:
     held = session(repo)
     brief = Brief(Role(RoleName.TEST, "", ""), PhaseName.RED, 1, 1, "run", "", "{}")
@@ -340,6 +357,7 @@ def test_programs_that_are_agents_are_free_unless_they_are_to_be_held(repo: Repo
     assert cage.policy.network
 
 
+@needs_bubblewrap
 def test_a_note_that_says_so_gives_suites_the_network(repo: Repo) -> None:
     made = session(repo).cages
     assert made.noted() == {"sandbox": "bubblewrap"}

@@ -101,6 +101,7 @@ def test_a_calls_limit_can_only_be_lower(tmp_path: Path) -> None:
     assert toolbox.call("Bash", {"command": "sleep 1000", "timeout": 600_000}).timed_out
 
 
+@pytest.mark.needs("setsid")
 def test_what_bash_leaves_in_the_background_is_ended(call: Call, tmp_path: Path) -> None:
     call("Bash", command="(setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid)")
 

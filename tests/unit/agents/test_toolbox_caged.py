@@ -3,25 +3,21 @@
 import os
 from pathlib import Path
 
-import pytest
-
+from cages import means, needs_bubblewrap
 from redgreenrefactor.agents.toolbox import Toolbox, shell_in
 from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.policy import Level, Policy, writable
-from redgreenrefactor.sandbox.probe import means_for
+from redgreenrefactor.sandbox.policy import Policy, writable
 
 ENV = {"PATH": os.environ["PATH"]}
 
 
+@needs_bubblewrap
 def test_in_a_cage_the_tools_work_inside_and_reach_nothing_outside(tmp_path: Path) -> None:
-    means = means_for("bubblewrap", ENV)
-    if means.level is Level.OFF:
-        pytest.skip(f"no cage here: {means.why}")
     root, secret = tmp_path / "root", tmp_path / "secret"
     root.mkdir()
     secret.write_text("SECRET")
     (root / "link").symlink_to(secret)
-    cage = Cage(means, Policy(places=writable(root)))
+    cage = Cage(means("bubblewrap"), Policy(places=writable(root)))
     toolbox = Toolbox(root, shell=shell_in(root, env=ENV, cage=cage), env=ENV, bash_timeout=60)
 
     assert not toolbox.call("Write", {"file_path": "a.txt", "content": "hello\n"}).failed

@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.process import Interrupt
 
 WITH = {"PATH": os.environ["PATH"]}
-needs_ripgrep = pytest.mark.skipif(which("rg") is None, reason="ripgrep is not installed")
+needs_ripgrep = pytest.mark.needs("rg")
 
 Call = Callable[..., ToolResult]
 

@@ -146,6 +146,8 @@ def test_real_go_is_measured(tmp_path: Path, with_tools: dict[str, str]) -> None
 
 # --- Node
 
+needs_npm = pytest.mark.needs("npm")
+
 
 def node_project(tmp_path: Path, script: str, **modules: str) -> Path:
     package = {"name": "p", "scripts": {"test": script}}
@@ -170,9 +172,15 @@ def reporter(option: str) -> str:
 @pytest.mark.parametrize(
     ("tool", "command", "option", "extra"),
     [
-        ("jest", "npm test", "--coverageDirectory", {}),
+        pytest.param("jest", "npm test", "--coverageDirectory", {}, marks=needs_npm),
         ("jest", "node_modules/.bin/jest", "--coverageDirectory", {}),
-        ("vitest", "npm test", "--coverage.reportsDirectory", {"@vitest__coverage-v8__x": ""}),
+        pytest.param(
+            "vitest",
+            "npm test",
+            "--coverage.reportsDirectory",
+            {"@vitest__coverage-v8__x": ""},
+            marks=needs_npm,
+        ),
     ],
 )
 def test_jest_and_vitest_are_asked_for_a_report(

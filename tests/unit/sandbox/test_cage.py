@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cages import LEVELS, cage, means
+from cages import BUBBLEWRAP, LEVELS, cage, means
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage
 from redgreenrefactor.sandbox.policy import Access, Limits, Place, Policy, hidden, readable
@@ -19,7 +19,7 @@ from redgreenrefactor.sandbox.process import Finished
 
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent"}
 both = pytest.mark.parametrize("level", LEVELS)
-strong = pytest.mark.parametrize("level", ["bubblewrap"])
+strong = pytest.mark.parametrize("level", [BUBBLEWRAP])
 
 
 def sh(command: str, held: Cage, cwd: Path, env: dict[str, str] | None = None) -> Finished:

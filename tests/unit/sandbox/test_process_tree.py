@@ -18,6 +18,7 @@ ENV = {"PATH": os.environ["PATH"]}
 PATIENCE = 60.0  # seconds until a hanging test fails instead
 
 # Each prints the number of a process that would go on for long after the program itself has ended.
+needs_setsid = pytest.mark.needs("setsid")
 SAME_GROUP = "sleep 300 & echo $!;"
 OWN_SESSION = "setsid sleep 300 & echo $!;"
 TWICE_FORKED = "echo $(setsid sh -c 'sleep 300 > /dev/null 2>&1 & echo $!');"
@@ -27,8 +28,14 @@ STOPPED = "setsid sleep 300 & kill -STOP $!; echo $!;"
 
 LEFTOVERS = pytest.mark.parametrize(
     "leftover",
-    [SAME_GROUP, OWN_SESSION, TWICE_FORKED, DEEP, STUBBORN, STOPPED],
-    ids=["same group", "own session", "twice forked", "deep", "stubborn", "stopped"],
+    [
+        pytest.param(SAME_GROUP, id="same group"),
+        pytest.param(OWN_SESSION, id="own session", marks=needs_setsid),
+        pytest.param(TWICE_FORKED, id="twice forked", marks=needs_setsid),
+        pytest.param(DEEP, id="deep", marks=needs_setsid),
+        pytest.param(STUBBORN, id="stubborn", marks=needs_setsid),
+        pytest.param(STOPPED, id="stopped", marks=needs_setsid),
+    ],
 )
 
 
@@ -84,6 +91,7 @@ def test_what_a_program_leaves_behind_ends_with_it(leftover: str, code: int, tmp
     assert (finished.exit_code, finished.timed_out) == (code, False)
 
 
+@needs_setsid
 def test_many_leftovers_end_too(tmp_path: Path) -> None:
     script = f"for i in $(seq 30); do {SAME_GROUP} {OWN_SESSION} done"
     finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
@@ -113,6 +121,7 @@ def test_a_leftover_that_keeps_running_away_is_caught(tmp_path: Path) -> None:
     assert not (tmp_path / "escaped").exists()
 
 
+@needs_setsid
 def test_a_program_that_ends_its_own_group_does_not_end_its_keeper(tmp_path: Path) -> None:
     finished = process.shell(f"{OWN_SESSION} kill 0", cwd=tmp_path, env=ENV, timeout=PATIENCE)
     assert finished.exit_code == -signal.SIGTERM
@@ -120,6 +129,7 @@ def test_a_program_that_ends_its_own_group_does_not_end_its_keeper(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+@needs_setsid
 def test_a_keeper_is_not_to_be_talked_out_of_its_duty(name: str, tmp_path: Path) -> None:
     waits = (
         "grep -q 'SigIgn:.*5003$' /proc/$PPID/status"  # it begins to ignore all three just before it waits
@@ -151,6 +161,7 @@ def test_a_program_that_kills_its_keeper_ends_with_it(tmp_path: Path) -> None:
     assert soon(lambda: gone(program))
 
 
+@needs_setsid
 def test_a_pipe_that_somebody_out_of_reach_holds_open_is_not_waited_for(tmp_path: Path) -> None:
     script = f"{OWN_SESSION} kill -KILL $PPID; sleep 300"
     finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
@@ -234,6 +245,7 @@ def test_a_request_from_another_thread_ends_everything(leftover: str, tmp_path: 
     assert all(gone(pid) for pid in ear.pids)
 
 
+@needs_setsid
 def test_a_signal_to_this_process_ends_everything(tmp_path: Path) -> None:
     interrupt = Interrupt()
     ear = Ear(lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -257,6 +269,7 @@ def test_an_interrupt_that_nobody_requests_changes_nothing(tmp_path: Path) -> No
     assert finished.exit_code == 3
 
 
+@needs_setsid
 def test_everybody_is_asked_before_anybody_is_killed(tmp_path: Path) -> None:
     interrupt = Interrupt()
     ear = Ear(lambda: interrupt.request("SIGHUP"))
