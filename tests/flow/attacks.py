@@ -26,7 +26,7 @@ from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.policies import BYTECODE, RUNS
+from redgreenrefactor.sandbox.policies import BYTECODE
 from redgreenrefactor.sandbox.policy import Limits
 from redgreenrefactor.sandbox.process import Finished
 from redgreenrefactor.workflows.tdd import TDD
@@ -213,8 +213,7 @@ class Lab:
 
     @cached_property
     def checkout(self) -> Path:
-        for name in (BYTECODE, RUNS):
-            (self.workspace.compiled / name).mkdir(parents=True, exist_ok=True)
+        (self.workspace.compiled / BYTECODE).mkdir(parents=True, exist_ok=True)
         return self.workspace.checkout(self.workspace.head(), {})
 
     def cage(self, phase: str) -> Cage:

@@ -13,6 +13,7 @@ from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
 from redgreenrefactor.repository.repository import Repository, quoted, setting
 from redgreenrefactor.repository.untracked import Untracked, is_furniture, is_installed, links
+from redgreenrefactor.writing import remove
 
 COPY_FILES, COPY_BYTES = 2_000, 50_000_000  # more than this is linked, not copied
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
@@ -226,7 +227,7 @@ class CleanCheckout:
             str(parent) for path in (*tracked, *self._furniture) for parent in PurePosixPath(path).parents
         }
         kept = tracked | self._furniture | {".git"}
-        for path in _beyond(self.folder, "", kept, folders):
+        for path in _beyond(self.folder, kept, folders):
             _remove(self.folder / path)
 
     def _put(self, path: str, content: bytes | None) -> None:
@@ -278,16 +279,17 @@ def _bring(source: Path, target: Path, room: Room, left: Callable[[str, list[str
             shutil.copy2(source, target)
 
 
-def _beyond(folder: Path, prefix: str, kept: set[str], folders: set[str]) -> Iterator[str]:
+def _beyond(folder: Path, kept: set[str], folders: set[str]) -> Iterator[str]:
     """Yield the topmost paths below a folder that are neither kept nor on the way to something kept."""
-    for entry in list(os.scandir(folder / prefix)):
-        path = f"{prefix}{entry.name}"
-        if path in kept:
-            continue
-        if path in folders and entry.is_dir(follow_symlinks=False):
-            yield from _beyond(folder, f"{path}/", kept, folders)
-        else:
-            yield path
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        for entry in list(os.scandir(folder / prefix)):
+            path = f"{prefix}{entry.name}"
+            if path in folders and path not in kept and entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{path}/")
+            elif path not in kept:
+                yield path
 
 
 def _cleared(folder: Path, path: str) -> Path:
@@ -316,7 +318,5 @@ def _is_empty(folder: Path) -> bool:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        remove(path)

@@ -9,6 +9,7 @@ from redgreenrefactor.repository.checkout import Room
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.repository.untracked import is_furniture, links
+from redgreenrefactor.writing import remove
 
 OURS = (".codex", ".workflow")  # what is written beside the project about tasks
 
@@ -77,7 +78,5 @@ def _ignored(repository: Repository, folder: Path, brought: list[str]) -> None:
             continue
         if place.is_symlink():
             repository.exclude_path(path)
-        elif place.is_dir():
-            shutil.rmtree(place, ignore_errors=True)
         else:
-            place.unlink(missing_ok=True)
+            remove(place)

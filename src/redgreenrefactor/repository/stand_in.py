@@ -19,6 +19,7 @@ from redgreenrefactor.errors import GitError
 from redgreenrefactor.repository.git import decoded, encoded
 from redgreenrefactor.repository.refs import Refs, update_refs
 from redgreenrefactor.repository.repository import Repository, quoted, setting
+from redgreenrefactor.writing import remove
 
 BORROWED = "shared-objects"  # where the repository's own objects are shown inside
 MODULES = "modules"
@@ -75,7 +76,8 @@ class StandIn:
 
     def remove(self) -> None:
         """Leave nothing of it."""
-        shutil.rmtree(self._home, ignore_errors=True)
+        with suppress(OSError):
+            remove(self._home)
 
     def shown(self) -> Iterator[tuple[Path, Path]]:
         """Yield what is shown inside it, read-only: the path there, and where it lies."""

@@ -1,6 +1,5 @@
 """Checkouts beside the main one, each with a branch of its own: made whole or not at all, and taken away safely."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.lending import lend
 from redgreenrefactor.repository.refs import KEPT, update_refs
 from redgreenrefactor.repository.repository import Repository
-from redgreenrefactor.writing import replace_file
+from redgreenrefactor.writing import remove, replace_file
 
 READY = "rgr-ready"  # in the git folder of a worktree that was made whole
 
@@ -83,7 +82,8 @@ def unmake(repository: Repository, folder: Path) -> None:
         if done.exit_code:
             _forget(repository, known.path)
     if folder.is_dir() and (known is not None or not any(folder.iterdir())):
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            remove(folder)
     with suppress(OSError):
         folder.parent.rmdir()  # only if it is empty
 
@@ -148,7 +148,8 @@ def _git_in(folder: Path, repository: Repository) -> Git:
 def _forget(repository: Repository, folder: Path) -> None:
     """Make git forget a worktree whose folder is broken or gone."""
     for admin in _administered(repository, folder):
-        shutil.rmtree(admin, ignore_errors=True)
+        with suppress(OSError):
+            remove(admin)
 
 
 def _administered(repository: Repository, folder: Path) -> Iterator[Path]:

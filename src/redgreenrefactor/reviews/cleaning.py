@@ -1,6 +1,5 @@
 """Taking a task's worktree and branch away, however much of them is there, without losing anything."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.repository.worktrees import drop_branch, is_made, unmake, worktrees
 from redgreenrefactor.reviews.home import Home
+from redgreenrefactor.writing import remove
 
 
 def cleaned(home: Home, state: TaskState, *, home_open: bool) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def _leftovers(home: Home, state: TaskState, folder: Path) -> Iterator[str]:
     finally:
         repository.close()
     with suppress(OSError):
-        shutil.rmtree(repository.cache)
+        remove(repository.cache)
 
 
 def _branch(home: Home, state: TaskState, folder: Path, *, stays: bool) -> Iterator[str]:

@@ -68,7 +68,7 @@ class _Asked:
             env={**self.where.prepared(self.folder), **added},
             timeout=self.where.timeout,
             interrupt=self.where.interrupt,
-            cage=self.where.cage(self.folder, ALL),
+            cage=self.where.held(self.folder, ALL, self.place),
         )
 
 

@@ -14,12 +14,14 @@ from pathlib import Path
 
 from redgreenrefactor.model.evidence import Manner
 from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.policies import BYTECODE, RUNS
+from redgreenrefactor.sandbox.policies import BYTECODE
 from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.writing import remove
 
 Held = Callable[[Path, Manner], Cage | None]  # what holds a run in a checkout
 
 _USUAL = ".venv"
+RUNS = "runs"
 _UV = re.compile(r"\buv\b")
 _MANAGERS = re.compile(r"\b(?:poetry|pipenv|pdm)\b")
 _PASSING = re.compile(
@@ -71,6 +73,11 @@ class Surroundings:
             env["PYTHONPATH"] = os.pathsep.join(entries)
         return env
 
+    def held(self, folder: Path, manner: Manner, drop: Path) -> Cage | None:
+        """Return what holds a run in a checkout that has something to say in a folder of its own."""
+        cage = self.cage(folder, manner)
+        return cage.writing(drop) if cage else None
+
     @contextlib.contextmanager
     def drop(self) -> Generator[Path]:
         """Make a folder for what one run has to say, of which nobody knows the name, and take it away again."""
@@ -80,7 +87,8 @@ class Surroundings:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                remove(folder)
 
     def anchored(self, command: str) -> str:
         """Return the command with the project's virtual environments, which no checkout has, found all the same."""

@@ -71,7 +71,7 @@ def listen(where: Surroundings, probing: Probing, folder: Path, manner: Manner) 
         env = {**env, "PYTHONHASHSEED": str(manner.seed)}
     added = probing.variables(env)
     nonce, canary = secrets.token_hex(16), secrets.token_hex(8)
-    with where.drop() as drop:
+    with where.drop() as drop, (drop / "report").open("x+b") as report:
         order = {
             "report": str(drop / "report"),
             "scratch": str(drop / "scratch"),
@@ -92,9 +92,10 @@ def listen(where: Surroundings, probing: Probing, folder: Path, manner: Manner) 
             env={**env, **added, "RGR_PROBE": str(drop / "order")},
             timeout=min(where.timeout, manner.limit or where.timeout),
             interrupt=where.interrupt,
-            cage=where.cage(folder, manner),
+            cage=where.held(folder, manner, drop),
         )
-        return Hearing(ended, read(drop / "report", nonce), folder, canary)
+        # What we have opened is what is read, whatever has been put in its place.
+        return Hearing(ended, read(report, nonce), folder, canary)
 
 
 def told(hearing: Hearing, where: Surroundings, *, exits_as_runner: bool = True) -> SuiteRun:

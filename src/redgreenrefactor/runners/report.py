@@ -3,14 +3,14 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from redgreenrefactor.model.evidence import CollectError, Kind, Missing, Place, Status, TestId, TestResult
 
 _Json = Mapping[str, Any]
 _M = TypeVar("_M", Status, Kind)
 _SEVERITY = (Status.FAILED, Status.ERROR, Status.XFAILED, Status.SKIPPED, Status.XPASSED, Status.PASSED)
+_LONGEST, _MOST = 8 << 20, 1 << 30  # bytes of a record, of all of them: a sparse file has no end
 _ENDED = (0, 1, 5)  # passed, failed, nothing to run: everything else is an end before the end
 
 
@@ -153,17 +153,14 @@ _EVENTS: Mapping[str, Callable[[Heard, _Json], None]] = {
 }
 
 
-def read(report: Path, nonce: str) -> Heard:
-    """Return what the records say that carry the nonce; a file that is not there says nothing."""
+def read(report: IO[bytes], nonce: str) -> Heard:
+    """Return what the records say that carry the nonce; what is beyond all measure is not heard."""
     heard = Heard()
-    try:
-        with report.open("rb") as lines:
-            for line in lines:
-                record = _record(line)
-                if record.get("nonce") == nonce:
-                    heard.hear(record)
-    except OSError:
-        return heard
+    report.seek(0)
+    while report.tell() < _MOST and (line := report.readline(_LONGEST)):
+        record = _record(line)
+        if record.get("nonce") == nonce:
+            heard.hear(record)
     return heard
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from redgreenrefactor.sandbox import landlock, seatbelt
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
-from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, held_environment, readable
+from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, held_environment, readable, writable
 from redgreenrefactor.sandbox.room import Meter
 from redgreenrefactor.sandbox.seccomp import filter_for
 
@@ -57,6 +57,11 @@ class Cage:
     def level(self) -> Level:
         """How strongly the program is held."""
         return self.means.level
+
+    def writing(self, folder: Path) -> "Cage":
+        """Return the same confinement for a program that may write into one more folder."""
+        places = (*self.policy.places, *writable(folder))
+        return replace(self, policy=replace(self.policy, places=places))
 
     @contextlib.contextmanager
     def hold(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Generator[Held]:

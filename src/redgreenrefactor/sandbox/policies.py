@@ -10,10 +10,7 @@ from pathlib import Path
 from redgreenrefactor.sandbox import toolchains
 from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
 
-BYTECODE, RUNS = (
-    "bytecode",
-    "runs",
-)  # in the folder for what suites leave: to be executed again; to be read by us
+BYTECODE = "bytecode"  # in the folder for what suites compile
 _TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
 _MOST_FILES = 200  # that are made read-only one by one; the gates see to the rest
 # Where the home folder itself is the workspace.
@@ -41,7 +38,7 @@ class Ground:
     object_stores: tuple[Path, ...]  # the repository's own, then those it borrows from
     project: Path
     cache: Path  # ours, for this checkout
-    compiled: Path  # ours: byte code, and reports while they are written
+    compiled: Path  # ours: byte code
     environ: Mapping[str, str]
     tools: tuple[Path, ...] = ()  # the user's, found before any session could have a say
 
@@ -76,7 +73,7 @@ def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool, k
         *readable(ground.root, *ground.object_stores[1:]),
         *(hidden(ground.git_dir, ground.common_dir) if level is not Level.SEATBELT else ()),
         *readable(ground.object_stores[0]),
-        *writable(checkout, ground.compiled / RUNS),
+        *writable(checkout),
         *(writable if keeps else readable)(ground.compiled / BYTECODE),
         *readable(checkout / ".git"),
     ]

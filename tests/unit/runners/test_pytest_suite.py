@@ -22,8 +22,8 @@ from redgreenrefactor.model.evidence import (
     TestResult,
 )
 from redgreenrefactor.ports import Suite
+from redgreenrefactor.runners.environment import RUNS
 from redgreenrefactor.runners.suite import suite_for
-from redgreenrefactor.sandbox.policies import RUNS
 from redgreenrefactor.sandbox.process import Interrupt
 
 Run = Callable[..., SuiteRun]

@@ -298,3 +298,26 @@ def test_canaries_are_run_with_chosen_tests_too(run: Run) -> None:
 def test_a_canary_is_told_of_in_words(run: Run) -> None:
     done = run({**BAD, "conftest.py": NOT_CALLING})
     assert done.tampering == ("A test of ours that always fails was reported as passed.",)
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        "os.mkfifo(path)",
+        "os.symlink('/dev/zero', path)",
+        "os.mkdir(path)",
+        "open(path, 'w').truncate(1 << 45)",
+    ],
+)
+def test_a_report_that_is_replaced_neither_hangs_us_nor_is_believed(run: Run, instead: str) -> None:
+    replacing = (
+        "import os\n\ndef test_replace():\n"
+        "    for name in os.listdir('/proc/self/fd'):\n"
+        "        try:\n            path = os.readlink(f'/proc/self/fd/{name}')\n"
+        "        except OSError:\n            continue\n"
+        "        if path.endswith('/report'):\n"
+        f"            os.unlink(path)\n            {instead}\n\n"
+    )
+    found = run({"test_a.py": replacing + "def test_red():\n    assert False\n"})
+    assert found.finished
+    assert found.results["test_a.py::test_red"].status is Status.FAILED
