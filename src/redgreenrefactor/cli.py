@@ -24,6 +24,8 @@ def rgr() -> None:
     Each case of the list is written as a failing test, made to pass with the least code, and refactored,
     by independent sessions. rgr runs the tests itself, rejects what breaks the rules, and can stop and go
     on at any moment. Try 'rgr demo' first: it needs no key and no network.
+
+    Example: rgr run "Convert numbers to Roman numerals"
     """
 
 

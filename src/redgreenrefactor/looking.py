@@ -15,6 +15,7 @@ from redgreenrefactor.model.uncommitted import uncommitted
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.repository.worktrees import worktrees
 
 if TYPE_CHECKING:
     from redgreenrefactor.model.transcript import Json
@@ -33,6 +34,13 @@ def at_work(project: Path, environ: Mapping[str, str]) -> AtWork | None:
     """Return the orchestrator that is at work in this checkout right now."""
     with _opened(project, environ) as (repository, _):
         return lock.holder(repository.git_dir / lock.NAME)
+
+
+def worktree_of(project: Path, environ: Mapping[str, str], branch: str) -> Path | None:
+    """Return the folder where a branch is checked out."""
+    with _opened(project, environ) as (repository, _):
+        found = (one.path for one in worktrees(repository) if one.branch == f"refs/heads/{branch}")
+        return next(found, None)
 
 
 def _opens_a_task(handoff: Handoff) -> bool:

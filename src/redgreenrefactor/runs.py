@@ -15,7 +15,7 @@ from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.decision import carried, exhausted, refreshed, relisted
 from redgreenrefactor.model.events import RunEnded, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
-from redgreenrefactor.model.goal import LIST, cited
+from redgreenrefactor.model.goal import EDITING, LIST, cited
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, with_extra
 from redgreenrefactor.model.result import (
     Entry,
@@ -139,7 +139,10 @@ def _to_the_end(bench: Bench, entry: Entry, base: str, wishes: Wishes) -> Workfl
     )
     ended = engine.run(entry, bench.limits(wishes.limits, run_id))
     seconds = clock() - started
-    bench.emit(RunEnded(ended.status, _last_words(ended), seconds))
+    words = _last_words(ended)
+    if ended.entry.handoff.awaiting:
+        words += f". You may edit {bench.repository.project / LIST}: {EDITING}. Then type 'rgr resume'."
+    bench.emit(RunEnded(ended.status, words, seconds))
     result = result_of(list(bench.ledger.history(run_id)), ended.status, seconds)
     if ended.type is not None:
         details = ErrorDetails(ended.type, ended.reason)

@@ -23,6 +23,7 @@ from stage import (
     surroundings,
 )
 
+from redgreenrefactor.model.goal import EDITING
 from repos import MakeRepo, Repo
 
 STRICT = {**PLAIN, "tdd.properties": f"{PLAIN_SETTINGS}max.retries=0\n"}
@@ -37,6 +38,8 @@ def waiting(make_repo: MakeRepo, cases: int = 1) -> Stage:
     stage = Stage(make_repo(files=STRICT), calculator(cases))
     done = stage.run("--approve", "--json")
     assert (done.code, done.json["status"]) == (4, "stopped"), done
+    told = f"You may edit {stage.repo.path / 'test-list.md'}: {EDITING}. Then type 'rgr resume'."
+    assert told in " ".join(done.err.split())
     assert stage.turns == ["PLAN-1-1"]
     note = stage.note()
     assert (note["state"], note["phase"], note["nextPhase"]) == ("stopped", "PLAN", "RED")
@@ -45,8 +48,8 @@ def waiting(make_repo: MakeRepo, cases: int = 1) -> Stage:
 
 def test_without_a_terminal_the_run_stops_and_an_unedited_list_goes_on_as_it_is(make_repo: MakeRepo) -> None:
     stage = waiting(make_repo)
-    shown = stage.rgr("status").out
-    assert "test-list.md" in shown
+    shown = " ".join(stage.rgr("status").out.split())
+    assert f"you may edit test-list.md: {EDITING}" in shown
     assert "rgr resume" in shown
     done = stage.resume()
     assert done.code == 0, done
@@ -251,7 +254,9 @@ def test_a_worktree_is_made_beside_the_project_and_left_in_place(make_repo: Make
     stage = Stage(make_repo(files=STRICT), {**calculator(1), "GREEN-1": FAILS})
     stage.repo.write("mine.txt", "the main checkout may be dirty\n")
     start = stage.head()
-    assert stage.run("--worktree", "calc").code == 1
+    failed = stage.run("--worktree", "calc")
+    assert failed.code == 1
+    assert "--worktree calc" in failed.out.partition("→ rgr resume")[2]
     folder = stage.repo.path.parent / ".codex-worktrees" / "calc"
     assert {session["cwd"] for session in stage.sessions} == {str(folder)}
     beside = Repo(folder, stage.repo.env)
@@ -260,6 +265,8 @@ def test_a_worktree_is_made_beside_the_project_and_left_in_place(make_repo: Make
     stage.play(calculator(1))
     done = stage.resume("--worktree", "calc", "--json")
     assert (done.code, done.json["status"]) == (0, "complete"), done
+    assert "The work is on branch tdd/calc, in ../.codex-worktrees/calc." in done.err
+    assert "git merge tdd/calc" in done.err
     assert beside.subjects()[1:] == subjects(1)
     assert beside.git("status", "--porcelain") == ""
     assert (stage.head(), stage.repo.git("rev-parse", "main")) == (start, start)

@@ -258,6 +258,12 @@ def test_a_second_orchestrator_in_the_same_checkout_is_refused(make_repo: MakeRe
             assert f"process {first.pid}" in done.json["error"]
             assert f"kill {first.pid}" in done.json["hint"]
         assert stage.rgr("status", "--json").json["feature"] == "first"
+        shown = stage.rgr("status").out
+        assert f"rgr is at work here: process {first.pid}, since " in shown
+        assert "→ rgr resume" not in shown
+        advised = " ".join(stage.rgr("doctor", "--json").json["warnings"])
+        assert f"kill -INT {first.pid}" in advised
+        assert "rgr resume" not in advised
         assert first.poll() is None
     assert stage.turns == ["PLAN-1-1"]
 

@@ -306,3 +306,25 @@ def test_changelog_fragments_are_named_by_the_rule_and_say_something() -> None:
     for fragment in (ROOT / "changelog.d").iterdir():
         assert re.fullmatch(r"[a-z0-9-]+\.(added|changed|fixed|removed)\.md", fragment.name), fragment.name
         assert fragment.read_text().strip()
+
+
+# --- help
+
+
+@pytest.mark.parametrize("name", ["", *sorted(rgr.commands)])
+def test_the_help_of_every_command_has_examples_that_can_be_typed(name: str) -> None:
+    command: click.Command = rgr.commands[name] if name else rgr
+    shown = command.get_help(click.Context(command, info_name=name or "rgr"))
+    examples = [line.strip().removeprefix("Example: ") for line in shown.splitlines()]
+    examples = [line for line in examples if line.startswith(f"rgr {name}".strip() + " ")]
+    if name == "demo":
+        examples = ["rgr demo"] if "Example: rgr demo" in shown else []
+    assert examples, shown
+    for line in examples:
+        _, typed, *words = shlex.split(line)
+        rgr.commands[typed].make_context(typed, words)
+
+
+def test_the_list_of_commands_cuts_no_description_off() -> None:
+    shown = rgr.get_help(click.Context(rgr, info_name="rgr", terminal_width=80))
+    assert "..." not in shown.partition("Commands:")[2]

@@ -90,6 +90,7 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
             code = code or 3
             told = f"what came of the run is here, but not pushed: {unpushed.message}"
             complain(told, f"{unpushed.hint} 'rgr push' does it later.".strip())
+        tell_worktree(flags)
 
     try:
         yield answer
@@ -101,9 +102,27 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
         sys.exit(code)
 
 
+def tell_worktree(flags: dict[str, Any]) -> None:
+    """Say where the work of a command with --worktree lies, and how it is brought home."""
+    name = flags.get("worktree")
+    if not name or flags["quiet"]:
+        return
+    from redgreenrefactor import looking  # noqa: PLC0415
+    from redgreenrefactor.views.recovery import worktree_lines  # noqa: PLC0415
+
+    if folder := looking.worktree_of(project(flags), os.environ, f"tdd/{name}"):
+        for line in worktree_lines(f"tdd/{name}", os.path.relpath(folder)):
+            click.echo(line, err=flags["as_json"])
+
+
 def _resuming(flags: dict[str, Any]) -> str:
     """Return the command that goes on as this one did: settings are remembered, flags are not."""
-    named = [word for name in ("agent", "model") if flags.get(name) for word in (f"--{name}", flags[name])]
+    named = [
+        word
+        for name in ("agent", "model", "worktree", "project")
+        if flags.get(name)
+        for word in (f"--{name}", flags[name])
+    ]
     return shlex.join(["rgr", "resume", *named])
 
 

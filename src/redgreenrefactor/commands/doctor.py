@@ -8,12 +8,15 @@ import click
 from redgreenrefactor.commands.common import common, print_json, reporting, surroundings, width
 
 
-@click.command()
+@click.command(short_help="Look at what a run needs; changes nothing.")
 @click.option("--model", metavar="MODEL", help="The model for every role.")
 @click.option("--agent", metavar="AGENT", help="The agent that is going to work.")
 @common
 def doctor(**flags: Any) -> None:
-    """Look at what a run needs: git, tests, agents and credentials, sandbox, folders. Changes nothing."""
+    """Look at what a run needs: git, tests, agents and credentials, sandbox, folders. Changes nothing.
+
+    Example: rgr doctor --agent api
+    """
     ok = True
     with reporting(flags):
         from redgreenrefactor.doctor import examine  # noqa: PLC0415

@@ -8,7 +8,7 @@ import click
 from redgreenrefactor.commands.common import common, print_json, project, reporting, surroundings, width
 
 
-@click.command()
+@click.command(short_help="Judge a workflow again from its commits and notes.")
 @click.argument("range", required=False)
 @click.option(
     "--pull-request",
@@ -21,7 +21,10 @@ from redgreenrefactor.commands.common import common, print_json, project, report
 @click.option("--strict", is_flag=True, help="Commits that are no turns of a run do not pass.")
 @common
 def verify(**flags: Any) -> None:
-    """Judge a workflow again from its commits and notes, each commit in a clean checkout (RANGE as for git log)."""
+    """Judge a workflow again from its commits and notes, each commit in a clean checkout (RANGE as for git log).
+
+    Example: rgr verify main..HEAD
+    """
     code = 0
     with reporting(flags):
         from redgreenrefactor import verification  # noqa: PLC0415

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from redgreenrefactor.wiring import Surroundings
 
 
-@click.command()
+@click.command(short_help="Go back to an earlier handoff; nothing is lost.")
 @click.argument("commit")
 @common
 def rollback(commit: str, **flags: Any) -> None:
-    """Go back to the state of the handoff on COMMIT; what is left behind stays at refs/tdd/kept/."""
+    """Go back to the state of the handoff on COMMIT; what is left behind stays at refs/tdd/kept/.
+
+    Example: rgr rollback HEAD~2
+    """
     with reporting(flags):
         from redgreenrefactor import recovery  # noqa: PLC0415
 
@@ -37,11 +40,14 @@ def rollback(commit: str, **flags: Any) -> None:
             click.echo(rollback_text(done.entry, done.kept))
 
 
-@click.command(name="repair-notes")
+@click.command(name="repair-notes", short_help="Make unreadable notes readable again.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
 @common
 def repair_notes(dry_run: bool, **flags: Any) -> None:  # noqa: FBT001
-    """Make unreadable notes readable again, merge diverged ones and find lost ones; nothing is thrown away."""
+    """Make unreadable notes readable again, merge diverged ones and find lost ones; nothing is thrown away.
+
+    Example: rgr repair-notes --dry-run
+    """
     with reporting(flags):
         from redgreenrefactor import recovery  # noqa: PLC0415
 
@@ -56,11 +62,14 @@ def repair_notes(dry_run: bool, **flags: Any) -> None:  # noqa: FBT001
                 click.echo(line)
 
 
-@click.command()
+@click.command(short_help="Bring branch and notes to a remote.")
 @click.argument("remote", required=False)
 @common
 def push(remote: str | None, **flags: Any) -> None:
-    """Bring the branch, its notes and refs/tdd/ to REMOTE; notes are merged, newer commits never overwritten."""
+    """Bring the branch, its notes and refs/tdd/ to REMOTE; notes are merged, newer commits never overwritten.
+
+    Example: rgr push origin
+    """
     with reporting(flags):
         from redgreenrefactor import recovery  # noqa: PLC0415
 
@@ -68,11 +77,14 @@ def push(remote: str | None, **flags: Any) -> None:
             _tell_carried(recovery.push(around, remote), "pushed to", flags)
 
 
-@click.command()
+@click.command(short_help="Bring branch and notes from a remote.")
 @click.argument("remote", required=False)
 @common
 def fetch(remote: str | None, **flags: Any) -> None:
-    """Bring the branch, its notes and refs/tdd/ from REMOTE; the branch only moves forwards."""
+    """Bring the branch, its notes and refs/tdd/ from REMOTE; the branch only moves forwards.
+
+    Example: rgr fetch origin
+    """
     with reporting(flags):
         from redgreenrefactor import recovery  # noqa: PLC0415
 
@@ -95,13 +107,16 @@ def _tell_carried(carried: "Carried", what: str, flags: dict[str, Any]) -> None:
         )
 
 
-@click.command()
+@click.command(short_help="Have git keep notes and commits together.")
 @click.option(
     "--properties", is_flag=True, help="Write a tdd.properties that shows every setting, commented out."
 )
 @common
 def init(properties: bool, **flags: Any) -> None:  # noqa: FBT001
-    """Have git keep notes and commits together: through amend and rebase, and with every fetch."""
+    """Have git keep notes and commits together: through amend and rebase, and with every fetch.
+
+    Example: rgr init --properties
+    """
     with reporting(flags):
         from redgreenrefactor import recovery  # noqa: PLC0415
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INSTEAD = ("list_tasks", "resume", "clean", "prs")
 
 
-@click.command()
+@click.command(short_help="Coder and reviewer work until a pull request stands.")
 @click.argument("spec", required=False, metavar="SPEC.md")
 @click.option("--max-reviews", metavar="N", type=click.IntRange(1), help="Give up after N reviews (3).")
 @click.option("--branch", metavar="NAME", help="The branch to work on (tdd/TASKID).")
@@ -42,7 +42,12 @@ INSTEAD = ("list_tasks", "resume", "clean", "prs")
 @AGENT
 @common
 def tdd(spec: str | None, **flags: Any) -> None:
-    """Let a coder and a reviewer work on SPEC.md in a worktree until a pull request stands."""
+    """Let a coder and a reviewer work on SPEC.md in a worktree until a pull request stands.
+
+    Example: rgr tdd SPEC.md --max-reviews 2
+
+    Example: rgr tdd --resume TASKID
+    """
     code = 0
     with reporting(flags):
         _one_of(spec, flags)
@@ -81,9 +86,9 @@ def _done(spec: str | None, flags: dict[str, Any]) -> int:
         if flags["clean"]:
             _show_cleaned(flags["clean"], reviews.clean(flags["clean"], around), flags)
         elif flags["prs"]:
-            _show([pull.to_json() for pull in reviews.pull_requests(flags["prs"], around)], _pull_line, flags)
+            _show([pull.to_json() for pull in reviews.pull_requests(flags["prs"], around)], _of_pull, flags)
         else:
-            _show([state.to_json() for state in reviews.listed(around)], _task_line, flags)
+            _show([state.to_json() for state in reviews.listed(around)], _of_task, flags)
     return 0
 
 
@@ -106,18 +111,21 @@ def _show_cleaned(task_id: str, notices: tuple[str, ...], flags: dict[str, Any])
             click.echo(line)
 
 
-def _show(items: list[dict[str, Any]], line: Any, flags: dict[str, Any]) -> None:
+def _show(items: list[dict[str, Any]], cells: Any, flags: dict[str, Any]) -> None:
     if flags["as_json"]:
         print_json(items)
     else:
-        for item in items:
-            click.echo(line(item))
+        from redgreenrefactor.views.lines import columns  # noqa: PLC0415
+
+        for line in columns([cells(item) for item in items]):
+            click.echo(line)
 
 
-def _pull_line(pull: dict[str, Any]) -> str:
-    return f"#{pull['number']} {pull['state']:6} {pull['headBranch']} → {pull['baseBranch']}: {pull['title']}  {pull['url']}"
+def _of_pull(pull: dict[str, Any]) -> list[str]:
+    branches = f"{pull['headBranch']} → {pull['baseBranch']}"
+    return [f"#{pull['number']}", pull["state"], branches, pull["title"], pull["url"]]
 
 
-def _task_line(task: dict[str, Any]) -> str:
+def _of_task(task: dict[str, Any]) -> list[str]:
     rounds = f"round {task['currentIteration']} of {task['maxIterations']}"
-    return f"{task['taskId']} {task['status']:9} {rounds}, {task['branchName']}: {task['specPath']}"
+    return [task["taskId"], task["status"], rounds, task["branchName"], task["specPath"]]

@@ -16,6 +16,7 @@ from redgreenrefactor.commands.common import (
     project,
     reporting,
     surroundings,
+    tell_worktree,
 )
 from redgreenrefactor.errors import UsageError
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from redgreenrefactor.model.task_result import TaskFileResult
 
 
-@click.command()
+@click.command(short_help="Do the work of TDD task files.")
 @click.argument("files", nargs=-1, metavar="TASK.json…")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of task files, and do nothing else.")
 @click.option("--check", is_flag=True, help="Only tell what is wrong with the files.")
@@ -43,6 +44,10 @@ def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> Non
 
     TASK.json may also be a folder of task files, or a plan; they are done in the order of their depends_on.
     The output ends with '## TASK COMPLETE', '## TASK BLOCKED' or '## TASK FAILED'; exit code 0, 3 or 1.
+
+    Example: rgr task IMPL-1.json
+
+    Example: rgr task --check tasks/
     """
     code = 0
     with reporting(flags):
@@ -85,6 +90,7 @@ def answer_task(results: "list[TaskFileResult]", flags: dict[str, Any], *, sever
     from redgreenrefactor.model.task_result import TaskFileStatus  # noqa: PLC0415
     from redgreenrefactor.views.task_text import last_section  # noqa: PLC0415
 
+    tell_worktree(flags)
     shown = next((result for result in results if result.status is not TaskFileStatus.COMPLETE), results[-1])
     if flags["as_json"]:
         listed = {"status": str(shown.status), "tasks": [result.to_json() for result in results]}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redgreenrefactor.wiring import Surroundings
 
 
-@click.command()
+@click.command(short_help="Approve what tdd.properties executes or loosens.")
 @click.option("--yes", is_flag=True, help="Approve without being asked.")
 @click.option("--list", "listed", is_flag=True, help="Show everything you have approved, in every project.")
 @click.option("--revoke", is_flag=True, help="Forget what you have approved for this project.")

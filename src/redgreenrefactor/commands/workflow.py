@@ -29,13 +29,18 @@ if TYPE_CHECKING:
 SCREEN, MANY = 50, 2000  # lines of a history that are shown at once: the first ones soon, the others cheaply
 
 
-@click.command()
+@click.command(short_help="Take a feature through the whole workflow.")
 @click.argument("feature", required=False)
 @click.option("--file", metavar="F", help="Read the feature from a file.")
 @click.option("--new", is_flag=True, help="Start even though an unfinished run is here.")
 @working
 def run(feature: str | None, file: str | None, **flags: Any) -> None:
-    """Run the whole workflow for FEATURE ('-' reads it from standard input)."""
+    """Run the whole workflow for FEATURE ('-' reads it from standard input).
+
+    Example: rgr run "Convert numbers to Roman numerals"
+
+    Example: rgr run --file feature.md --worktree roman --budget 5
+    """
     with reporting(flags) as answer:
         from redgreenrefactor import runs  # noqa: PLC0415
         from redgreenrefactor.goals.feature import read_feature  # noqa: PLC0415
@@ -47,10 +52,13 @@ def run(feature: str | None, file: str | None, **flags: Any) -> None:
             answer(result, unpushed())
 
 
-@click.command()
+@click.command(short_help="Go on from the last handoff.")
 @working
 def resume(**flags: Any) -> None:
-    """Go on from the last handoff: the phase that was due, with the error context it had."""
+    """Go on from the last handoff: the phase that was due, with the error context it had.
+
+    Example: rgr resume --max-cycles 1
+    """
     code = 0
     with reporting(flags) as answer:
         from redgreenrefactor import runs  # noqa: PLC0415
@@ -82,10 +90,13 @@ def _resumed_task(around: "Surroundings", flags: dict[str, Any]) -> "TaskFileRes
     return resume_task(around, worktree)
 
 
-@click.command()
+@click.command(short_help="Show where the workflow stands.")
 @common
 def status(**flags: Any) -> None:
-    """Show where the workflow stands; reads git only."""
+    """Show where the workflow stands; reads git only.
+
+    Example: rgr status --json
+    """
     with reporting(flags):
         from redgreenrefactor import looking  # noqa: PLC0415
 
@@ -99,7 +110,7 @@ def status(**flags: Any) -> None:
             click.echo(status_text(entry, width=width(), at_work=working))
 
 
-@click.command()
+@click.command(short_help="Show the handoffs of the latest run.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the newest N.")
 @click.option("--attempts", is_flag=True, help="Rejected attempts, too.")
 @click.option(
@@ -107,7 +118,12 @@ def status(**flags: Any) -> None:
 )
 @common
 def history(limit: int | None, attempts: bool, transcript: str | None, **flags: Any) -> None:  # noqa: FBT001
-    """Show the handoffs of the latest run, newest first."""
+    """Show the handoffs of the latest run, newest first.
+
+    Example: rgr history --attempts
+
+    Example: rgr history --transcript 1-GREEN-1
+    """
     with reporting(flags):
         if transcript is not None:
             _show_transcript(transcript, flags)
@@ -144,10 +160,13 @@ def _show_transcript(turn: str, flags: dict[str, Any]) -> None:
             click.echo(line)
 
 
-@click.command()
+@click.command(short_help="Play a whole workflow on a kata: no key, no network.")
 @common
 def demo(**flags: Any) -> None:
-    """Play a complete workflow on a bundled kata, with the scripted agent: no key, no network."""
+    """Play a complete workflow on a bundled kata, with the scripted agent: no key, no network.
+
+    Example: rgr demo
+    """
     with reporting(flags) as answer:
         from redgreenrefactor import demo as demonstration  # noqa: PLC0415
 

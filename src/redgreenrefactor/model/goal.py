@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 LIST = "test-list.md"  # where a plan is written
+# What a person may do to it before it is worked through.
+EDITING = "add, reword, reorder or drop open cases, leave ticked ones, and do not commit it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,8 @@ def view_for(
 ) -> View:
     """Return the view that suits the stream and what its owner asked for."""
     if not stream.isatty() or environ.get("TERM") == "dumb":
-        return PlainView(stream, quiet=quiet)
+        told = environ.get("COLUMNS", "")
+        return PlainView(stream, quiet=quiet, width=min(int(told), WIDEST) if told.isdecimal() else WIDEST)
     return TerminalView(stream, quiet=quiet, color=not (no_color or environ.get("NO_COLOR")))
 
 

@@ -217,6 +217,16 @@ def aligned(
     return [first, (Span(cut(" " * indent + below, width, ink), Tone.FAINT),)] if below else [first]
 
 
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of texts as lines, each text below that of the row above; all rows have as many."""
+    shown = [[Ink().line(text) for text in row] for row in rows]
+    wide = [max(map(cells, column)) for column in zip(*shown, strict=True)]
+    padded = (
+        [text + " " * (room - cells(text)) for text, room in zip(row, wide, strict=True)] for row in shown
+    )
+    return ["  ".join(row).rstrip() for row in padded]
+
+
 def seconds(value: float) -> str:
     """Return a duration as people say it."""
     if not math.isfinite(value):

@@ -1,5 +1,6 @@
 """What going back, mending and carrying over tell a person."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,3 +42,12 @@ def carried_text(what: str, remote: str, branch: str | None, notes: str, refs: i
     line = f"{branch or 'no branch, HEAD is detached'}{'' if moved or not branch else ' (as it was)'}"
     kept = f", {count(refs, 'ref')} of attempts and what is kept" if refs else ""
     return f"{what} {remote}: {line}; notes {notes}{kept}"
+
+
+def worktree_lines(branch: str, folder: str) -> Iterator[str]:
+    """Yield where a branch was worked at, and what to type to have its commits."""
+    merge, remove = f"git merge {branch}", f"git worktree remove {shlex.quote(folder)}"
+    wide = max(len(merge), len(remove))
+    yield f"\nThe work is on branch {branch}, in {folder}."
+    yield f"  → {merge:<{wide}}  brings it into the branch you are on"
+    yield f"  → {remove:<{wide}}  takes the folder away afterwards"

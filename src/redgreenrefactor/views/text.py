@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.glance import Glance, glance_at, moment
+from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import task_of
@@ -273,7 +274,9 @@ def _advice(page: _Page, handoff: Handoff) -> None:
         page.advise(("rgr history", "shows how it was made"), ('rgr run "FEATURE"', "starts the next one"))
         return
     if handoff.awaiting:
-        page.say(f"Waiting for {page.ink.line(handoff.awaiting)}: edit test-list.md if you like, then go on.")
+        page.say(
+            f"Waiting for {page.ink.line(handoff.awaiting)}: you may edit {LIST}: {EDITING}. Then go on."
+        )
     again = " and a fresh set of retries" if handoff.state is State.ABORTED else ""
     task = task_of(handoff.run_id)
     command = "rgr resume" if task is None else f"rgr tdd --resume {page.ink.line(task)}"

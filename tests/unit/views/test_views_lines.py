@@ -17,6 +17,7 @@ from redgreenrefactor.views.lines import (
     aligned,
     block,
     cells,
+    columns,
     cut,
     cut_row,
     ink_for,
@@ -233,3 +234,11 @@ def test_a_stream_that_promises_more_than_it_can_encode_gets_replacements() -> N
     stream = Lying()
     Outlet(stream).write("✓ ok\n")
     assert stream.getvalue() == "? ok\n"
+
+
+def test_texts_of_several_rows_stand_below_each_other() -> None:
+    assert columns([["#1", "open", "x → y"], ["#100", "merged", "数"]]) == [
+        "#1    open    x → y",
+        "#100  merged  数",
+    ]
+    assert columns([]) == []

@@ -188,7 +188,8 @@ def test_an_aborted_run_says_so_and_how_to_go_on() -> None:
 def test_a_stopped_run_tells_whom_it_waits_for() -> None:
     told = status(replace(PLANNED, state=State.STOPPED, awaiting="approval"))
     assert "stopped · RED is due\n" in told
-    assert "Waiting for approval: edit test-list.md if you like, then go on.\n  → rgr resume" in told
+    assert "Waiting for approval: you may edit test-list.md: add, reword, reorder or drop" in told
+    assert "do not commit it. Then go on.\n  → rgr resume" in told
 
 
 def test_a_complete_run_needs_nothing() -> None:
