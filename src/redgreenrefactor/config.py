@@ -99,10 +99,15 @@ def _within(low: float, high: float) -> Callable[[str], float]:
     return read
 
 
-def _count(text: str) -> int:
-    if not COUNTED.fullmatch(text):
-        raise ValueError(text)
-    return int(text)
+def _whole(low: int) -> Kind:
+    """Return the kind of value that is a whole number, at least so large."""
+
+    def read(text: str) -> int:
+        if not COUNTED.fullmatch(text) or int(text) < low:
+            raise ValueError(text)
+        return int(text)
+
+    return Kind("count", f"a whole number from {low} to 999999999", read)
 
 
 def _something(text: str) -> str:
@@ -155,7 +160,6 @@ def _one_of(*choices: str) -> Kind:
     return Kind("choice", f"one of {', '.join(choices)}", read)
 
 
-COUNT = Kind("count", "a whole number from 0 to 999999999", _count)
 SECONDS = Kind("seconds", f"a number of seconds above 0, at most {MOST_SECONDS}", _above(0, MOST_SECONDS))
 WAIT = Kind("wait", f"a number of seconds from 0 to {MOST_SECONDS}", _within(0, MOST_SECONDS))
 PERCENT = Kind("percentage", "a percentage from 0 to 100, without a sign", _within(0, 100))
@@ -203,7 +207,7 @@ KEYS = (
         variable="TDD_PROJECT_ROOT",
         unset="current folder",
     ),
-    _key("max.retries", COUNT, 3, "retries of a rejected phase", variable="TDD_MAX_RETRIES"),
+    _key("max.retries", _whole(0), 3, "retries of a rejected phase", variable="TDD_MAX_RETRIES"),
     *_role_keys("model", MODEL, "claude-opus-4-5-20251101", "TDD_MODEL", "the model"),
     *_role_keys("agent", AGENT, "api", "TDD_AGENT", "the agent", harmless=_never),
     _key(
@@ -227,6 +231,7 @@ KEYS = (
     _key("bash.timeout", SECONDS, 120.0, "seconds for every Bash command of an agent"),
     _key("test.timeout", SECONDS, 900.0, "seconds for one run of the suite"),
     _key("session.timeout", SECONDS, 3600.0, "seconds for one agent session"),
+    _key("session.turns", _whole(1), 200, "requests to the model in one session of the api agent"),
     _key(
         "retry.backoff", WAIT, 1.0, "seconds before the first retry, doubling with each; 0 waits not at all"
     ),
@@ -313,6 +318,7 @@ class Settings:
     bash_timeout: float
     test_timeout: float
     session_timeout: float
+    session_turns: int
     retry_backoff: float
     red_on_pass: Literal["cover", "abort", "warn"]
     legacy_on_break: Literal["block", "report"]

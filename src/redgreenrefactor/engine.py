@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
+from redgreenrefactor.errors import InterruptedRunError, RgrError, StoppedRunError
 from redgreenrefactor.gates import Gate
 from redgreenrefactor.gates.common import history
 from redgreenrefactor.model.decision import (
@@ -43,9 +43,18 @@ from redgreenrefactor.model.goal import LIST, Plan, title_of
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_with
 from redgreenrefactor.model.rollback import attempts_left_behind
-from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.session import Brief, Report, dollars
 from redgreenrefactor.model.uncommitted import with_uncommitted
-from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, Severity, Verdict, rule
+from redgreenrefactor.model.verdict import (
+    STOPPING,
+    Finding,
+    FindingType,
+    Outcome,
+    Ruling,
+    Severity,
+    Verdict,
+    rule,
+)
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import (
     Agent,
@@ -54,6 +63,7 @@ from redgreenrefactor.ports import (
     Probing,
     Sealed,
     SessionInterruptedError,
+    SessionStoppedError,
     Workspace,
 )
 
@@ -129,8 +139,11 @@ class Engine:
                 self._rest(here)
         except InterruptedRunError as error:
             return Ended(RunStatus.INTERRUPTED, self._stopped(_billed(here, error)), error.message)
-        except StoppedRunError as error:  # of an inner run
-            return Ended(RunStatus.STOPPED, self._stopped(here), error.message, FindingType(error.type))
+        except (
+            StoppedRunError
+        ) as error:  # of an inner run, or of a session that could not say why a try failed
+            here = self._stopped(_billed(here, error))
+            return Ended(RunStatus.STOPPED, here, error.message, FindingType(error.type))
         return ended
 
     def probe(self, handoff: Handoff) -> None:
@@ -244,6 +257,8 @@ class Engine:
         with self._cut_off():
             report = self._session(here, looking, phase, attempt, allowance)
         self.workspace.abandon()
+        if report.failure is not None and report.failure.type in STOPPING:
+            raise SessionStoppedError(report.failure, report.usage)
         message = report.failure.message if report.failure else report.message
         found = {"before": attempt, "message": message, "failed": report.failure is not None}
         due = due_with(here.handoff, report.usage, self.clock() - started)
@@ -433,9 +448,9 @@ class _Done:
         return due_with(self.here.handoff, self.report.usage, self.seconds)
 
 
-def _billed(here: Entry, error: InterruptedRunError) -> Entry:
-    """Return where a run stands with what an interrupted session had used: it is to be paid all the same."""
-    if not isinstance(error, SessionInterruptedError):
+def _billed(here: Entry, error: RgrError) -> Entry:
+    """Return where a run stands with what a session had used that was ended: it is to be paid all the same."""
+    if not isinstance(error, SessionInterruptedError | SessionStoppedError):
         return here
     due = due_with(here.handoff, error.usage, 0.0)
     return Entry(here.commit, with_extra(here.handoff, due=due))
@@ -465,9 +480,9 @@ class Spent:
     def over(self, limits: Limits) -> str | None:
         """Return which budget is used up."""
         if limits.budget_usd is not None and self.total >= limits.budget_usd:
-            return f"the budget of {limits.budget_usd:.2f} USD is used up ({self.total:.2f})"
+            return f"the budget of {dollars(limits.budget_usd)} is used up: {dollars(self.total)} were spent"
         if limits.phase_usd is not None and self.phase >= limits.phase_usd:
-            return f"the phase's budget of {limits.phase_usd:.2f} USD is used up ({self.phase:.2f})"
+            return f"the phase's budget of {dollars(limits.phase_usd)} is used up: {dollars(self.phase)} were spent"
         return None
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.model.evidence import ALL, Change, Manner, Measure, SuiteRun
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, Step, Usage
+from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import Phase
 
 Say = Callable[[str], None]
@@ -53,6 +54,14 @@ class SessionInterruptedError(InterruptedRunError):
 
     def __init__(self, message: str, usage: Usage) -> None:
         super().__init__(message)
+        self.usage = usage
+
+
+class SessionStoppedError(StoppedRunError):
+    """A session beside the work could not be had: there is nothing to judge, and its phase is not due; carries its bill."""
+
+    def __init__(self, failure: Finding, usage: Usage | None) -> None:
+        super().__init__(failure.message, hint=failure.hint, type=failure.type)
         self.usage = usage
 
 

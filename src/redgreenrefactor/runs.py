@@ -24,6 +24,7 @@ from redgreenrefactor.model.result import (
     result_of,
 )
 from redgreenrefactor.model.review_task import belongs_to_a_task
+from redgreenrefactor.model.verdict import NOT_READY
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import (
@@ -32,7 +33,6 @@ from redgreenrefactor.wiring import (
     now,
 )
 
-NOT_READY = ("Undecided", "ModelUnavailable")  # stopped for want of something around us
 NO_LIMITS = Limits()
 
 

@@ -210,9 +210,9 @@ def _api_agent(
     model: str, repository: Repository, settings: Settings, around: Surroundings, cages: Cages | None
 ) -> Agent:
     from redgreenrefactor.agents.api import ApiAgent  # noqa: PLC0415
-    from redgreenrefactor.agents.conversation import Patience  # noqa: PLC0415
     from redgreenrefactor.agents.environment import environment  # noqa: PLC0415
     from redgreenrefactor.agents.locks import locked_in  # noqa: PLC0415
+    from redgreenrefactor.agents.patience import Patience  # noqa: PLC0415
     from redgreenrefactor.agents.providers import access  # noqa: PLC0415
     from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in  # noqa: PLC0415
 
@@ -235,6 +235,7 @@ def _api_agent(
         tools=TOOLS,
         toolbox=toolbox,
         timeout=settings.session_timeout,
+        turns=settings.session_turns,
         interrupt=around.interrupt,
         patience=Patience(first_wait=settings.retry_backoff),
         emit=around.emit,

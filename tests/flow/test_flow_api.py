@@ -272,15 +272,22 @@ def test_roles_have_models_of_their_own(make_repo: MakeRepo) -> None:
     assert sum(event.usage.output_tokens for event in [result] if event.usage) == 20 * len(server.asked)
 
 
-def test_trouble_that_does_not_pass_uses_up_the_retries(repo: Repo, server: ModelServer) -> None:
-    repo.commit("chore: settings", {"tdd.properties": PLAIN["tdd.properties"] + "max.retries=1\n"})
-    server.troubles = {number: Status(529, "overloaded", "overloaded_error") for number in range(4, 60)}
+def test_trouble_that_does_not_pass_stops_the_run_and_is_nobodys_failure(
+    repo: Repo, server: ModelServer
+) -> None:
+    repo.commit("chore: settings", {"tdd.properties": PLAIN["tdd.properties"] + "max.retries=0\n"})
+    server.troubles = {4: Status(429, "later", "rate_limit_error", after="3600")}
     result = run(repo, server)
 
-    assert result.status is RunStatus.FAILED
+    assert result.status is RunStatus.STOPPED
+    assert runs.exit_code(result) == 4
     assert result.error_details
     assert result.error_details.type == "RateLimited"
-    assert len(server.asked) == 3 + 2 * 8
+    assert not [name for name in repo.refs() if name.startswith("refs/tdd/attempts/")]
+
+    again = library.resume(project=repo.path, environ=environ(repo, server), max_cycles=1)
+    assert [cycle.retries for cycle in again.cycles] == [0]
+    assert not [asked for asked in server.asked if "was rejected" in asked.brief]
 
 
 # --- money

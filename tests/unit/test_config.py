@@ -51,6 +51,7 @@ DEFAULTS: dict[str, object] = {
     "bash.timeout": 120,
     "test.timeout": 900,
     "session.timeout": 3600,
+    "session.turns": 200,
     "retry.backoff": 1,
     "red.on.pass": "cover",
     "legacy.on.break": "block",
@@ -89,6 +90,7 @@ GOOD: list[tuple[str, str, object]] = [
         ("max.retries", text, value)
         for text, value in [("0", 0), ("1", 1), ("10", 10), ("007", 7), ("+2", 2)]
     ],
+    *[("session.turns", text, value) for text, value in [("1", 1), ("500", 500)]],
     *[(name, text, value) for name in [*SECONDS, *AMOUNTS, "retry.backoff"] for text, value in GOOD_NUMBERS],
     *[(name, "1000000", 1_000_000.0) for name in [*SECONDS, "retry.backoff"]],
     ("retry.backoff", "0", 0.0),
@@ -109,6 +111,7 @@ GOOD: list[tuple[str, str, object]] = [
 
 BAD: list[tuple[str, str]] = [
     *[("max.retries", text) for text in ["-1", "1.5", "1e1", "9" * 5000, "", "three", "1_0", "٣"]],
+    *[("session.turns", text) for text in ["0", "-1", "1.5", "", "many"]],
     *[(name, text) for name in [*SECONDS, *AMOUNTS] for text in [*BAD_NUMBERS, "0", "-0"]],
     *[(name, text) for name in [*PERCENTAGES, "retry.backoff"] for text in BAD_NUMBERS],
     *[(name, "1000000.5") for name in [*SECONDS, "retry.backoff"]],

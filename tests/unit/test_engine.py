@@ -628,7 +628,10 @@ def test_a_budget_stops_the_run_before_the_next_turn_retries_included() -> None:
     world = World([None, REJECTED])
     world.usage = Usage(cost_usd=0.5)
     ended = world.run(limits=Limits(budget_usd=1.0))
-    assert (ended.status, ended.reason) == (RunStatus.STOPPED, "the budget of 1.00 USD is used up (1.00)")
+    assert (ended.status, ended.reason) == (
+        RunStatus.STOPPED,
+        "the budget of 1.00 USD is used up: 1.00 USD were spent",
+    )
     handoff = world.latest().handoff
     assert (handoff.state, handoff.error, handoff.retry_count) == (State.STOPPED, "it fails", 1)
 
@@ -646,7 +649,7 @@ def test_a_phases_budget_stops_its_retries_and_is_new_with_every_phase() -> None
     ended = world.run(limits=Limits(phase_usd=0.5))
     assert (ended.status, ended.reason) == (
         RunStatus.STOPPED,
-        "the phase's budget of 0.50 USD is used up (0.50)",
+        "the phase's budget of 0.50 USD is used up: 0.50 USD were spent",
     )
     assert ended.type is FindingType.BUDGET_EXCEEDED
     assert world.path == [("PLAN", 1, 1), ("RED", 1, 1)]
@@ -1094,6 +1097,34 @@ def test_a_diagnosis_that_fails_stops_nothing() -> None:
     world.session_does = lambda brief: gone if brief.phase is PhaseName.DIAGNOSE else None
     assert world.run().status is RunStatus.COMPLETE
     assert [(event.message, event.failed) for event in world.of(Diagnosed)] == [("it went away", True)]
+
+
+@pytest.mark.parametrize("kind", [FindingType.RATE_LIMITED, FindingType.NETWORK_ERROR])
+@pytest.mark.parametrize("phase", [PhaseName.DIAGNOSE, PhaseName.GREEN])
+def test_a_server_out_of_reach_stops_the_run_and_costs_no_try(kind: FindingType, phase: PhaseName) -> None:
+    world = Table(taskfile(2), [None, REJECTED])
+    gone = Report(usage=Usage(1, 1, cost_usd=0.5), failure=Finding(kind, "not now"))
+    world.session_does = lambda brief: gone if brief.phase is phase and brief.attempt == 2 else None
+    ended = world.run()
+    assert (ended.status, ended.reason) == (RunStatus.STOPPED, "not now")
+    assert ended.entry.handoff.attempts == 1
+    assert ended.entry.handoff.extra["due"]["usage"]["costUsd"] == 0.5
+    assert REJECTED.findings[0] in ended.entry.handoff.findings  # for the try that comes when it goes on
+
+    world.session_does = lambda _brief: None
+    assert world.resume().status is RunStatus.COMPLETE
+    assert [brief.phase for brief in world.agent.briefs].count(PhaseName.GREEN) == 2 + (phase == "GREEN")
+    assert [event.attempt for event in world.of(Diagnosed)] == [2]
+
+
+def test_where_nothing_was_rejected_nothing_is_diagnosed() -> None:
+    world = Table(taskfile(2))
+    gone = Report(failure=Finding(FindingType.NETWORK_ERROR, "not now"))
+    world.session_does = lambda brief: gone if brief.phase is PhaseName.GREEN else None
+    assert world.run().status is RunStatus.STOPPED
+    world.session_does = lambda _brief: None
+    assert world.resume().status is RunStatus.COMPLETE
+    assert PhaseName.DIAGNOSE not in [brief.phase for brief in world.agent.briefs]
 
 
 def test_a_diagnosis_that_stands_in_the_note_is_not_asked_for_again() -> None:

@@ -1,6 +1,7 @@
 """A model behind a provider's API as an agent: six tools, and a bill."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -8,14 +9,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from redgreenrefactor.agents.conversation import (
-    Conversation,
-    Patience,
-    SessionFailedError,
-    Tools,
-    trouble_in,
-)
+from redgreenrefactor.agents.conversation import SHORT, Conversation, SessionFailedError, Tools, trouble_in
 from redgreenrefactor.agents.lines import Lines
+from redgreenrefactor.agents.patience import ONCE, Patience, Waits
 from redgreenrefactor.agents.providers import Access, model_of
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.events import Emit, Event, ModelAnswered
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestParameters
 
 GREETING = "Answer with one word: ready"
-SHORT = 16  # tokens: fewer are refused by some
 
 T = TypeVar("T")
 
@@ -95,6 +90,7 @@ class ApiAgent:
     tools: Sequence[Tool]
     toolbox: MakeTools
     timeout: float | None = None  # of a session, in seconds
+    turns: int | None = None  # requests of a session
     interrupt: Interrupt | None = None
     patience: Patience = field(default_factory=Patience)
     emit: Emit = _unheard
@@ -143,7 +139,7 @@ class ApiAgent:
             talk.usage, self.known.owed = talk.usage + self.known.owed, Usage()
             try:
                 with closing(self.toolbox(brief, folder, stop)) as tools:
-                    message, failure = await self._ended(talk.to_its_end(tools, stop, reply))
+                    message, failure = await self._ended(talk, talk.to_its_end(tools, stop, reply))
             except asyncio.CancelledError:
                 self.known.cut = self._bill(talk)
                 raise
@@ -152,16 +148,19 @@ class ApiAgent:
             return Report(message, usage, failure, talk.answered_by)
         return answered(brief, message, usage, talk.answered_by)
 
-    async def _ended(self, work: Coroutine[Any, Any, str]) -> tuple[str, Finding | None]:
-        """Return the session's last text, or why there is none."""
+    async def _ended(self, talk: Conversation, work: Coroutine[Any, Any, str]) -> tuple[str, Finding | None]:
+        """Return the session's last text, or why there is none; waits for a server are not the session's own time."""
         limit = asyncio.timeout(self.timeout)
+        if self.timeout is not None:
+            talk.waits.until = time.monotonic() + self.timeout
+            talk.waits.tell = lambda seconds: limit.reschedule((limit.when() or 0.0) + seconds)
         try:
             async with limit:
                 return await work, None
         except TimeoutError:
             if not limit.expired():
                 raise
-            return "", self._timeout()
+            return "", talk.waits.trouble.finding() if talk.waits.trouble else self._timeout()
         except SessionFailedError as error:
             return "", error.finding
         except Exception as error:
@@ -186,7 +185,8 @@ class ApiAgent:
 
     def _conversation(self, brief: Brief, client: Any, say: Say) -> Conversation:
         parameters = _parameters(self.tools, brief.role.preamble)
-        return replace(self._talk(parameters, _opening(brief), client, say), allowance=brief.allowance_usd)
+        talk = self._talk(parameters, _opening(brief), client, say)
+        return replace(talk, allowance=brief.allowance_usd, turns=self.turns)
 
     def _talk(
         self, parameters: "ModelRequestParameters", opening: "list[ModelMessage]", client: Any, say: Say
@@ -199,7 +199,7 @@ class ApiAgent:
             say=say,
             emit=self._emit,
             note=self.note,
-            patience=self.patience,
+            waits=Waits(self.patience),
         )
 
     def _emit(self, event: Event) -> None:
@@ -298,7 +298,7 @@ def _asking(text: str) -> "list[ModelMessage]":
 
 async def _tried_once(talk: Conversation) -> "ModelResponse":
     """Return the model's reply, asked for once; whatever hinders it is a NotReadyError."""
-    talk.patience = Patience(tries=1)
+    talk.waits = Waits(ONCE)
     try:
         return await talk.reply()
     except Exception as error:

@@ -1,12 +1,18 @@
 """What a reply used, and what that costs at list price."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from math import ceil
+from typing import TYPE_CHECKING, Any
 
 from redgreenrefactor.model.session import Usage
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model
+
+MANY = 1_000_000  # tokens, as prices are told
+# What makers take as the most tokens of a reply differs, and too much is refused: known, likely, more than any writes.
+_OLD, _USUAL, _ENDLESS = 4096, 16_384, 128_000
 
 
 def usage_of(response: "ModelResponse", cost: Decimal | None) -> Usage:
@@ -30,3 +36,36 @@ def cost_of(response: "ModelResponse") -> Decimal | None:
         return response.cost().total_price
     except (LookupError, ValueError, AssertionError):
         return None
+
+
+def affordable(model: "Model[Any]", left: float, sent: int) -> int | None:
+    """Return how many tokens of a reply this much money buys, so many being sent; None where that is no limit."""
+    written = _price(model, output=MANY)
+    if written is None:
+        return None
+    at_least = (_price(model, cached=MANY) or 0.0) * sent / MANY  # the cheapest that sending can be
+    tokens = ceil((left - at_least) / (written / MANY)) if written else _ENDLESS
+    profile: Any = model.profile
+    known: int | None = profile.get("anthropic_max_output_tokens")
+    if profile.get("anthropic_rejects_max_tokens_beyond_context_window"):
+        known = _OLD
+    if tokens >= (known or _ENDLESS):
+        return None
+    return min(tokens, known or _USUAL)
+
+
+def _price(model: "Model[Any]", *, output: int = 0, cached: int = 0) -> float | None:
+    """Return what a reply with so many tokens would cost, None if nobody knows."""
+    from pydantic_ai.messages import ModelResponse  # noqa: PLC0415
+    from pydantic_ai.usage import RequestUsage  # noqa: PLC0415
+
+    used = RequestUsage(input_tokens=cached, cache_read_tokens=cached, output_tokens=output)
+    reply = ModelResponse(
+        parts=[],
+        usage=used,
+        model_name=model.model_name,
+        provider_name=model.system,
+        provider_url=model.base_url,
+    )
+    cost = cost_of(reply)
+    return None if cost is None else float(cost)

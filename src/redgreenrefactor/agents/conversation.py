@@ -2,18 +2,18 @@
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from redgreenrefactor.agents.billing import cost_of, usage_of
+from redgreenrefactor.agents.billing import affordable, cost_of, usage_of
 from redgreenrefactor.agents.lines import Lines
+from redgreenrefactor.agents.patience import Waits
 from redgreenrefactor.agents.providers import Access
 from redgreenrefactor.agents.troubles import Trouble, trouble_of
 from redgreenrefactor.model.events import Emit, ModelAnswered, ToolUsed
-from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
+from redgreenrefactor.model.session import MORE_MONEY, Answered, Called, Usage, Uttered, dollars
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import in_line
@@ -28,8 +28,7 @@ STALE_ROUNDS = 6  # in a row that brought nothing new: the session goes nowhere
 CUT_REPLIES = 5  # in a row: the session does not get to its point
 FIRST_TIMEOUT = 120.0  # seconds without a sign of life, doubling with each retry
 LONGEST_TIMEOUT = 900.0
-LONGEST_WAIT = 60.0  # seconds between two tries, unless the server asks for more
-LONGEST_ASKED = 900.0  # more than a server may ask us to wait
+SHORT = 16  # tokens of a reply: fewer are refused by some
 _UNSAID = logging.NullHandler()  # what is logged about retries is shown only to those who asked for logs
 CUT_OFF = (
     "Your reply was cut off at the token limit. Go on exactly where it stopped, without repeating anything."
@@ -66,19 +65,6 @@ class Tools(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to try again."""
-
-    tries: int = 8
-    first_wait: float = 1.0
-
-    def wait(self, number: int) -> float:
-        """Return the seconds before the next try: doubling, with a jitter so that many do not come at once."""
-        usual = min(self.first_wait * 2 ** (number - 1), LONGEST_WAIT)
-        return usual * random.uniform(0.75, 1.25)  # noqa: S311 - not for secrets
-
-
 class SessionFailedError(Exception):
     """The session cannot go on; carries what its report says."""
 
@@ -99,12 +85,15 @@ class Conversation:
     say: Say
     emit: Emit
     note: Note
-    patience: Patience
+    waits: Waits
     allowance: float | None = None  # US dollars
+    turns: int | None = None  # replies in all
     longest: int | None = None  # tokens of a reply
     usage: Usage = field(default_factory=Usage)
     unpriced: bool = False  # something was used whose price nobody knows
     answered_by: str = ""
+    _turn: int = 0
+    _sent: int = 0  # tokens the next request holds at least
     _last_text: str = ""
     _cut: str = ""  # the text of a reply that goes on in the next one
     _cuts: int = 0
@@ -113,8 +102,10 @@ class Conversation:
 
     async def to_its_end(self, tools: Tools, stop: Interrupt, held: "ModelResponse | None" = None) -> str:
         """Let the model work until it ends its turn; return its last text."""
+        self._turn += held is not None
         reply = held or await self.reply()
         while not self._over(reply):
+            self._check_turns()
             await self._go_on(reply, tools, stop)
             reply = await self.reply()
         return self._last_text
@@ -124,27 +115,28 @@ class Conversation:
         import stamina  # noqa: PLC0415
 
         logging.getLogger("stamina").addHandler(_UNSAID)
-        self._check_allowance()
         number = 0
 
         def again(error: Exception) -> bool | float:
             return isinstance(error, _TroubleError) and self._wait(error.trouble, number)
 
-        async for attempt in stamina.retry_context(on=again, attempts=self.patience.tries, timeout=None):
+        async for attempt in stamina.retry_context(on=again, attempts=None, timeout=None):
             number = attempt.num
             with attempt:
                 response = await self._asked(number)
+        self.waits.over()
+        self._turn += 1
         self.history.append(response)  # pyright: ignore[reportPossiblyUnboundVariable]
         return response  # pyright: ignore[reportPossiblyUnboundVariable]
 
     # --- asking
 
     def _wait(self, trouble: Trouble, number: int) -> bool | float:
-        """Return how long to wait for the next try, False if there is no point in one."""
-        if not trouble.again or number >= self.patience.tries or (trouble.after or 0) > LONGEST_ASKED:
+        """Return how long to wait for the next try, False if there is none."""
+        seconds = self.waits.before(trouble, number)
+        if seconds is None:
             return False
-        seconds = max(self.patience.wait(number), trouble.after or 0.0)
-        self.say(f"{in_line(trouble.message)}; try {number + 1} of {self.patience.tries} in {seconds:.1f} s")
+        self.say(f"{in_line(trouble.message)}; try {number + 1} in {seconds:.1f} s")
         return seconds
 
     async def _asked(self, number: int) -> "ModelResponse":
@@ -153,6 +145,7 @@ class Conversation:
 
         from redgreenrefactor.agents.ending import require_end  # noqa: PLC0415
 
+        self._check_allowance()
         began, stream = time.monotonic(), None
         try:
             async with self._stream(number) as stream:
@@ -160,7 +153,7 @@ class Conversation:
                 response = stream.get()
                 require_end(response)
         except (AgentRunError, ValueError) as error:
-            trouble = trouble_of(error, self.way)
+            trouble = replace(trouble_of(error, self.way), begun=stream is not None)
             self._account(stream.get() if stream else None, time.monotonic() - began, str(trouble.type))
             raise _TroubleError(trouble) from error
         except asyncio.CancelledError:
@@ -175,11 +168,20 @@ class Conversation:
 
         patience = min(FIRST_TIMEOUT * 2 ** (number - 1), LONGEST_TIMEOUT)
         settings = ModelSettings(cache=True, max_retries=0, timeout=patience)
-        if self.longest is not None:
-            settings["max_tokens"] = self.longest
+        if (longest := self._longest()) is not None:
+            settings["max_tokens"] = longest
         return model_request_stream(
             self.model, self.history, model_settings=settings, model_request_parameters=self.parameters
         )
+
+    def _longest(self) -> int | None:
+        """Return the tokens a reply may have: as many as are asked for, and as what is left of the money buys."""
+        if self.allowance is None:
+            return self.longest
+        left = self.allowance - (self.usage.cost_usd or 0.0)
+        buys = affordable(self.model, left, self._sent)
+        known = [tokens for tokens in (self.longest, buys) if tokens is not None]
+        return max(min(known), SHORT) if known else None
 
     async def _listen(self, stream: "StreamedResponse") -> None:
         """Pass the text on as it comes."""
@@ -209,6 +211,7 @@ class Conversation:
             used = usage_of(response, cost)
             self.unpriced |= cost is None and used != Usage()
             self.answered_by = response.model_name or self.answered_by
+            self._sent = response.usage.input_tokens + response.usage.output_tokens
         self.usage += used
         self.emit(
             ModelAnswered(
@@ -225,13 +228,18 @@ class Conversation:
     def _check_allowance(self) -> None:
         spent = self.usage.cost_usd or 0.0
         if self.allowance is not None and spent >= self.allowance:
-            raise SessionFailedError(
-                Finding(
-                    FindingType.BUDGET_EXCEEDED,
-                    f"the session has spent {spent:.4f} USD of the {self.allowance:.4f} USD that were left",
-                    hint="Type 'rgr resume --budget USD' to go on.",
-                )
+            message = (
+                f"the session has spent {dollars(spent)} of the {dollars(self.allowance)} that were left"
             )
+            raise SessionFailedError(Finding(FindingType.BUDGET_EXCEEDED, message, hint=MORE_MONEY))
+
+    def _check_turns(self) -> None:
+        if self.turns is not None and self._turn >= self.turns:
+            message = (
+                f"the session was not done after {self._turn} requests to the model, the most it may make"
+            )
+            hint = "Work in fewer, larger steps. (The limit is session.turns in tdd.properties.)"
+            raise SessionFailedError(Finding(FindingType.AGENT_FAILURE, message, hint=hint))
 
     # --- going on
 

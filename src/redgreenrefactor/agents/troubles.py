@@ -27,6 +27,7 @@ class Trouble:
     again: bool = False  # the same request may succeed later
     after: float | None = None  # seconds the server asked us to wait
     refused: bool = False  # it was the key
+    begun: bool = False  # a reply had begun, which is on the bill
 
     def finding(self) -> Finding:
         """Return it as what a session failed of."""
@@ -37,7 +38,8 @@ class Trouble:
         kind = REFUSED if self.refused else str(self.type)
         if self.type is FindingType.AGENT_FAILURE:
             kind = "ModelUnavailable"
-        return NotReadyError(self.message, hint=self.hint, type=kind)
+        hint = f"{self.hint} {_AGAIN}"
+        return NotReadyError(self.message, hint=hint, type=kind)
 
 
 def trouble_of(error: Exception, way: Access) -> Trouble:
@@ -53,9 +55,7 @@ def trouble_of(error: Exception, way: Access) -> Trouble:
             return _not_found(error, way, said)
         case known.ModelQuotaExceededError():
             message = f"{way.title} lets the account behind {way.variable} spend no more: {said}"
-            return Trouble(
-                FindingType.MODEL_UNAVAILABLE, message, "Add credit there, then type 'rgr resume'."
-            )
+            return Trouble(FindingType.MODEL_UNAVAILABLE, message, "Add credit there.")
         case known.ModelRateLimitError() | known.ModelUnavailableError():
             return _busy(error, way, said, after)
         case known.ModelConnectionError() | known.ModelRequestTimeout():
@@ -75,7 +75,8 @@ def trouble_of(error: Exception, way: Access) -> Trouble:
 
 
 _CHECK = "Check --model and agent.url in tdd.properties."
-_LATER = "Try again later: type 'rgr resume'."
+_LATER = "Wait a while."
+_AGAIN = "Then type the same command again."  # nothing has been begun: there is nothing to resume
 
 
 def _refused(way: Access, said: str) -> Trouble:
@@ -104,7 +105,7 @@ def _not_found(error: "ModelAPIError", way: Access, said: str) -> Trouble:
 
 def _busy(error: Exception, way: Access, said: str, after: float | None) -> Trouble:
     message = f"{way.where} takes no more requests to {way.model} for now{_status(error)}: {said}"
-    hint = f"Try again in {after:g} s." if after else _LATER
+    hint = f"Wait {after:g} s, as it asks for." if after else _LATER
     return Trouble(FindingType.RATE_LIMITED, message, hint, again=True, after=after)
 
 

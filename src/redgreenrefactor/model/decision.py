@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from redgreenrefactor.model.goal import Case, Plan, comparable
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, to_object, with_extra
-from redgreenrefactor.model.verdict import FindingType, Outcome, Verdict
+from redgreenrefactor.model.verdict import STOPPING, Finding, FindingType, Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 
 ROUNDS_USED_UP = "RoundsUsedUp"
@@ -158,13 +158,16 @@ def written_again(handoff: Handoff, timestamp: str) -> Handoff:
 
 
 def unmeasured(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
-    """Return what the starting commit's handoff becomes when nothing could be measured: stopped, not counted."""
+    """Return what the starting commit's handoff becomes when nothing could be measured: stopped, not counted.
+
+    What earlier attempts were rejected for stays, for the one that comes after the stop.
+    """
     return replace(
         written_again(handoff, turn.timestamp),
         state=State.STOPPED,
         retry_count=retries_used(handoff),
         attempts=handoff.attempts_due,
-        findings=verdict.findings,
+        findings=(*verdict.findings, *rejections(handoff)),
         **error_of(verdict),
     )
 
@@ -305,8 +308,20 @@ def may_be_built_on(verdict: Verdict) -> bool:
     return verdict.gravest is not None and verdict.gravest.type not in RULES_BROKEN
 
 
+def rejections(handoff: Handoff) -> tuple[Finding, ...]:
+    """Return what was wrong with the last attempt at the due phase, as far as that was the work's doing."""
+    found = handoff.findings if handoff.error is not None else ()
+    return tuple(each for each in found if each.severity is Severity.ERROR and each.type not in STOPPING)
+
+
+def was_rejected(handoff: Handoff) -> bool:
+    """Tell whether the last attempt at the due phase was rejected, whatever has stopped the run since."""
+    kind = handoff.error_details.type if handoff.error_details else None
+    return handoff.error is not None and (kind not in STOPPING or bool(rejections(handoff)))
+
+
 def diagnosis_due(handoff: Handoff, phase: Phase, attempt: int) -> Phase | None:
     """Return the phase that looks at the last rejection before this attempt, unless it has been looked at."""
     known = handoff.extra.get("diagnosis")
     told = isinstance(known, dict) and cast("dict[str, Any]", known).get("before") == attempt
-    return None if handoff.error is None or told else phase.diagnosis
+    return phase.diagnosis if was_rejected(handoff) and not told else None

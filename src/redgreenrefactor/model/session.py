@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import floor, log10
 from typing import Any
 
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 
 EVERY_STRATEGY = frozenset({"new", "resume", "fork", "merge_fork"})  # ways to go on from earlier sessions
+MORE_MONEY = "Give it a larger budget: --budget USD, or budget.usd and budget.phase.usd in tdd.properties."
 TOOLS = ("Read", "Write", "Edit", "Bash", "Glob", "Grep")
 
 
@@ -64,6 +66,13 @@ class Usage:
             self.cache_write_tokens + other.cache_write_tokens,
             sum(costs) if costs else None,
         )
+
+
+def dollars(usd: float) -> str:
+    """Return an amount for people: cents, and of less than a dollar what tells it from nothing and from its like."""
+    places = 2 if usd >= 1 or usd <= 0 else 2 - floor(log10(usd))
+    whole, _, rest = f"{usd:.{places}f}".partition(".")
+    return f"{whole}.{rest.rstrip('0'):0<2} USD"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,20 @@ class FindingType(StrEnum):
 GRAVITY = {kind: rank for rank, kind in enumerate(FindingType)}
 
 
-STOPPING = frozenset({FindingType.UNDECIDED, FindingType.MODEL_UNAVAILABLE, FindingType.BUDGET_EXCEEDED})
+STOPPING = frozenset(
+    {
+        FindingType.RATE_LIMITED,
+        FindingType.NETWORK_ERROR,
+        FindingType.MODEL_UNAVAILABLE,
+        FindingType.BUDGET_EXCEEDED,
+        FindingType.UNDECIDED,
+    }
+)
 """What ends an invocation at once: another attempt would not be any better, and this one is not counted."""
+
+
+NOT_READY = frozenset({FindingType.UNDECIDED, FindingType.MODEL_UNAVAILABLE})
+"""Of those, what has to be mended around us before anything can go on; the others only take time or money."""
 
 
 class Severity(StrEnum):

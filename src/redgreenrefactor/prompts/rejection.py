@@ -2,26 +2,19 @@
 
 from collections.abc import Sequence
 
-from redgreenrefactor.model.decision import built_on, cycle_of
+from redgreenrefactor.model.decision import built_on, cycle_of, was_rejected
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
-from redgreenrefactor.model.verdict import GRAVITY, Finding, FindingType, Severity
+from redgreenrefactor.model.verdict import GRAVITY, STOPPING, Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.advice import advice
 from redgreenrefactor.prompts.quote import quoted
 
 EVIDENCE = 3400  # characters of what was wrong, a thousand tokens at most
-_NOT_THE_WORK = (  # what no session can do better
-    FindingType.RATE_LIMITED,
-    FindingType.NETWORK_ERROR,
-    FindingType.MODEL_UNAVAILABLE,
-    FindingType.BUDGET_EXCEEDED,
-    FindingType.UNDECIDED,
-)
 
 
 def rejection(phase: PhaseName, handoff: Handoff, attempt: int, findings: Sequence[Finding]) -> str:
     """Return the end of a retry's task; nothing where there was no error, or none that was the work's."""
-    if handoff.error is None or (handoff.error_details and handoff.error_details.type in _NOT_THE_WORK):
+    if handoff.error is None or not was_rejected(handoff):
         return ""
     reasons = _gravest_first(findings)
     details = handoff.error_details or ErrorDetails("", handoff.error)
@@ -47,7 +40,7 @@ def _ground(handoff: Handoff) -> str:
 
 
 def _gravest_first(findings: Sequence[Finding]) -> list[Finding]:
-    errors = (finding for finding in findings if finding.severity is Severity.ERROR)
+    errors = (each for each in findings if each.severity is Severity.ERROR and each.type not in STOPPING)
     return sorted(errors, key=lambda finding: GRAVITY[finding.type])
 
 

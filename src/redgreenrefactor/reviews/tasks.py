@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redgreenrefactor import runs
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.goals.spec import Spec
 from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus, WorktreeInfo
+from redgreenrefactor.model.verdict import NOT_READY
 from redgreenrefactor.repository.worktrees import drop_branch, exclude, is_made, make, unmake
 from redgreenrefactor.reviews.cleaning import cleaned, require_idle
 from redgreenrefactor.reviews.home import Home, home_of
@@ -116,7 +116,7 @@ def exit_code(result: TaskResult) -> int:
         case RunStatus.FAILED:
             return 1
         case RunStatus.STOPPED:
-            return 3 if result.type in runs.NOT_READY else 4
+            return 3 if result.type in NOT_READY else 4
         case RunStatus.INTERRUPTED:
             return 130
 

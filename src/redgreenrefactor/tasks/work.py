@@ -18,11 +18,12 @@ from redgreenrefactor.model.decision import Turn, opening
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, Warned
 from redgreenrefactor.model.evidence import Measure
 from redgreenrefactor.model.goal import Case, Plan
-from redgreenrefactor.model.handoff import Handoff, with_extra
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus
-from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.session import MORE_MONEY, Brief, Report
 from redgreenrefactor.model.task import Strategy, Task, command_of_tests
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
+from redgreenrefactor.model.verdict import NOT_READY, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Continuing, Suite
 from redgreenrefactor.prompts import task as prompts
@@ -127,9 +128,14 @@ class Work:
         self.bench.emit(RunEnded(ended.status, _last_words(ended), self.engine.clock() - started))
         status = _STATUS[ended.status]
         details = ended.entry.handoff.error_details
-        if status is TaskFileStatus.STOPPED and details and details.type == "Undecided":
+        if ended.type is not None:
+            details = ErrorDetails(ended.type, ended.reason)
+        if status is TaskFileStatus.STOPPED and details and details.type in NOT_READY:
             status = TaskFileStatus.BLOCKED
         result = self.result(status, ended.reason)
+        if ended.type is not None:
+            hint = MORE_MONEY if ended.type is FindingType.BUDGET_EXCEEDED else ""
+            result = replace(result, error=ended.reason, error_details=details, hint=hint)
         self.diary.record(result)
         self.bench.tell_on(result.run_id, result.status, ended.entry.commit)
         return result

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, total_usage
+from redgreenrefactor.model.session import dollars
 from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -85,7 +86,7 @@ def _cost(notes: Sequence[Mapping[str, Any]]) -> str:
         return "not told by the agents"
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     tokens = f"{read} tokens in, {usage.output_tokens} out"
-    return tokens if usage.cost_usd is None else f"{usage.cost_usd:.2f} USD ({tokens})"
+    return tokens if usage.cost_usd is None else f"{dollars(usage.cost_usd)} ({tokens})"
 
 
 def _rounds(history: Sequence[Entry]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from redgreenrefactor.model.result import RunStatus
 from redgreenrefactor.model.review_task import TaskResult
 from redgreenrefactor.views.lines import count
+from redgreenrefactor.views.text import going_on
 
 
 def result_lines(result: TaskResult) -> Iterator[str]:
@@ -16,6 +17,6 @@ def result_lines(result: TaskResult) -> Iterator[str]:
         yield f"task {result.task_id}: {result.error}"
     yield from result.notices
     if result.status in (RunStatus.STOPPED, RunStatus.INTERRUPTED):
-        yield f"go on with: rgr tdd --resume {result.task_id}"
+        yield f"go on with: {going_on(f'rgr tdd --resume {result.task_id}', '', result.type)[0]}"
     elif result.status is RunStatus.FAILED:
         yield f"go on with: rgr tdd --resume {result.task_id} (more reviews: --max-reviews N)"

@@ -8,8 +8,8 @@ from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import task_of
-from redgreenrefactor.model.session import Usage
-from redgreenrefactor.model.verdict import Outcome, Severity, TestOutcome
+from redgreenrefactor.model.session import Usage, dollars
+from redgreenrefactor.model.verdict import FindingType, Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import (
     NARROWEST,
@@ -101,7 +101,7 @@ def result_text(
     if result.usage is not None:
         page.fact("used", _used(result.usage))
     if result.cost_per_test is not None:
-        page.fact("a test", f"{result.cost_per_test:.2f} USD, rejected attempts included")
+        page.fact("a test", f"{dollars(result.cost_per_test)}, rejected attempts included")
     page.fact("run", page.ink.line(result.run_id))
     page.fact("head", short(page.ink.line(result.head)))
     page.gap()
@@ -281,7 +281,15 @@ def _advice(page: _Page, handoff: Handoff) -> None:
     task = task_of(handoff.run_id)
     command = "rgr resume" if task is None else f"rgr tdd --resume {page.ink.line(task)}"
     tried = [("rgr history --attempts", "shows what was tried")] if handoff.error is not None else []
-    page.advise((command, f"goes on with {handoff.next_phase}{again}"), *tried)
+    kind = handoff.error_details.type if handoff.error_details else None
+    page.advise(going_on(command, f"goes on with {handoff.next_phase}{again}", kind), *tried)
+
+
+def going_on(command: str, purpose: str, kind: str | None) -> tuple[str, str]:
+    """Return what to type to go on, and what it does: where the money is used up only with more of it."""
+    if kind != FindingType.BUDGET_EXCEEDED:
+        return command, purpose
+    return f"{command} --budget USD", f"{purpose}, with that much more to spend"
 
 
 def _at_work(working: AtWork, ink: Ink) -> str:
@@ -353,7 +361,7 @@ def _last_commit(cycle: CycleResult, ink: Ink) -> str:
 
 def _used(usage: Usage) -> str:
     cached = f" ({usage.cache_read_tokens:,} from the cache)" if usage.cache_read_tokens else ""
-    cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.2f} USD"
+    cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
     total = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return f"{total:,} tokens in{cached}, {usage.output_tokens:,} out{cost}"
 
@@ -361,7 +369,8 @@ def _used(usage: Usage) -> str:
 def _result_advice(page: _Page, result: WorkflowResult, resume: str) -> None:
     advice: list[tuple[str, str]] = []
     if result.status is not RunStatus.COMPLETE:
-        advice.append((resume, "goes on where this ended"))
+        kind = result.error_details.type if result.error_details else None
+        advice.append(going_on(resume, "goes on where this ended", kind))
     if result.status is RunStatus.FAILED:
         advice.append(("rgr history --attempts", "shows what was tried"))
     first = next((cycle.commits.plan for cycle in result.cycles if cycle.commits.plan), None)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -27,7 +28,8 @@ from model_server import (
     model_server,
 )
 from redgreenrefactor.agents.api import ApiAgent
-from redgreenrefactor.agents.conversation import CUT_CALL, CUT_OFF, CUT_REPLIES, STALE_ROUNDS, Patience
+from redgreenrefactor.agents.conversation import CUT_CALL, CUT_OFF, CUT_REPLIES, STALE_ROUNDS
+from redgreenrefactor.agents.patience import Patience
 from redgreenrefactor.agents.providers import access
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError
 from redgreenrefactor.model.events import Event, ModelAnswered, ToolUsed
@@ -314,7 +316,7 @@ def test_trouble_that_passes_is_waited_out(spec: str, trouble: Answer) -> None:
     assert (report.message, report.failure) == ("All is well.", None)
     assert len(it.server.asked) == 4
     assert len(it.tools.calls) == 1
-    assert [line for line in it.said if "try 2 of 4" in line]
+    assert [line for line in it.said if "; try 2 in " in line]
 
 
 @pytest.mark.parametrize(
@@ -349,19 +351,48 @@ def test_a_server_that_says_how_long_to_wait_is_obeyed() -> None:
     ("trouble", "kind"),
     [
         (Status(429, "slow down", "rate_limit_error"), FindingType.RATE_LIMITED),
-        (Status(529, "too much", "overloaded_error"), FindingType.RATE_LIMITED),
-        (Dropped(), FindingType.NETWORK_ERROR),
         (Status(502, "bad gateway", "api_error"), FindingType.NETWORK_ERROR),
     ],
 )
-def test_trouble_that_does_not_pass_is_reported(trouble: Answer, kind: FindingType) -> None:
-    with bench(script(RUN, trouble)) as it:
+def test_trouble_that_does_not_pass_is_waited_for_until_the_session_is_over(
+    trouble: Answer, kind: FindingType
+) -> None:
+    with bench(script(RUN, trouble), timeout=0.5, patience=Patience(tries=2, first_wait=0.02)) as it:
         report = it.work()
 
     assert report.failure
     assert report.failure.type is kind
-    assert len(it.server.asked) == 1 + SWIFT.tries
+    assert len(it.server.asked) > 4
     assert report.usage
+
+
+@pytest.mark.parametrize("trouble", [Dropped(), Unended()], ids=["cut", "no end"])
+def test_replies_that_break_off_cost_money_and_are_not_asked_for_without_end(trouble: Answer) -> None:
+    with bench(script(RUN, trouble)) as it:
+        report = it.work()
+
+    assert report.failure
+    assert report.failure.type is FindingType.NETWORK_ERROR
+    assert len(it.server.asked) == 1 + SWIFT.tries
+
+
+def test_without_waits_no_trouble_is_tried_without_end() -> None:
+    with bench(script(Status(503, "no", "api_error")), patience=Patience(tries=3, first_wait=0)) as it:
+        it.work()
+
+    assert len(it.server.asked) == 3
+
+
+def test_waits_for_a_server_are_not_the_sessions_own_time() -> None:
+    def slow(_name: str, _arguments: Mapping[str, Any]) -> Result:
+        threading.Event().wait(0.7)
+        return Result("done")
+
+    with bench(script(RUN, END), do=slow, timeout=1.6) as it:
+        it.server.troubles = {1: Status(429, "slow down", "rate_limit_error", after="1")}
+        report = it.work()
+
+    assert (report.message, report.failure) == ("All is well.", None)
 
 
 def test_waits_double_with_a_jitter_up_to_a_limit() -> None:
@@ -370,12 +401,13 @@ def test_waits_double_with_a_jitter_up_to_a_limit() -> None:
         assert 0.75 * usual <= patience.wait(number) <= 1.25 * usual
 
 
-def test_a_server_that_wants_us_to_wait_for_hours_is_not_waited_for() -> None:
-    with bench(script(Status(429, "tomorrow", "rate_limit_error", after="86400"))) as it:
+def test_a_server_that_wants_us_to_wait_longer_than_the_session_may_is_not_waited_for() -> None:
+    with bench(script(Status(429, "later", "rate_limit_error", after="3600")), timeout=3600) as it:
         failure = it.work().failure
 
     assert failure
     assert failure.type is FindingType.RATE_LIMITED
+    assert failure.hint == "Wait 3600 s, as it asks for."
     assert len(it.server.asked) == 1
 
 
@@ -445,9 +477,11 @@ def test_a_model_that_has_answered_is_not_probed_again() -> None:
         (Status(404, "model: typo", "not_found_error"), "ModelUnavailable", "is not available"),
         (Status(404, body="<html>Not Found</html>"), "ModelUnavailable", "answers as"),
         (Status(429, "slow down", "rate_limit_error"), "RateLimited", "slow down"),
+        (Status(529, "too much", "overloaded_error"), "RateLimited", "too much"),
+        (Status(500, "oops", "api_error"), "NetworkError", "oops"),
         (Dropped(), "NetworkError", "connection to"),
     ],
-    ids=["key", "model", "address", "rate limit", "cut connection"],
+    ids=["key", "model", "address", "rate limit", "overload", "failure", "cut connection"],
 )
 def test_a_probe_that_fails_says_why_at_once(spec: str, trouble: Answer, kind: str, told: str) -> None:
     with bench(script(trouble), spec) as it, pytest.raises(NotReadyError) as caught:
@@ -456,7 +490,7 @@ def test_a_probe_that_fails_says_why_at_once(spec: str, trouble: Answer, kind: s
     assert caught.value.type == kind
     assert told in caught.value.message
     assert "\n" not in caught.value.message
-    assert caught.value.hint
+    assert caught.value.hint.endswith("Then type the same command again.")
     assert KEY not in caught.value.message
     assert len(it.server.asked) == 1
 
@@ -564,6 +598,58 @@ def test_nothing_is_asked_once_the_allowance_is_spent() -> None:
     assert report.usage.output_tokens == 60
 
 
+@pytest.mark.parametrize(
+    ("spec", "key", "dollars", "most"),
+    [
+        (CLAUDE, "max_tokens", 0.01, 400),  # 25 USD a million
+        (CLAUDE, "max_tokens", 1000, 64_000),  # what the model can write
+        (CLAUDE, "max_tokens", 0.0000001, 16),  # fewer are refused
+        ("openai:gpt-5", "max_completion_tokens", 0.01, 1000),
+        ("openai:gpt-5", "max_completion_tokens", 0.5, 16_384),  # more may be refused
+        ("openai:gpt-5", "max_completion_tokens", 1000, None),
+        ("openai-responses:gpt-5", "max_output_tokens", 0.01, 1000),
+        ("ollama:nobody-knows", "max_completion_tokens", 0.01, None),
+    ],
+)
+def test_a_reply_is_no_longer_than_what_is_left_pays_for(
+    spec: str, key: str, dollars: float, most: int | None
+) -> None:
+    with bench(script(END), spec) as it:
+        it.work(brief_for(allowance=dollars))
+
+    assert it.server.asked[0].body.get(key) == most
+
+
+def test_what_is_left_pays_for_what_is_sent_again_too() -> None:
+    with bench(script(RUN, END)) as it:
+        it.work(brief_for(allowance=0.01))
+
+    left, again = 0.01 - 0.00105875, 157 * 0.5e-6  # what was sent and written, at the least it can cost
+    assert it.server.asked[1].body["max_tokens"] == math.ceil((left - again) / 25e-6)
+
+
+def test_requests_of_a_session_are_counted() -> None:
+    def busy(asked: Asked) -> Answer:
+        return Reply("", (Call.of("Bash", command=str(asked.said)),))
+
+    with bench(busy, turns=3) as it:
+        it.server.troubles = {2: Status(503, "no", "api_error")}  # asked again: the same request
+        failure = it.work().failure
+
+    assert failure
+    assert failure.type is FindingType.AGENT_FAILURE
+    assert "after 3 requests" in failure.message
+    assert "session.turns" in (failure.hint or "")
+    assert len(it.server.asked) == 4
+    assert len(it.tools.calls) == 2
+
+
+def test_a_session_may_end_with_the_last_request_it_has() -> None:
+    with bench(script(RUN, END), turns=2) as it:
+        it.agent.probe(brief_for())
+        assert it.work().failure is None
+
+
 def test_an_allowance_that_is_enough_changes_nothing() -> None:
     with bench(script(RUN, END)) as it:
         assert it.work(brief_for(allowance=0.0025)).failure is None
@@ -647,7 +733,7 @@ def test_a_session_that_has_used_nothing_has_no_bill() -> None:
 
 def test_an_interruption_ends_a_wait_for_the_server() -> None:
     interrupt = Interrupt()
-    slow = Status(429, "slow down", "rate_limit_error", after="60")
+    slow = Status(429, "slow down", "rate_limit_error", after="30")
     with bench(script(slow), interrupt=interrupt) as it:
         assert interrupted_when(lambda it: it.said, it, interrupt) < 2
 

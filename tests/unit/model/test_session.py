@@ -2,7 +2,7 @@
 
 import pytest
 
-from redgreenrefactor.model.session import Brief, Report, Role, Usage, answered
+from redgreenrefactor.model.session import Brief, Report, Role, Usage, answered, dollars
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.workflows.tdd import TDD
@@ -46,3 +46,20 @@ def test_phases_are_found_by_name_and_the_first_opens_a_cycle() -> None:
     assert TDD.first is TDD.phase(PhaseName.PLAN)
     assert [phase.key for phase in TDD.phases] == ["plan", "red", "green", "refactor"]
     assert [phase.then for phase in TDD.phases] == ["RED", "GREEN", "REFACTOR", "PLAN"]
+
+
+@pytest.mark.parametrize(
+    ("usd", "told"),
+    [
+        (0, "0.00 USD"),
+        (0.00105875, "0.00106 USD"),
+        (0.006, "0.006 USD"),
+        (0.01, "0.01 USD"),
+        (0.25, "0.25 USD"),
+        (0.9999, "1.00 USD"),
+        (1.5, "1.50 USD"),
+        (1234.567, "1234.57 USD"),
+    ],
+)
+def test_amounts_are_told_as_finely_as_it_takes_to_tell_them_apart(usd: float, told: str) -> None:
+    assert dollars(usd) == told

@@ -142,6 +142,17 @@ def test_what_was_not_the_works_fault_is_not_held_against_it(kind: FindingType) 
     assert "rejected" not in task(PROMPTS, asked(RED, handoff, attempt=2, findings=(Finding(kind, "no"),)))
 
 
+def test_what_was_rejected_before_a_stop_is_told_after_it() -> None:
+    kind = FindingType.NETWORK_ERROR
+    findings = (Finding(kind, "no network"), Finding(FindingType.TEST_FAILURE, "it fails"))
+    handoff = replace(
+        failed(RED), error="no", error_details=ErrorDetails(kind, "no network"), findings=findings
+    )
+    told = task(PROMPTS, asked(RED, handoff, attempt=2, findings=findings))
+    assert "it fails" in told
+    assert "no network" not in told
+
+
 @pytest.mark.parametrize("phase", PHASES)
 def test_sessions_of_a_role_share_a_prefix_that_nothing_volatile_breaks(phase: Phase) -> None:
     handoff = replace(failed(phase), run_id="run-8", cycle_number=9, timestamp="2026-01-11T10:30:00Z")

@@ -111,6 +111,14 @@ def test_what_goes_on_as_it_began_is_what_is_advised() -> None:
     assert "→ rgr resume --agent 'command:a b'" in told
 
 
+def test_where_the_money_is_used_up_more_of_it_is_asked_for() -> None:
+    spent = ErrorDetails("BudgetExceeded", "the budget of 0.01 USD is used up")
+    result = replace(RESULT, status=RunStatus.STOPPED, error=spent.message, error_details=spent)
+    assert "→ rgr resume --budget USD " in result_text(result, width=80)
+    stopped = replace(OPENING, state=State.STOPPED, error=spent.message, error_details=spent)
+    assert "→ rgr resume --budget USD " in status(stopped)
+
+
 def test_the_status_tells_what_is_due_for_which_case() -> None:
     told = status(FAILING)
     assert told.startswith("roman numerals")
@@ -357,7 +365,7 @@ def test_an_unfinished_cycle_without_a_case_or_commits_is_listed() -> None:
     ("usage", "told"),
     [
         (Usage(12345, 678), "12,345 tokens in, 678 out\n"),
-        (Usage(1000, 10, 500, 20, 0.1234), "1,520 tokens in (500 from the cache), 10 out, 0.12 USD\n"),
+        (Usage(1000, 10, 500, 20, 0.1234), "1,520 tokens in (500 from the cache), 10 out, 0.123 USD\n"),
     ],
 )
 def test_usage_is_told_where_it_is_known(usage: Usage, told: str) -> None:
