@@ -245,6 +245,7 @@ KEYS = (
         HOST,
         "github.com",
         "the GitHub server that gets GITHUB_TOKEN, beside github.com and *.ghe.com",
+        harmless=_if_in("github.com"),
     ),
     _key("budget.usd", USD, None, "what the whole run may cost", flag="--budget"),
     _key("budget.phase.usd", USD, None, "what one phase may cost"),
@@ -264,6 +265,13 @@ KEYS = (
         "network of the suites",
         flag="--network",
         harmless=_if_in("auto", "off"),
+    ),
+    _key(
+        "sandbox.env",
+        NAMES,
+        (),
+        "variables that suites are given although they may hold credentials",
+        harmless=_never,
     ),
     _key("sandbox.agents", _one_of("off", "on"), "off", "whether programs that are agents are held too"),
     _key("prompts.dir", TEXT, None, "folder of prompt templates", unset="bundled", harmless=_never),
@@ -331,6 +339,7 @@ class Settings:
     sandbox: Literal["auto", "bubblewrap", "landlock", "off"]
     sandbox_network: Literal["off", "on"]
     sandbox_suite_network: Literal["auto", "off", "on"]
+    sandbox_env: tuple[str, ...]
     sandbox_agents: Literal["off", "on"]
     prompts_dir: str | None
     worktree_dir: str

@@ -153,7 +153,7 @@ def suite_of(
     return suite_for(
         command,
         project=repository.project,
-        env=without_secrets(around.environ),
+        env=without_secrets(around.environ, settings.sandbox_env),
         timeout=settings.test_timeout,
         interrupt=around.interrupt,
         cache=compiled,
@@ -266,7 +266,7 @@ def meter_of(
     return meter_for(
         command,
         project=workspace.project,
-        env=without_secrets(around.environ),
+        env=without_secrets(around.environ, settings.sandbox_env),
         timeout=settings.test_timeout,
         cache=workspace.compiled,
         interrupt=around.interrupt,
@@ -279,10 +279,12 @@ def results_of(
     repository: Repository,
     workspace: GitWorkspace,
     around: Surroundings,
+    settings: Settings,
     cages: Cages | None = None,
 ) -> KeptResults:
     """Return what keeps results of the whole suite for the next process."""
-    around_tests = identity(command, repository.project, without_secrets(around.environ))
+    env = without_secrets(around.environ, settings.sandbox_env)
+    around_tests = identity(command, repository.project, env)
     held = f" {cages.level}" if cages else ""
     return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}{held}")
 
@@ -335,7 +337,7 @@ def engine_of(
     lab = replace(
         lab_of(workspace, suite, settings, around),
         meter=meter,
-        results=results_of(suite.command, repository, workspace, around, cages),
+        results=results_of(suite.command, repository, workspace, around, settings, cages),
     )
     engine = Engine(
         workflow=table.workflow,

@@ -64,6 +64,7 @@ DEFAULTS: dict[str, object] = {
     "sandbox": "auto",
     "sandbox.network": "off",
     "sandbox.suite.network": "auto",
+    "sandbox.env": (),
     "sandbox.agents": "off",
     "prompts.dir": None,
     "worktree.dir": "../.codex-worktrees",
@@ -103,6 +104,7 @@ GOOD: list[tuple[str, str, object]] = [
     ("agent.env", "GH_TOKEN", ("GH_TOKEN",)),
     ("agent.env", "A,B, C\tD ,, A", ("A", "B", "C", "D")),
     ("agent.env", "", ()),
+    ("sandbox.env", "DATABASE_URL", ("DATABASE_URL",)),
     ("agent.url", "http://localhost:11434/v1", "http://localhost:11434/v1"),
     ("agent.url", "https://[::1]/", "https://[::1]/"),
     ("github.host", "Git.Firm.example", "git.firm.example"),
@@ -123,7 +125,7 @@ BAD: list[tuple[str, str]] = [
         ("agent", text)
         for text in ["", "claude", "API", "command:", "command:  ", "replay:", "replay", "command"]
     ],
-    *[("agent.env", text) for text in ["A=1", "1A", "A;B", "$HOME", "Ä"]],
+    *[(name, text) for name in ("agent.env", "sandbox.env") for text in ["A=1", "1A", "A;B", "$HOME", "Ä"]],
     *[
         ("agent.url", text)
         for text in ["localhost:11434", "ftp://x/", "http://", "http://[::1", "http://x:y", "http://x y"]

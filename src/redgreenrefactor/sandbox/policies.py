@@ -7,23 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redgreenrefactor.sandbox import toolchains
+from redgreenrefactor.sandbox import secrets, toolchains
 from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
 
 BYTECODE = "bytecode"  # in the folder for what suites compile
 _TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
 _MOST_FILES = 200  # that are made read-only one by one; the gates see to the rest
-# Where the home folder itself is the workspace.
-_SECRETS = toolchains.words(
-    ".ssh .aws .gnupg .azure .kube .docker .netrc .git-credentials .npmrc .pypirc .password-store .mozilla .config "
-    ".local/share/keyrings .bash_history .zsh_history .m2/settings.xml .m2/settings-security.xml "
-    ".gradle/gradle.properties .cargo/credentials .cargo/credentials.toml"
-)
-_OF_AGENTS = toolchains.words(
+_OF_AGENTS = secrets.words(
     ".claude .claude.json .codex .gemini .config/opencode .local/share/opencode .local/state/opencode"
-)
-_SECRET_LINE = re.compile(
-    r"(?i)(password|passwd|passphrase|secret|token|api[_-]?key|privatekey|credential|_auth)"
 )
 _SERVERS = re.compile(r"(?s)<servers>.*?</servers>")
 
@@ -104,7 +95,7 @@ def session_policy(
         *_surroundings(ground, tools, level),
         *writable(ground.root),
         *(
-            hidden(*(ground.home / name for name in _SECRETS))
+            hidden(*(ground.home / name for name in secrets.FILES))
             if ground.home.is_relative_to(ground.root)
             else ()
         ),
@@ -190,7 +181,7 @@ def _cleaned(file: Path, tools: Path) -> Path | None:
         text = _SERVERS.sub("", file.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    kept = "".join(line for line in text.splitlines(keepends=True) if not _SECRET_LINE.search(line))
+    kept = secrets.without_secret_lines(text)
     copy = _settings(tools) / f"{file.parent.name}-{file.name}"
     copy.parent.mkdir(parents=True, exist_ok=True)
     copy.write_text(kept, "utf-8")

@@ -1,47 +1,88 @@
-"""Credentials stay with the orchestrator: what sessions and suites find in their environment."""
+"""Credentials stay with the orchestrator: the one list of what holds them, by name and by shape.
+
+It counts for variables, for lines of settings and for files, and for what is masked before it is shown.
+"""
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from fnmatch import fnmatchcase
 
-_SECRET = (
-    "*API_KEY*",
-    "*APIKEY*",
-    "*ACCESS_KEY*",
-    "*PRIVATE_KEY*",
-    "*SIGNING_KEY*",
-    "*ENCRYPTION_KEY*",
-    "*_SECRET*",
-    "SECRET*",
-    "*PASSWORD*",
-    "*PASSWD*",
-    "*PASSPHRASE*",
-    "*_PWD",
-    "*_TOKEN",
-    "TOKEN",
-    "*AUTHTOKEN*",
-    "*_AUTH",
-    "*_AUTH_CONFIG",
-    "*_PAT",
-    "*_CREDENTIAL",
-    "*_CREDENTIALS",
-    "*_CREDENTIALS_*",
-    "*_CUSTOM_HEADERS",
-    "AWS_*",
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text."""
+    return tuple(text.split())
+
+
+# Parts of a name, between underscores, that make it a credential's; and pieces that do so wherever they stand.
+_WORDS = frozenset(
+    [
+        "KEY",
+        "PASS",
+        "PWD",
+        "PAT",
+        "AUTH",
+        "CREDS",
+        "DSN",
+        "JWT",
+        "COOKIE",
+        "COOKIES",
+        "TOKEN",
+        "WEBHOOK",
+        "WEBHOOKS",
+    ]
+)
+_PIECES = re.compile(
+    r"APIKEY|ACCESSKEY|PRIVATEKEY|SECRETKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|SSHPASS|CREDENTIAL|AUTHTOKEN|AUTHKEY"
+    r"|ACCESSTOKEN|CONNECTION_STRING|CONNECTIONSTRING|CUSTOM_HEADERS|PRIVATE_KEY"
+)
+_VENDORS = ("AWS_",)  # of which everything is a credential but what is named below
+_HARMLESS = frozenset(
+    words("AWS_REGION AWS_DEFAULT_REGION AWS_DEFAULT_OUTPUT AWS_PAGER PWD OLDPWD SSH_AUTH_SOCK")
+)
+_IN_LINES = re.compile(
+    r"(?i)password|passwd|passphrase|secret|token|api[_-]?key|private_?key|access_?key|credential|(?<![a-z])_?auth(?![a-z])"
+)
+# Below the home folder. Whatever names one of these, by a list of paths or by being the workspace, does not show it.
+FILES = words(
+    ".ssh .aws .gnupg .azure .kube .docker .config .netrc .git-credentials .npmrc .pypirc .pgpass .my.cnf .password-store "
+    ".mozilla .thunderbird .claude .claude.json .codex .gemini .terraform.d .vault-token .local/share/keyrings "
+    ".local/share/redgreenrefactor .bash_history .zsh_history .m2/settings.xml .m2/settings-security.xml "
+    ".gradle/gradle.properties .cargo/credentials .cargo/credentials.toml"
 )
 _IN_URL = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)[^/@\s]+@")
-_HARMLESS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_DEFAULT_OUTPUT", "AWS_PAGER")
+_PASSWORD_IN_URL = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)[^/@\s]*:[^/@\s]*@")
 
 
 def without_secrets(env: Mapping[str, str], allowed_names: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment without credentials; those named by the user stay."""
-    return {name: value for name, value in env.items() if name in allowed_names or not is_secret(name)}
+    """Return the environment without credentials; those named by the user stay.
+
+    An address keeps everything but its user and password: a proxy is still one without.
+    """
+    return {
+        name: value if name in allowed_names else _PASSWORD_IN_URL.sub(r"\g<start>", value)
+        for name, value in env.items()
+        if name in allowed_names or not (is_secret(name) or is_token(value))
+    }
 
 
 def is_secret(name: str) -> bool:
     """Whether a variable of this name usually holds a credential; letter case does not matter."""
     upper = name.upper()
-    return upper not in _HARMLESS and any(fnmatchcase(upper, pattern) for pattern in _SECRET)
+    if upper in _HARMLESS:
+        return False
+    return (
+        upper.startswith(_VENDORS) or not _WORDS.isdisjoint(upper.split("_")) or bool(_PIECES.search(upper))
+    )
+
+
+def is_token(text: str) -> bool:
+    """Whether a text holds something that has the shape of a credential, whatever it is called."""
+    return bool(_SHAPES.search(_PASSWORD_IN_URL.sub("", text)))
+
+
+def without_secret_lines(text: str) -> str:
+    """Return a file's text without the lines that seem to hold a credential."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not (_IN_LINES.search(line) or _SHAPES.search(line)))
 
 
 _SHORTEST = 8  # characters of a value that is masked wherever it stands; shorter ones are words

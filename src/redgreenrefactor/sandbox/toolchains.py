@@ -8,11 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text."""
-    return tuple(text.split())
-
+from redgreenrefactor.sandbox.secrets import FILES, words
 
 # Below the home folder. What lies beside these and is not named here is not shown: credentials mostly do.
 IN_HOME = words(
@@ -35,10 +31,6 @@ VARIABLES = words(
     "CONDA_ROOT ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT M2_HOME MAVEN_HOME GRADLE_HOME RBENV_ROOT VOLTA_HOME "
     "NODE_PATH PYTHONPATH PYTHONHOME PERL5LIB GEM_HOME GEM_PATH LD_LIBRARY_PATH PNPM_HOME BUN_INSTALL "
     "UV_PROJECT_ENVIRONMENT UV_PYTHON_INSTALL_DIR"
-)
-# What is never shown because a list of paths names it: these hold keys, or all the rest.
-_SECRET_NAMES = frozenset(
-    words(".ssh .aws .gnupg .azure .kube .docker .config .password-store .mozilla .netrc .git-credentials")
 )
 _PROGRAMS = ("bin", "sbin", "shims")
 
@@ -119,7 +111,7 @@ def _is_harmless(path: Path, home: Path) -> bool:
     for place in (path, real):
         if home.is_relative_to(place) or len(place.parts) <= 2:  # noqa: PLR2004 - the root, or right below it
             return False
-        if _SECRET_NAMES.intersection(place.parts):
+        if any(place.is_relative_to(home / name) or name in place.parts for name in FILES):
             return False
         if place in (home / ".local", home / ".cache", home / ".local" / "share"):
             return False

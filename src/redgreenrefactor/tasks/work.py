@@ -169,7 +169,7 @@ class Work:
         suite = suite_for(
             command,
             project=self.bench.repository.project,
-            env=without_secrets(around.environ),
+            env=without_secrets(around.environ, self.bench.settings.sandbox_env),
             timeout=settings.test_timeout,
             interrupt=around.interrupt,
             cache=self.bench.workspace.compiled,
@@ -196,7 +196,7 @@ class Work:
         ended = process.shell(
             command,
             cwd=self.bench.repository.project,
-            env=without_secrets(around.environ),
+            env=without_secrets(around.environ, self.bench.settings.sandbox_env),
             timeout=self.settings.bash_timeout,
             interrupt=around.interrupt,
         )
