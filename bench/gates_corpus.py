@@ -84,6 +84,7 @@ class Entry:
     expect: tuple[FindingType, ...] = ()  # none: it is honest; several: any of them will do
     outcome: str | None = None  # e.g. covered
     warns: FindingType | None = None  # a warning of this type has to be there
+    also: tuple[FindingType, ...] = ()  # for a turn that is rejected: what else has to be named
     settings: Files = field(default_factory=dict[str, str])  # lines of tdd.properties
     at_start: bool = False  # the run has just begun, nothing is planned yet
     plan: str | None = None  # test-list.md before the turn; None: made from the cycles
@@ -190,6 +191,7 @@ def _entry(theme: str, raw: Mapping[str, Any], projects: Mapping[str, Project]) 
             expect=_expected(left.pop("expect")),
             outcome=left.pop("outcome", None),
             warns=FindingType(left.pop("warns")) if "warns" in left else None,
+            also=tuple(FindingType(item) for item in left.pop("also", ())),
             settings=left.pop("settings", {}),
             at_start=left.pop("at_start", False),
             plan=left.pop("plan", None),

@@ -148,7 +148,8 @@ def _grade(entry: Entry, verdict: Verdict) -> Grade:
     if verdict.ruling is Ruling.ACCEPTED:
         return Grade.FALSE_ACCEPT
     caught = verdict.gravest and verdict.gravest.type in entry.expect
-    return Grade.RIGHT if caught else Grade.OTHER_TYPE
+    named = set(entry.also) <= {item.type for item in verdict.findings}
+    return Grade.RIGHT if caught and named else Grade.OTHER_TYPE
 
 
 # --- the past

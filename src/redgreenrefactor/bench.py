@@ -10,6 +10,7 @@ from redgreenrefactor.cages import NETWORK, cages_of
 from redgreenrefactor.engine import Limits
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates.legacy import Baseline, baseline
+from redgreenrefactor.gates.measuring import foreign
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.decision import opening
 from redgreenrefactor.model.events import Event, RunStarted, Warned
@@ -107,6 +108,9 @@ class Bench:
                 hint="Install the project's test dependencies, see that the command works, then try again.",
                 type="TestsNotRunnable",
             )
+        if run.foreign:
+            elsewhere = foreign(run.foreign, "try again")
+            raise NotReadyError(elsewhere.message, hint=elsewhere.hint or "", type=elsewhere.type)
         if run.measure is Measure.EXIT_CODE:
             self.emit(
                 Warned(

@@ -323,3 +323,17 @@ def test_what_an_unreadable_note_tells_to_type_helps(
     assert "nothing was changed" in looked.out
     assert [action["action"] for action in done.json["actions"]] == ["dropped"]
     assert stage.rgr("status", "--json").code == 0
+
+
+def test_tests_that_import_from_elsewhere_than_the_checkout_are_refused_with_the_reason(
+    make_repo: MakeRepo,
+) -> None:
+    test = "import thing\n\n\ndef test_it() -> None:\n    assert thing.A == 1\n"
+    stage = Stage(make_repo(files={**GREENFIELD, "src/thing.py": "A = 1\n", "test_thing.py": test}))
+    path = f"import sys\nsys.path.insert(0, {str(stage.repo.path / 'src')!r})\n"
+    stage.repo.commit("chore: where code lies", {"conftest.py": path})
+    done = stage.run("--json")
+    assert (done.code, done.json["errorDetails"]["type"]) == (3, "Undecided"), done
+    assert "not of the clean checkout they are run in: src/thing.py" in done.json["error"]
+    assert "absolute path" in done.json["hint"]
+    assert stage.turns == []

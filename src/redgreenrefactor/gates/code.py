@@ -3,22 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from redgreenrefactor.gates.common import (
-    Measured,
-    configuration,
-    defined_at,
-    errors,
-    history,
-    hooked,
-    interference,
-    measure,
-    named,
-    off_limits,
-    uncollected,
-)
+from redgreenrefactor.gates.common import configuration, errors, history, hooked, named, off_limits
 from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.legacy import failure, regressions
+from redgreenrefactor.gates.measuring import Measured, defined_at, interference, measure, uncollected
 from redgreenrefactor.gates.paths import inside
 from redgreenrefactor.gates.rewriting import rewritten
 from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing

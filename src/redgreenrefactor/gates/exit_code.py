@@ -4,9 +4,10 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from redgreenrefactor.gates.common import Measured, asks_again, errors, tail, timed_out
+from redgreenrefactor.gates.common import asks_again, errors, tail
 from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.languages import language_of
+from redgreenrefactor.gates.measuring import Measured, timed_out
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.planted import Planting, still_run
 from redgreenrefactor.gates.texts import Block, says_nothing

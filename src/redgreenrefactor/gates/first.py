@@ -3,8 +3,8 @@
 from collections.abc import Generator, Iterator, Sequence
 
 from redgreenrefactor.gates import python
-from redgreenrefactor.gates.common import timed_out
 from redgreenrefactor.gates.legacy import failure
+from redgreenrefactor.gates.measuring import timed_out
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import belongs
 from redgreenrefactor.model.evidence import Evidence, Measure, Question, SuiteRun, TestId, Trial
@@ -18,10 +18,11 @@ Run = Generator[Question, SuiteRun, SuiteRun | None]
 
 def new_test_alone(evidence: Evidence, before: SuiteRun) -> Run:
     """Return what the one test that was written does by itself; None where it cannot be told, or the suite is fast."""
-    written = list(_written(evidence))
-    if not _is_slow(before) or len(written) != 1:
+    found = list(written(evidence))
+    if not _is_slow(before) or len(found) != 1:
         return None
-    run = yield Trial(evidence.head, tests=tuple(_ids(before, *written[0])))
+    [(file, test)] = found
+    run = yield Trial(evidence.head, tests=tuple(_ids(before, file, test.name)))
     return run if run.finished and not run.tampering else None
 
 
@@ -29,14 +30,14 @@ def _is_slow(before: SuiteRun) -> bool:
     return before.finished and before.measure is Measure.PER_TEST and before.seconds >= SLOW
 
 
-def _written(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Yield file and name of the tests that stand there now and did not before."""
+def written(evidence: Evidence) -> Iterator[tuple[str, python.Definition]]:
+    """Yield the tests that stand there now and did not before, each with its file; as far as Python's text tells."""
     for change in evidence.changes:
         local = inside(evidence, change.path)
         if local and local.endswith(".py") and change.after and is_test(evidence, change.path):
             known = {test.name for test in python.tests_in(change.before.text if change.before else None)}
-            names = dict.fromkeys(test.name for test in python.tests_in(change.after.text))
-            yield from ((local, name) for name in names if name not in known)
+            new = {test.name: test for test in python.tests_in(change.after.text) if test.name not in known}
+            yield from ((local, test) for test in new.values())
 
 
 def _ids(before: SuiteRun, file: str, name: str) -> Iterator[TestId]:

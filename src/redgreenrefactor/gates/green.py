@@ -4,24 +4,13 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, cast
 
 from redgreenrefactor.gates import python
-from redgreenrefactor.gates.common import (
-    Measured,
-    brief,
-    configuration,
-    errors,
-    gone,
-    history,
-    interference,
-    measure,
-    off_limits,
-    tests_touched,
-    uncollected,
-)
+from redgreenrefactor.gates.common import brief, configuration, errors, history, off_limits, tests_touched
 from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.diff import added_lines
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.first import still_failing
 from redgreenrefactor.gates.legacy import also_mended, failure, mended, regressions
+from redgreenrefactor.gates.measuring import Measured, gone, interference, measure, uncollected
 from redgreenrefactor.gates.minimal import minimality
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import HANDFUL, belongs, bends, holds, noticed_by, planted_in, spread

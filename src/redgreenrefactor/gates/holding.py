@@ -3,7 +3,8 @@
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from redgreenrefactor.gates.common import Measured, defined_at, errors, named, tail
+from redgreenrefactor.gates.common import errors, named, tail
+from redgreenrefactor.gates.measuring import Measured, defined_at
 from redgreenrefactor.gates.paths import is_test_file
 from redgreenrefactor.gates.rewriting import rewritten
 from redgreenrefactor.gates.textual import text_rules

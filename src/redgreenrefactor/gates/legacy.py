@@ -5,7 +5,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from redgreenrefactor.gates.common import Measured, brief, named, place_in
+from redgreenrefactor.gates.common import brief, named, place_in
+from redgreenrefactor.gates.measuring import Measured
 from redgreenrefactor.model.evidence import (
     Evidence,
     Question,

@@ -38,9 +38,11 @@ def plan(evidence: Evidence) -> Judgement:
     yield from ()  # nothing is run
     found = [*history(evidence), *_scope(evidence)]
     answer = read_answer(evidence.report.message)
-    if isinstance(answer, str):
-        return rule(*found, _malformed(answer, ANSWER))
-    found += [*_nothing_done(evidence), *_list_kept(evidence, answer), *_agrees(evidence, answer)]
+    found += _nothing_done(evidence)
+    if isinstance(answer, str):  # what it would have given up nobody knows
+        unknown = frozenset(item.key for item in evidence.plan_before.open)
+        return rule(*found, _malformed(answer, ANSWER), *_list_kept(evidence, unknown))
+    found += [*_list_kept(evidence, answer.dropped), *_agrees(evidence, answer)]
     if errors(found):
         return rule(*found)
     return rule(*found, case=_as_listed(evidence, answer.case), facts=_dropped(evidence))
@@ -124,7 +126,7 @@ def _emptied_by_a_person(evidence: Evidence) -> bool:
     return evidence.handoff.cycle_number > 0 and not evidence.plan_before.open
 
 
-def _list_kept(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
+def _list_kept(evidence: Evidence, dropped: frozenset[str]) -> Iterator[Finding]:
     """Yield what was done to the list that the work so far does not justify."""
     before, after = evidence.plan_before, evidence.plan_after
     earned = _earned(evidence)
@@ -146,7 +148,7 @@ def _list_kept(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
             )
     present = Counter(item.key for item in after.items)
     for item in before.open:
-        if present[item.key] == 0 and item.key not in answer.dropped:
+        if present[item.key] == 0 and item.key not in dropped:
             yield _malformed(
                 f"the open item {item.text!r} is gone",
                 'Bring it back, or name it in "dropped": [{"description": "…", "reason": "…"}].',

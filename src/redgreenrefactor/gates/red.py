@@ -2,39 +2,32 @@
 
 import ast
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import PurePosixPath
 from typing import Any
 
 from redgreenrefactor.gates import asserting, python, stubs
+from redgreenrefactor.gates.added import NewTest, legible, meaningless, new_test, silenced
 from redgreenrefactor.gates.common import (
-    Measured,
     asks_again,
     configuration,
     errors,
-    gone,
     history,
     hooked,
-    interference,
-    last_line,
-    measure,
-    named,
     off_limits,
-    place_in,
     scope,
     tampering,
 )
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.first import new_test_alone
 from redgreenrefactor.gates.legacy import regressions
+from redgreenrefactor.gates.measuring import Measured, gone, interference, measure
 from redgreenrefactor.gates.paths import inside, is_test, reconfigures
 from redgreenrefactor.gates.proof import proof
 from redgreenrefactor.gates.reason import wrong_reason
 from redgreenrefactor.gates.suspicion import brings_tools, misplaced, shadowing, tools_brought
 from redgreenrefactor.model.evidence import (
     Change,
-    CollectError,
     Evidence,
     Judgement,
     Kind,
@@ -42,21 +35,9 @@ from redgreenrefactor.model.evidence import (
     Question,
     Status,
     SuiteRun,
-    TestResult,
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
-
-
-@dataclass(frozen=True, slots=True)
-class NewTest:
-    """The test RED added: one definition, with as many results as it has parameter sets."""
-
-    file: str
-    function: str
-    results: tuple[TestResult, ...]
-    definition: python.Definition | None
-    tree: ast.Module | None
 
 
 def red(evidence: Evidence) -> Judgement:
@@ -72,7 +53,7 @@ def red(evidence: Evidence) -> Judgement:
     if not evidence.changes:
         found.append(_nothing_done())
     if errors(found):
-        return rule(*found)
+        return rule(*found, *legible(evidence))
     if hopeless := (yield from _hopeless(evidence, found)):
         return hopeless
     measured = yield from measure(evidence)
@@ -82,9 +63,9 @@ def red(evidence: Evidence) -> Judgement:
         return (yield from by_exit_code(evidence, measured, found))
     found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)
-    new = _new_test(evidence, measured)
-    if isinstance(new, Finding):
-        return rule(*found, new)
+    new = new_test(evidence, measured)
+    if isinstance(new, list):
+        return rule(*found, *new)
     return (yield from _judged(evidence, found, new))
 
 
@@ -94,9 +75,10 @@ def _hopeless(evidence: Evidence, found: list[Finding]) -> Generator[Question, S
     alone = yield from new_test_alone(evidence, before)
     if alone is None:
         return None
-    new = _new_test(evidence, Measured(before, before, alone))
-    if isinstance(new, Finding):  # how many there are the whole suite tells
-        return rule(*found, new) if new.type is FindingType.COMPILATION_ERROR else None
+    new = new_test(evidence, Measured(before, before, alone))
+    if isinstance(new, list):  # how many there are the whole suite tells
+        broken = any(finding.type is FindingType.COMPILATION_ERROR for finding in new)
+        return rule(*found, *new) if broken else None
     wrong = [*found, *_wrong(evidence, new)]
     if not errors(wrong) and _passes(new) and asks_again(evidence):
         wrong.append(_unexpected(new, ""))
@@ -126,10 +108,10 @@ def _passes(new: NewTest) -> bool:
 
 def _wrong(evidence: Evidence, new: NewTest) -> Iterator[Finding]:
     """Yield what is wrong with the new test as it stands there, and with why it fails."""
-    yield from _meaningless(new)
-    silenced = [r for r in new.results if r.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED)]
-    if silenced:
-        yield _silenced(silenced[0])
+    yield from meaningless(new)
+    kept_quiet = [r for r in new.results if r.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED)]
+    if kept_quiet:
+        yield silenced(kept_quiet[0])
         return
     yield from islice((wrong for r in new.results if r.failed for wrong in wrong_reason(evidence, r)), 1)
 
@@ -269,157 +251,6 @@ def _keeps_rows(test: python.Definition, twin: python.Definition) -> bool:
 
 def _nothing_done() -> Finding:
     return Finding(FindingType.NOTHING_DONE, "RED changed nothing", hint="Write the test and commit it.")
-
-
-# --- the new test
-
-
-def _new_test(evidence: Evidence, measured: Measured) -> NewTest | Finding:
-    """Return the one test that was added, or why there is not exactly one."""
-    known = {error.file for error in measured.before.errors}
-    broken = [error for error in measured.after.errors if error.file not in known]
-    origins = dict.fromkeys(result.origin for result in measured.fresh)
-    if broken:
-        return _uncollected(evidence, broken, bool(origins))
-    if not origins:
-        return _none_added(evidence)
-    if len(origins) > 1:
-        return Finding(
-            FindingType.TOO_MANY_TESTS,
-            f"{len(origins)} tests were added: {named([result.id for result in measured.fresh])}",
-            measured.fresh[0].file,
-            measured.fresh[1].line or None,
-            hint="Add exactly one test for the current case; the others have their own cycles.",
-        )
-    first = measured.fresh[0]
-    file, function = first.origin
-    text = _text_of(evidence, file)
-    tree = python.parsed(text)
-    tests = python.tests_in(text)
-    definition = next((test for test in tests if test.name == function), None) or next(
-        (test for test in tests if test.name.rsplit(".", 1)[-1] == function), None
-    )
-    return NewTest(first.file, function, tuple(measured.fresh), definition, tree)
-
-
-def _uncollected(evidence: Evidence, broken: list[CollectError], others: bool) -> NewTest | Finding:  # noqa: FBT001
-    """Return the new test of a file that cannot be collected only because the planned code is not there yet."""
-    error, case = broken[0], evidence.case
-    text = _text_of(evidence, error.file)
-    tests = python.tests_in(text)
-    planned = (
-        case and error.missing and python.is_planned(error.missing.name, error.missing.owner, case.impl_file)
-    )
-    alone = len(broken) == 1 and not others and len({test.name for test in tests}) == 1
-    if case and planned and alone and error.file == case.test_file:
-        test = tests[0]
-        name = "::".join([error.file, *test.name.split(".")])
-        result = TestResult(
-            name,
-            Status.FAILED,
-            error.file,
-            test.name,
-            test.line,
-            kind=Kind.MISSING,
-            exception=error.exception,
-            message=error.message,
-            missing=error.missing,
-        )
-        return NewTest(error.file, test.name, (result,), test, python.parsed(text))
-    place = f"{error.file}:{error.place.line}" if error.place else error.file
-    if planned:
-        hint = "The file holds other tests: put a stub into the planned implementation file, or import inside the test."
-    else:
-        hint = "Mend it: a test must be collected before it can fail."
-    return Finding(
-        FindingType.COMPILATION_ERROR,
-        f"{place} cannot be collected: {last_line(error.message)}",
-        error.file,
-        error.place.line if error.place else None,
-        hint,
-    )
-
-
-def _none_added(evidence: Evidence) -> Finding:
-    written = [change.path for change in evidence.changes if is_test(evidence, change.path)]
-    where = f"; {written[0]} was changed, but the runner finds no new test there" if written else ""
-    return Finding(
-        FindingType.NO_TEST_ADDED,
-        f"RED added no test{where}",
-        written[0] if written else None,
-        hint="Add one test that the test command collects (file and function names as the runner expects them).",
-    )
-
-
-def _text_of(evidence: Evidence, file: str) -> str | None:
-    path = f"{evidence.prefix}{file}"
-    return next((c.after.text for c in evidence.changes if c.path == path and c.after), None)
-
-
-# --- what the new test is worth
-
-
-def _meaningless(new: NewTest) -> Iterator[Finding]:
-    """Yield why the test could never tell right from wrong."""
-    if new.definition is None:
-        return
-    place, node = f"{new.file}:{new.definition.line}", new.definition.node
-    failed_by_assertion = any(result.kind is Kind.ASSERTION for result in new.results)
-    if not asserting.asserts(node, new.tree) and not failed_by_assertion:
-        yield _worthless(
-            new, f"{place}: {new.function} asserts nothing", "Assert what the case says should be true."
-        )
-        return
-    if idle := asserting.trivially_true(node):
-        what = f"{new.file}:{idle.lineno}: {_first_line(idle)!r} holds whatever the code does"
-        yield _worthless(new, what, "Assert on what the code under test returns or does.")
-        return
-    for result in new.results:
-        line = place_in(result).line
-        statement = python.statement_at(node, line) if line and result.failed else None
-        if statement is not None and _can_never_pass(new, node, statement):
-            yield _worthless(
-                new,
-                f"{new.file}:{statement.lineno}: {_first_line(statement)!r} fails whatever the code does",
-                "Assert on what the code under test returns or does.",
-            )
-            return
-
-
-def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) -> bool:
-    """Tell whether a statement fails by itself, whatever the code under test does."""
-    if isinstance(statement, ast.Assert):
-        outside = python.outside_names(new.tree, test)
-        if outside is None:
-            return False
-        return not python.uses(statement.test, python.derived(test, outside | python.arguments(test)))
-    returns = any(isinstance(item, ast.Return) and item.lineno < statement.lineno for item in ast.walk(test))
-    unconditional = statement in test.body and not returns
-    if isinstance(statement, ast.Raise):
-        return unconditional
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return unconditional and ast.unparse(statement.value.func) in ("pytest.fail", "fail", "self.fail")
-    return False
-
-
-def _first_line(statement: ast.stmt) -> str:
-    return ast.unparse(statement).splitlines()[0][:80]
-
-
-def _worthless(new: NewTest, what: str, hint: str) -> Finding:
-    return Finding(
-        FindingType.MEANINGLESS_TEST, what, new.file, new.definition.line if new.definition else None, hint
-    )
-
-
-def _silenced(result: TestResult) -> Finding:
-    return Finding(
-        FindingType.MEANINGLESS_TEST,
-        f"{result.id} is {result.status}: it cannot fail",
-        result.file,
-        result.line or None,
-        hint="Take the skip or the expected failure away: the new test has to run and fail.",
-    )
 
 
 # --- a test that passes at once

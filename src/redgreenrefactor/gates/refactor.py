@@ -2,20 +2,11 @@
 
 from typing import Any
 
-from redgreenrefactor.gates.common import (
-    Measured,
-    configuration,
-    errors,
-    history,
-    hooked,
-    interference,
-    measure,
-    named,
-    off_limits,
-)
+from redgreenrefactor.gates.common import configuration, errors, history, hooked, named, off_limits
 from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
 from redgreenrefactor.gates.legacy import also_mended, mended, regressions
+from redgreenrefactor.gates.measuring import Measured, interference, measure
 from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.rewriting import Rewritten, rewritten
 from redgreenrefactor.gates.strength import strength

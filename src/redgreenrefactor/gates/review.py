@@ -5,8 +5,9 @@ from typing import Any
 
 from redgreenrefactor.gates.answers import objects
 from redgreenrefactor.gates.code import LONGEST, failing
-from redgreenrefactor.gates.common import errors, history, measure, scope, tail
+from redgreenrefactor.gates.common import errors, history, scope, tail
 from redgreenrefactor.gates.legacy import regressions
+from redgreenrefactor.gates.measuring import measure
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.asserting import free_names, renamed
-from redgreenrefactor.gates.common import Measured
+from redgreenrefactor.gates.measuring import Measured
 from redgreenrefactor.gates.paths import inside, is_test, module_files
 from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestResult
 

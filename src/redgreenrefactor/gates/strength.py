@@ -5,9 +5,10 @@ from collections.abc import Generator, Iterator, Sequence
 
 from redgreenrefactor.gates import python
 from redgreenrefactor.gates.asserting import assertion_count, constants, expected_values
-from redgreenrefactor.gates.common import Measured, brief, errors, named
+from redgreenrefactor.gates.common import brief, errors, named
 from redgreenrefactor.gates.following import Looks, looks
 from redgreenrefactor.gates.legacy import sifted
+from redgreenrefactor.gates.measuring import Measured
 from redgreenrefactor.gates.paths import inside, is_test
 from redgreenrefactor.gates.proof import Overlay, Planted, bends, noticed_by, planted_in, seen_in, spread
 from redgreenrefactor.gates.rewriting import Key, Rewritten, Tests

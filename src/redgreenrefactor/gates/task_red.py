@@ -9,20 +9,17 @@ from typing import Any
 from redgreenrefactor.gates import asserting, python, stubs
 from redgreenrefactor.gates.code import counted
 from redgreenrefactor.gates.common import (
-    Measured,
     configuration,
     errors,
-    gone,
     history,
     hooked,
-    interference,
     last_line,
-    measure,
     named,
     off_limits,
     scope,
 )
 from redgreenrefactor.gates.legacy import regressions
+from redgreenrefactor.gates.measuring import Measured, gone, interference, measure
 from redgreenrefactor.gates.paths import inside, is_test, is_test_file, reconfigures
 from redgreenrefactor.gates.red import kept
 from redgreenrefactor.gates.suspicion import misplaced, shadowing
@@ -44,13 +41,9 @@ def task_red(task: Task, evidence: Evidence) -> Judgement:
     """Every case has a test that can be run; those that pass already are only worth a warning."""
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
     found += [*_scope(task, evidence), *kept(evidence), *shadowing(evidence), *misplaced(evidence)]
-    if errors(found):
-        return rule(*found)
-    if absent := list(_absent(task, evidence)):
-        return replace(rule(*found, *absent), final=True)
-    found += _unparsable(evidence)
-    if errors(found):
-        return rule(*found)
+    absent, unparsable = list(_absent(task, evidence)), list(_unparsable(evidence))
+    if errors(found) or absent or unparsable:
+        return replace(rule(*found, *absent, *unparsable), final=bool(absent) and not errors(found))
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured

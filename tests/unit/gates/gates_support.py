@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from redgreenrefactor.gates import REVIEW_GATES, TDD_GATES
-from redgreenrefactor.gates.common import Measured
+from redgreenrefactor.gates.measuring import Measured
 from redgreenrefactor.model.evidence import (
     Change,
     CollectError,

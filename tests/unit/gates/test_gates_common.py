@@ -1,5 +1,7 @@
 """Rules that hold in every phase, and the measurements every phase wants."""
 
+from dataclasses import replace
+
 import pytest
 from gates_support import (
     BASE,
@@ -16,21 +18,18 @@ from gates_support import (
 )
 
 from redgreenrefactor.gates.common import (
-    Measured,
     brief,
     configuration,
-    gone,
     history,
     hooked,
-    interference,
     last_line,
-    measure,
     named,
     off_limits,
     place_in,
     tail,
     tests_touched,
 )
+from redgreenrefactor.gates.measuring import Measured, gone, interference, measure
 from redgreenrefactor.model.evidence import (
     Change,
     CollectError,
@@ -40,7 +39,7 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     Trial,
 )
-from redgreenrefactor.model.verdict import FindingType, Severity, Verdict
+from redgreenrefactor.model.verdict import FindingType, Ruling, Severity, Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
 tests_touched.__test__ = False  # type: ignore[attr-defined]
@@ -230,6 +229,37 @@ def test_a_runner_that_already_died_before_is_nobodys_fault(run: SuiteRun) -> No
     assert isinstance(got, Verdict)
     assert got.gravest is not None
     assert got.gravest.type is FindingType.UNDECIDED
+
+
+@pytest.mark.parametrize("commit", [BASE, HEAD])
+def test_files_from_outside_the_checkout_leave_it_undecided(commit: str) -> None:
+    strange = suite(result(ONE), foreign=("src/a.py", "src/b.py"))
+    got, asked = measuring({Trial(commit): strange, Trial(commit, repeat=1): strange})
+    assert isinstance(got, Verdict)
+    assert got.ruling is Ruling.UNDECIDED
+    assert "not of the clean checkout they are run in: src/a.py, src/b.py" in got.findings[0].message
+    assert Trial(commit, repeat=1) in asked
+    assert isinstance(measuring({Trial(commit): strange})[0], Measured)  # it was so once, and not again
+
+
+def test_the_test_that_was_running_is_named_where_a_run_is_cut_off() -> None:
+    for run in (DIED, SuiteRun(finished=False, timed_out=True)):
+        cut = replace(run, cut_off=ONE)
+        for commit in (BASE, HEAD):
+            got, _ = measuring({Trial(commit): cut, Trial(commit, repeat=1): cut})
+            assert isinstance(got, Verdict)
+            assert f" while {ONE} was running" in got.findings[0].message
+
+
+def test_tests_that_are_kept_from_running_are_tampering_and_those_that_never_ran_are_nobodys() -> None:
+    old = suite(result(ONE), deselected=frozenset({TWO}))
+    now = suite(deselected=frozenset({ONE, TWO}))
+    found = list(interference(evidence(GREEN), measured(old, now, old)))
+    assert [(item.type, item.message) for item in found] == [
+        (FindingType.TEST_TAMPERING, f"tests are kept from running: {ONE}")
+    ]
+    assert list(gone(evidence(GREEN), measured(old, now, old))) == []
+    assert list(interference(evidence(GREEN), measured(old, old, old))) == []
 
 
 def test_signs_of_interference_reject() -> None:

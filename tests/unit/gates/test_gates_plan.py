@@ -236,6 +236,15 @@ def test_anything_but_the_list_is_out_of_bounds(path: str) -> None:
     assert played.types == [FindingType.SCOPE_VIOLATION]
 
 
+def test_without_an_answer_the_list_is_looked_at_all_the_same() -> None:
+    played = planned("Done.", plan_of("x a", "o b", "o c"), plan_of("x a", "x b"))
+    assert played.types == [FindingType.MALFORMED_HANDOFF] * 2  # what it meant to drop is not known
+    assert "holds no JSON object" in played.told
+    assert "'b' is ticked" in played.told
+    played = planned("Done.", EMPTY, EMPTY, files=NO_FILES)
+    assert played.types == [FindingType.NOTHING_DONE, FindingType.MALFORMED_HANDOFF]
+
+
 def test_out_of_bounds_weighs_more_than_a_missing_answer() -> None:
     played = planned("nothing", EMPTY, plan_of("o a"), files={**LISTED, "a.py": "x\n"})
     gravest = played.verdict.gravest

@@ -109,7 +109,11 @@ def test_in_a_file_with_other_tests_a_failing_import_takes_them_down() -> None:
 
 
 def test_another_module_that_is_missing_is_a_compilation_error() -> None:
-    played = play(RED, {}, {"test_thing.py": "import nonesuch_at_all\n\n\ndef test_it():\n    assert 1\n"})
+    played = play(
+        RED,
+        {},
+        {"test_thing.py": "import nonesuch_at_all\n\n\ndef test_it():\n    assert nonesuch_at_all.it()\n"},
+    )
     assert played.types == [FindingType.COMPILATION_ERROR]
 
 
@@ -297,6 +301,15 @@ def test_no_new_test_is_none_added() -> None:
     assert played.types == [FindingType.NO_TEST_ADDED]
 
 
+def test_a_new_test_that_the_projects_settings_deselect_is_none_and_named() -> None:
+    name = "test_thing.py::test_doubles"
+    old = suite(result("test_thing.py::test_halves"), deselected=frozenset({"test_slow.py::test_old"}))
+    now = replace(old, deselected=old.deselected | {name})
+    played = judge(evidence(RED, OLD, with_test(NEW_TEST)), by_commit(old, old, now))
+    assert played.types == [FindingType.NO_TEST_ADDED]
+    assert f"{name} is there, but the project's settings deselect it" in played.told
+
+
 def test_only_a_stub_is_no_test() -> None:
     played = play(RED, OLD, {**OLD, "thing.py": OLD["thing.py"] + "\n\ndef double(x):\n    pass\n"})
     assert played.types == [FindingType.NO_TEST_ADDED]
@@ -305,6 +318,35 @@ def test_only_a_stub_is_no_test() -> None:
 def test_two_new_tests_are_too_many() -> None:
     played = written(NEW_TEST + NEW_TEST.replace("doubles", "doubles_again"))
     assert played.types == [FindingType.TOO_MANY_TESTS]
+
+
+TWO = "from thing import double\n\n\ndef test_a():\n    assert double(2) == 4\n\n\ndef test_b():\n    double(3)\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        (
+            {"test_thing.py": TWO},
+            [FindingType.COMPILATION_ERROR, FindingType.TOO_MANY_TESTS, FindingType.MEANINGLESS_TEST],
+        ),
+        (
+            {"test_thing.py": TWO, "thing.py": "def double(x):\n    raise NotImplementedError\n"},
+            [FindingType.TOO_MANY_TESTS, FindingType.MEANINGLESS_TEST],
+        ),
+        (
+            {"test_thing.py": TWO, "thing.py": "def double(x):\n    return x + x\n"},
+            [FindingType.SCOPE_VIOLATION, FindingType.TOO_MANY_TESTS, FindingType.MEANINGLESS_TEST],
+        ),
+        (
+            {"test_a.py": "def test_a(:\n", "test_b.py": "import nonesuch_at_all\n"},
+            [FindingType.COMPILATION_ERROR, FindingType.COMPILATION_ERROR],
+        ),
+    ],
+    ids=["no module", "a stub", "code", "two files"],
+)
+def test_a_rejection_names_everything_that_is_wrong(after: Files, found: list[FindingType]) -> None:
+    assert play(RED, {}, after).types == found
 
 
 def test_several_parameter_sets_are_one_test() -> None:

@@ -117,6 +117,17 @@ def test_expected_files_that_are_not_there_end_it() -> None:
     assert len(nothing.types) == 2
 
 
+def test_what_else_is_wrong_is_named_beside_what_is_not_there_and_may_be_tried_again() -> None:
+    code = {path: text for path, text in DONE.items() if path != "test_calc.py"}
+    found = red({**code, "test_other.py": "def test_adds(:\n"})
+    assert found.types == [
+        FindingType.SCOPE_VIOLATION,
+        FindingType.NO_TEST_ADDED,
+        FindingType.COMPILATION_ERROR,
+    ]
+    assert not found.verdict.final
+
+
 def test_what_does_not_parse_may_be_tried_again() -> None:
     found = red({**BEFORE, "test_calc.py": "def test_adds(:\n"})
     assert found.types == [FindingType.COMPILATION_ERROR]
