@@ -1,8 +1,8 @@
 """Settings: flags beat the environment, which beats `tdd.properties`, which beats the defaults."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
 
@@ -288,6 +288,7 @@ class Flags:
     model: str | None = None
     budget: float | None = None
     network: str | None = None
+    spared: tuple[str, ...] = ()  # roles whose own properties count although others are chosen for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,21 +409,26 @@ def load(
         name: _Found(_read(kinds[name], entry), entry.place, entry.text) for name, entry in written.items()
     }
     found = {name: entry for name, entry in read.items() if not unheard(name)}
-    chosen = {key.name: _choose(key, found) for key in KEYS}
+    keys = [_spared(key) if key.role in flags.spared and key.property_name in found else key for key in KEYS]
+    chosen = {key.name: _choose(key, found) for key in keys}
     fields: dict[str, Any] = {key.field: chosen[key.name].value for key in KEYS if key.role is None}
     return Settings(
         **fields,
         agents={role: str(chosen[f"agent.{role}"].value) for role in ROLES},
         models={role: str(chosen[f"model.{role}"].value) for role in ROLES},
         sources={name: choice.place for name, choice in chosen.items()},
-        loosening=tuple(_loosening(found)),
+        loosening=tuple(_loosening(found, keys)),
     )
 
 
-def _loosening(found: Mapping[str, _Found]) -> Iterator[Line]:
+def _spared(key: Key) -> Key:
+    return replace(key, flag=None, variable=None)
+
+
+def _loosening(found: Mapping[str, _Found], keys: Sequence[Key]) -> Iterator[Line]:
     """Yield the properties that count and that a repository may not set by itself."""
     told: set[str] = set()
-    for key in KEYS:
+    for key in keys:
         place = next((place for place in key.places if place in found), None)
         if key.harmless is None or place in (None, key.flag, key.variable, *told):
             continue

@@ -271,6 +271,7 @@ def meter_of(
         cache=workspace.compiled,
         interrupt=around.interrupt,
         cage=cages.suite if cages else unheld,
+        setup=settings.setup_command,
     )
 
 

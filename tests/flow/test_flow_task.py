@@ -136,6 +136,10 @@ def test_coverage_below_the_target_is_one_more_iteration(make_repo: MakeRepo) ->
             GREEN_1_1={"files": {CODE: ADD + SUBTRACT + DEAD}, "commit": "feat: too much"},
             GREEN_1_2={"files": {CODE: ADD + SUBTRACT}, "commit": "feat: the calculator"},
         ),
+        {
+            **FILES,
+            "tdd.properties": FILES["tdd.properties"] + "agent.diagnosis=command:echo Seen by another.\n",
+        },
     )
     cycles = [{"test_count": 2, "expected_coverage": ">=85%"}]
     done = stage.rgr_task("--json", document=task(meta={"tdd_cycles": cycles}))
@@ -143,6 +147,9 @@ def test_coverage_below_the_target_is_one_more_iteration(make_repo: MakeRepo) ->
     assert (done.json["iterations"], done.json["coverage"]) == (2, 100.0)
     assert "CoverageTooLow: the tests reach 62.5 % of calc.py; 85 % are wanted" in stage.log(1)
     assert "coverage: 100 % (85 % are wanted)" in stage.log(2)
+    assert "Seen by another." in stage.log(
+        2
+    )  # --agent does not say who diagnoses, where somebody was chosen for it
 
 
 def test_a_missing_tool_blocks_the_task(make_repo: MakeRepo) -> None:

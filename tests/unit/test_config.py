@@ -298,6 +298,15 @@ def test_a_variable_or_a_flag_sets_every_role(role: str) -> None:
     assert settings.source(f"model.{role}") == "--model"
 
 
+def test_a_role_may_be_spared_what_is_chosen_for_all() -> None:
+    text = "agent.diagnosis=command:./look\nagent.green=codex\n"
+    flags = Flags(agent="replay:kata", model="flag", spared=("diagnosis",))
+    settings = load((FILE, text), {"TDD_AGENT": "gemini"}, flags)
+    assert (settings.agent_for("diagnosis"), settings.agent_for("green")) == ("command:./look", "replay:kata")
+    assert settings.model_for("diagnosis") == "flag"  # nothing was chosen for it
+    assert [line.name for line in settings.loosening] == ["agent.diagnosis"]
+
+
 @pytest.mark.parametrize("role", ["test", "code", "RED", ""])
 def test_an_unknown_role_is_refused(role: str) -> None:
     assert "there is no setting" in refusal(f"agent.{role}=codex").message

@@ -161,7 +161,8 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Su
         interrupt = Interrupt()
         stack.callback(interrupt.close)
         stack.enter_context(interrupt.listen())
-        wanted = Flags(**{name: flags.get(name) for name in ("agent", "model", "budget", "network")})
+        given: dict[str, Any] = {name: flags.get(name) for name in ("agent", "model", "budget", "network")}
+        wanted = Flags(**given)
         person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
 
         def edit(path: Path) -> None:

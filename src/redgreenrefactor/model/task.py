@@ -1,6 +1,7 @@
 """A task file as a value: what is to be done, how it is known to be done, and what the sessions are given."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -187,3 +188,35 @@ def runs_all_of(project: str, command: str) -> bool:
     """Tell whether a task's command is the project's own test command, or that with more words."""
     own, given = (_MODULE.sub("", " ".join(text.split())) for text in (project, command))
     return given == own or (given.startswith(f"{own} ") and not _SHELL.search(given[len(own) :]))
+
+
+_PLAIN = re.compile(r"[A-Za-z_][\w.+-]*|/\S+")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_BUILT_IN = re.compile(  # and the words that only begin something
+    r"alias|bg|break|case|cd|command|continue|echo|eval|exec|exit|export|false|fg|for|hash|if|jobs|kill|printf|pwd|read"
+    r"|set|shift|source|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while"
+)
+
+
+def programs_of(command: str) -> tuple[str, ...]:
+    """Return the programs that a criterion cannot do without; none where its words are too much for us.
+
+    A path inside the project is none of them: it may be part of the work.
+    """
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError:
+        return ()
+    if "||" in words or "\n" in command.strip() or re.search(r"[`(){}]", command):
+        return ()
+    found: list[str] = []
+    begins = True
+    for word in words:
+        if begins and _ASSIGNED.match(word):
+            continue
+        if begins and _PLAIN.fullmatch(word) and not _BUILT_IN.fullmatch(word):
+            found.append(word)
+        begins = word in ("&&", ";", "|", "&")
+    return tuple(dict.fromkeys(found))

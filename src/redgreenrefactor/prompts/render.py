@@ -91,7 +91,7 @@ def _values(ask: Ask) -> dict[str, str]:
         "next": _next(handoff),
         "progress": _progress(ask),
         "finished": _finished(handoff),
-        "legacy": _legacy(handoff),
+        "legacy": legacy(handoff),
         "project": _project(ask.prefix),
         "test_command": _code(ask.test_command),
         "phase": ask.phase.name,
@@ -161,7 +161,7 @@ def _finished(handoff: Handoff) -> str:
     return f"Just finished, so tick its box: {in_line(case.description, _LONG_LINE)}"
 
 
-def _legacy(handoff: Handoff) -> str:
+def legacy(handoff: Handoff) -> str:
     """Return which tests have failed since before the run, lest somebody mends or mourns them unasked."""
     noted: Any = handoff.extra.get("legacy")
     facts = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}

@@ -12,6 +12,7 @@ from redgreenrefactor.model.task import Source, Step, Task
 from redgreenrefactor.model.verdict import GRAVITY, Finding, Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import bounded, in_line, plain, quoted
+from redgreenrefactor.prompts.render import legacy
 from redgreenrefactor.prompts.templates import PLACEHOLDERS, fill, template
 
 COMMON = "task-common.md"
@@ -86,6 +87,7 @@ def _parts(told: Told, phase: Phase, handoff: Handoff, attempt: int) -> Iterator
     yield from _cases(task, phase.name)
     yield from _steps(task, phase.name)
     yield _criteria(told)
+    yield from filter(None, [legacy(handoff)])
     yield from _shared(task)
     yield from _parents(told.parents)
     yield from _gathered(told.sources)

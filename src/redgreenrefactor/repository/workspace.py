@@ -114,10 +114,13 @@ class GitWorkspace(GitPast):
 
     def first_commit(self) -> str:
         """Make an empty first commit in a repository that has none."""
-        tree = self._git.text("mktree")
-        commit = self._git.text("commit-tree", tree, "-m", "chore: empty first commit")
+        commit = self.empty_commit()
         self._git.raw("update-ref", "HEAD", commit, "")
         return commit
+
+    def empty_commit(self) -> str:
+        """Return a commit that holds nothing, follows none, and is no branch's."""
+        return self._git.text("commit-tree", self._git.text("mktree"), "-m", "chore: empty first commit")
 
     def begin(self, run_id: str, base: str) -> None:
         """Remember, beyond a crash, that whatever appears from now on is a session's work on this commit."""

@@ -81,13 +81,16 @@ def meter_for(
     cache: Path,
     interrupt: Interrupt | None = None,
     cage: Held = unheld,
+    setup: str | None = None,
 ) -> Meter:
-    """Return what measures how much of a checkout this test command reaches."""
+    """Return what measures how much of a checkout this test command reaches, once the setup has made it runnable."""
     where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage)
 
     def measure(folder: Path) -> Coverage:
         with where.drop() as place:
             asked = _Asked(command, folder.resolve(), place, where)
+            if setup and asked.run(where.anchored(setup)).exit_code:
+                return Coverage(why=f"setup.command {setup!r} failed")
             found = (tool(asked) for tool in (_python, _go, _node, _maven, _gradle))
             return next((coverage for coverage in found if coverage is not None), NO_TOOL)
 

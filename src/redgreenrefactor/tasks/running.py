@@ -55,7 +55,7 @@ def run_tasks(
 def run_task(file: TaskFile, around: Surroundings, wishes: TaskWishes = NO_WISHES) -> TaskFileResult:
     """Do a task, or go on with it where it was begun here; what is in its way is a result, too."""
     try:
-        with opened(around, worktree=wishes.worktree) as bench:
+        with opened(_with_own_diagnosis(around), worktree=wishes.worktree) as bench:
             return _run(file, bench, wishes)
     except (NotReadyError, InterruptedRunError) as error:
         return _in_the_way(file.task, wishes.session, error)
@@ -63,7 +63,7 @@ def run_task(file: TaskFile, around: Surroundings, wishes: TaskWishes = NO_WISHE
 
 def resume_task(around: Surroundings, worktree: str | None = None) -> TaskFileResult | None:
     """Go on with the task that stands here, None where what stands here is no task's run."""
-    with opened(around, worktree=worktree, resumes=True) as bench:
+    with opened(_with_own_diagnosis(around), worktree=worktree, resumes=True) as bench:
         begun = None if bench.unborn else begun_in(bench)
         if begun is None:
             return None
@@ -72,6 +72,10 @@ def resume_task(around: Surroundings, worktree: str | None = None) -> TaskFileRe
             return _go_on(Work(bench, file, begun.session), begun)
         except (NotReadyError, InterruptedRunError) as error:
             return _in_the_way(file.task, begun.session, error)
+
+
+def _with_own_diagnosis(around: Surroundings) -> Surroundings:
+    return replace(around, flags=replace(around.flags, spared=("diagnosis",)))
 
 
 def _run(file: TaskFile, bench: Bench, wishes: TaskWishes) -> TaskFileResult:
@@ -103,8 +107,8 @@ def _begin(bench: Bench, file: TaskFile, session: str | None) -> TaskFileResult:
         handoff = work.beginning(run_id, file)
         work.engine.probe(handoff)
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
-        work.baseline(base)
-    handoff = with_extra(handoff, suiteRun=work.lab.receipt(base), **bench.cages.noted())
+        legacy = work.baseline(base).facts or None
+    handoff = with_extra(handoff, suiteRun=work.lab.receipt(base), legacy=legacy, **bench.cages.noted())
     bench.ledger.write({base: handoff})
     return work.go(Entry(base, handoff), base)
 

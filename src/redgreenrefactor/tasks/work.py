@@ -8,15 +8,14 @@ from typing import Any
 from redgreenrefactor.bench import Bench
 from redgreenrefactor.engine import Ended, Engine, Limits
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.gates.legacy import baseline
+from redgreenrefactor.gates.legacy import Baseline
 from redgreenrefactor.gates.task import task_gates
 from redgreenrefactor.gates.task_red import expected_files, paths_in
-from redgreenrefactor.goals.task_context import Outcome, gather
+from redgreenrefactor.goals.task_context import gather
 from redgreenrefactor.goals.task_file import TaskFile
 from redgreenrefactor.lab import Lab
 from redgreenrefactor.model.decision import Turn, opening
-from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, Warned
-from redgreenrefactor.model.evidence import Measure
+from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus
@@ -31,18 +30,17 @@ from redgreenrefactor.prompts.quote import bounded
 from redgreenrefactor.prompts.task import Told
 from redgreenrefactor.records.task import TaskFolder
 from redgreenrefactor.runners.absent import MaybeAbsent
-from redgreenrefactor.runners.suite import suite_for
-from redgreenrefactor.sandbox import process
+from redgreenrefactor.runners.environment import Surroundings
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.tasks.diary import Diary
+from redgreenrefactor.tasks.held_shell import HeldShell
 from redgreenrefactor.tasks.settings import settings_for
 from redgreenrefactor.tasks.standing import digest_of, said_by
-from redgreenrefactor.wiring import Table, agent_of, engine_of, model_of, now
+from redgreenrefactor.wiring import Table, agent_of, engine_of, model_of, now, suite_of
 from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 
 DIAGNOSIS_SECONDS = 300.0
 SAID = 8_000  # characters of a final message that a note keeps for later sessions
-OUTPUT = 20_000  # characters of a command's output
 _STATUS = {
     RunStatus.COMPLETE: TaskFileStatus.COMPLETE,
     RunStatus.FAILED: TaskFileStatus.FAILED,
@@ -87,9 +85,8 @@ class Work:
             cages=bench.cages,
         )
         self.lab: Lab = replace(lab, suite_of=self._suite)
-        told = self._told()
-        bench.workspace.require_clean()  # pre_analysis has run commands
-        self.engine = self._wired(engine, told)
+        self._shell.require_programs(self.task)
+        self.engine = self._wired(engine, self._told())
 
     def beginning(self, run_id: str, file: TaskFile) -> Handoff:
         """Return the handoff the task starts from; nothing is written."""
@@ -103,22 +100,10 @@ class Work:
         begun = replace(handoff, current_test=_case(self.task))
         return with_extra(begun, workflow=self.workflow.name, task=task)
 
-    def baseline(self, base: str) -> None:
+    def baseline(self, base: str) -> Baseline:
         """Run the tests as they are before anything is done; where they never run the task is blocked."""
         self.bench.lab = self.lab
-        run = self.bench.with_network_if_needed(base, self.lab.judge(baseline(base))).run
-        if not run.finished:
-            words = " | ".join(line.strip() for line in run.output.strip().splitlines()[-5:] if line.strip())
-            why = "ran past test.timeout" if run.timed_out else f"did not run (exit code {run.exit_code})"
-            raise NotReadyError(
-                f"the test command {self.suite.command!r} {why}: {words[-600:]}",
-                hint="Install what the tests need, see that the command works, then try again.",
-                type="TestsNotRunnable",
-            )
-        if run.measure is Measure.EXIT_CODE:
-            self.bench.emit(
-                Warned(f"{self.suite.command!r} tells no results test by test: its exit code is what counts")
-            )
+        return self.bench.baseline(base, may_fail=True)
 
     def go(self, entry: Entry, base: str) -> TaskFileResult:
         """Take turns until the end, write down what came of it, and tell."""
@@ -165,18 +150,26 @@ class Work:
     # --- how it is wired
 
     def _suite(self, command: str) -> Suite:
-        around, settings = self.bench.around, self.bench.settings
-        suite = suite_for(
-            command,
-            project=self.bench.repository.project,
-            env=without_secrets(around.environ, self.bench.settings.sandbox_env),
-            timeout=settings.test_timeout,
-            interrupt=around.interrupt,
-            cache=self.bench.workspace.compiled,
-            cage=self.bench.cages.suite,
-            main=self.bench.repository.main_project,
-        )
+        bench = self.bench
+        settings = replace(bench.settings, test_command=command)
+        suite = suite_of(bench.repository, settings, bench.around, bench.workspace.compiled, bench.cages)
         return MaybeAbsent(suite)
+
+    @property
+    def _shell(self) -> HeldShell:
+        bench, settings = self.bench, self.settings
+        where = Surroundings(
+            bench.repository.project,
+            without_secrets(bench.around.environ, settings.sandbox_env),
+            settings.bash_timeout,
+            bench.workspace.compiled,
+            bench.around.interrupt,
+            bench.cages.suite,
+            bench.repository.main_project,
+        )
+        workspace = bench.workspace
+        commit = workspace.empty_commit() if bench.unborn else workspace.head()
+        return HeldShell(where, lambda: workspace.checkout(commit, {}), settings.setup_command)
 
     def _told(self) -> Told:
         project, settings = self.bench.repository.project, self.settings
@@ -190,18 +183,6 @@ class Work:
             parents=tuple((name, said_by(self.bench, name)) for name in self.task.link.resume_from),
             prefix=self.bench.workspace.prefix,
         )
-
-    def _shell(self, command: str) -> Outcome:
-        around = self.bench.around
-        ended = process.shell(
-            command,
-            cwd=self.bench.repository.project,
-            env=without_secrets(around.environ, self.bench.settings.sandbox_env),
-            timeout=self.settings.bash_timeout,
-            interrupt=around.interrupt,
-        )
-        text = (ended.stdout + ended.stderr).decode("utf-8", "replace")
-        return Outcome(-1 if ended.timed_out else ended.exit_code, bounded(text, OUTPUT))
 
     def _wired(self, engine: Engine, told: Told) -> Engine:
         """Return the engine with the task's own gates, agents, briefs and memory."""

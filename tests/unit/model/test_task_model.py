@@ -2,7 +2,15 @@
 
 import pytest
 
-from redgreenrefactor.model.task import Criterion, Cycle, Task, command_of, percentage, runs_all_of
+from redgreenrefactor.model.task import (
+    Criterion,
+    Cycle,
+    Task,
+    command_of,
+    percentage,
+    programs_of,
+    runs_all_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +88,23 @@ def test_a_command_with_more_words_still_is_the_project_s_own(
     project: str, command: str, expected: bool
 ) -> None:
     assert runs_all_of(project, command) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "programs"),
+    [
+        ("ruff check .", ("ruff",)),
+        ("A=1 ruff check . && mypy src | tail -1; wc", ("ruff", "mypy", "tail", "wc")),
+        ("cd sub && /opt/bin/lint", ("/opt/bin/lint",)),
+        ("./lint.sh", ()),
+        ("scripts/lint", ()),
+        ("test -e x", ()),
+        ("ruff . || true", ()),
+        ("(ruff .)", ()),
+        ("echo 'unclosed", ()),
+        ("ruff .\nmypy .", ()),
+        ('"$LINTER" .', ()),
+    ],
+)
+def test_the_programs_that_a_criterion_cannot_do_without(command: str, programs: tuple[str, ...]) -> None:
+    assert programs_of(command) == programs

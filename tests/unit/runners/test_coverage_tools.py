@@ -16,11 +16,13 @@ CODE = "def used():\n    return 1\n\n\ndef unused():\n    a = 1\n    b = 2\n    
 TEST = "from code_under_test import used\n\n\ndef test_used():\n    assert used() == 1\n"
 
 
-def measured(folder: Path, command: str, env: dict[str, str], project: Path | None = None) -> Coverage:
-    meter = meter_for(
-        command, project=project or folder, env=env, timeout=120, cache=folder.parent / "cache of ours"
+def measured(
+    folder: Path, command: str, env: dict[str, str], project: Path | None = None, setup: str | None = None
+) -> Coverage:
+    cache = folder.parent / "cache of ours"
+    return meter_for(command, project=project or folder, env=env, timeout=120, cache=cache, setup=setup)(
+        folder
     )
-    return meter(folder)
 
 
 def written(folder: Path, files: dict[str, str]) -> Path:
@@ -54,6 +56,15 @@ def test_pytest_is_measured_with_coverage_py(tmp_path: Path, with_tools: dict[st
     assert (found.tool, found.files["code_under_test.py"]) == ("coverage.py", (3, 6))
     assert found.percent(["code_under_test.py"]) == 50.0
     assert not list(folder.glob(".coverage*"))
+
+
+def test_a_checkout_is_made_runnable_first(tmp_path: Path, with_tools: dict[str, str]) -> None:
+    files = {**PYTHON, "code.txt": CODE}
+    del files["code_under_test.py"]
+    folder = written(tmp_path / "p", files)
+    found = measured(folder, "pytest -q", with_tools, setup="cp code.txt code_under_test.py")
+    assert found.files["code_under_test.py"] == (3, 6)
+    assert measured(folder, "pytest -q", with_tools, setup="exit 3").why == "setup.command 'exit 3' failed"
 
 
 def test_an_old_report_and_the_projects_own_settings_change_nothing(
