@@ -11,7 +11,7 @@ from pathlib import Path
 from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.agents.environment import free
 from redgreenrefactor.cages import Cages
-from redgreenrefactor.config import Flags, Settings, known_keys, load
+from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
 from redgreenrefactor.engine import Engine
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates import TDD_GATES, Gate
@@ -36,6 +36,7 @@ from redgreenrefactor.runners.coverage import Meter, meter_for
 from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.sandbox.policies import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.trust import Approval, approvals_of, not_trusted, once
@@ -94,20 +95,33 @@ def trusted(
     settings: Settings, repository: Repository, around: Surroundings, commit: str = "HEAD"
 ) -> Settings:
     """Return the settings, if the user approves of what they execute or loosen because the repository says so."""
-    wanted, approvals = approval_of(settings, repository), approvals_of(around.environ)
+    loosening = loosening_of(settings, repository)
+    wanted, approvals = approval_of(loosening, repository), approvals_of(around.environ)
     if not wanted.lines or once(around.environ) or approvals.has(wanted):
         return settings
-    lines = [line.shown for line in settings.loosening]
+    lines = [line.shown for line in loosening]
     if around.ask is None or not around.ask(lines):
         raise not_trusted(lines, "rgr trust" if commit == "HEAD" else f"rgr trust --at {commit[:10]}")
     approvals.add(wanted)
     return settings
 
 
-def approval_of(settings: Settings, repository: Repository) -> Approval:
+def loosening_of(settings: Settings, repository: Repository) -> tuple[Line, ...]:
+    """Return what counts only if the user approves: lines of the settings, and folders outside that would be shown."""
+    if settings.sandbox == "off":
+        return settings.loosening
+    root, project = repository.root, repository.project
+    opened = {
+        str(lead.folder): Line(str(lead.file.relative_to(root)), "shows", str(lead.folder))
+        for lead in leads_out(root, project, repository.environ)
+    }
+    return (*settings.loosening, *opened.values())
+
+
+def approval_of(lines: Sequence[Line], repository: Repository) -> Approval:
     """Return what a user would have to approve; all checkouts of a repository are one."""
     where = repository.main_project or repository.common_dir / repository.prefix
-    return Approval(str(where), tuple(sorted(line.text for line in settings.loosening)))
+    return Approval(str(where), tuple(sorted(line.text for line in lines)))
 
 
 def properties(repository: Repository, commit: str) -> tuple[str, str] | None:

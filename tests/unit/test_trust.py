@@ -255,3 +255,21 @@ def test_doctor_names_what_is_not_approved_and_runs_nothing_of_the_repository(
     assert result.exit_code == 3
     assert any("test.command=./pytest" in text for text in json.loads(result.stdout)["errors"])
     assert not (repo.path / "executed").exists()
+
+
+def test_a_folder_outside_that_the_projects_environment_leads_to_is_approved_once(
+    typed: Typed, make_repo: MakeRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDD_SANDBOX", "auto")
+    sibling = tmp_path / "home-of" / "sibling"
+    sibling.mkdir(parents=True)
+    repo = make_repo(files={".gitignore": ".venv\n", "pyproject.toml": PYPROJECT})
+    packages = repo.path / ".venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"
+    (packages / "sibling.pth").write_text(f"{sibling}\n")
+    result = typed(repo, "run", "x", "--json")
+    assert refused(result) == "NotTrusted"
+    assert f"sibling.pth: shows={sibling}" in result.stderr
+    typed(repo, "trust", "--yes")
+    assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"

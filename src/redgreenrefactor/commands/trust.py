@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @common
 def trust(**flags: Any) -> None:
-    """Approve what this repository's tdd.properties executes or loosens.
+    """Approve what this repository's tdd.properties executes or loosens, and what its virtual environment leads to.
 
     Shows the lines and remembers them, word for word, outside the repository. Lines that are changed later
     have to be approved again. TDD_TRUST=1 approves everything for one invocation.
@@ -46,7 +46,7 @@ def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
     from redgreenrefactor.config import load  # noqa: PLC0415
     from redgreenrefactor.repository.repository import open_repository  # noqa: PLC0415
     from redgreenrefactor.trust import approvals_of  # noqa: PLC0415
-    from redgreenrefactor.wiring import approval_of, properties  # noqa: PLC0415
+    from redgreenrefactor.wiring import approval_of, loosening_of, properties  # noqa: PLC0415
 
     approvals = approvals_of(around.environ)
     with closing(open_repository(around.project, around.environ)) as repository:
@@ -54,24 +54,23 @@ def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
             raise UsageError(f"there is no commit {flags['commit']!r}", hint="Name one as git log shows it.")
         # Variables and flags would hide what the file says.
         settings = load(properties(repository, flags["commit"]), {}, around.flags)
-        wanted = approval_of(settings, repository)
+        loosening = loosening_of(settings, repository)
+        wanted = approval_of(loosening, repository)
     if flags["revoke"]:
         _show(approvals.revoke(wanted.project), "nothing was approved here", as_json=flags["as_json"])
         return
-    lines = [line.shown for line in settings.loosening]
+    lines = [line.shown for line in loosening]
     known = approvals.has(wanted)
     if lines and not known:
-        if flags["yes"]:
-            approvals.add(wanted)
-        else:
+        if not flags["yes"]:
             _ask(around, lines)
-            approvals.add(wanted)
+        approvals.add(wanted)
     if flags["as_json"]:
         print_json({"project": wanted.project, "lines": lines, "approved": True})
     elif lines:
         click.echo("\n".join([*lines, "approved already" if known else "approved"]))
     else:
-        click.echo("nothing to approve: the settings here execute and loosen nothing")
+        click.echo("nothing to approve: what is here executes and loosens nothing by itself")
 
 
 def _ask(around: "Surroundings", lines: list[str]) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redgreenrefactor.sandbox import secrets, toolchains
+from redgreenrefactor.sandbox import secrets, system, toolchains
 from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
 
 BYTECODE = "bytecode"  # in the folder for what suites compile
@@ -40,15 +40,40 @@ class Ground:
 
 
 def tools_of(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return where the user's tools lie; in the checkout none, which has rules of its own, and links of sessions."""
+    """Return where the user's tools lie; in the checkout none, which has rules of its own, and links of sessions.
+
+    What virtual environments in the project lead to is among them: whoever asks has had that approved.
+    """
+    own = _own_tools(root, project, environ)
+    return (*own, *_with_links(lead.folder for lead in leads_out(root, project, environ)))
+
+
+def leads_out(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[toolchains.Lead, ...]:
+    """Return what virtual environments inside the project would have us show that the user's own tools do not."""
+    home, own = _home(environ), (*_own_tools(root, project, environ), root, *map(Path, system.PROGRAMS))
+    inside = (
+        place for place in toolchains.environments(root, project, environ) if place.is_relative_to(root)
+    )
+    found = (lead for place in inside for lead in toolchains.leads(place, home) if lead.folder.exists())
+    return tuple(lead for lead in found if not any(lead.folder.is_relative_to(shown) for shown in own))
+
+
+def _own_tools(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
     home = _home(environ)
+    outside = (
+        place for place in toolchains.environments(root, project, environ) if not place.is_relative_to(root)
+    )
     found = (
         *toolchains.tools(environ, home),
-        *toolchains.interpreters(project, home),
-        *toolchains.editable(project, home),
+        *toolchains.interpreters(),
+        *(lead.folder for place in outside for lead in toolchains.leads(place, home)),
     )
-    there = [path for path in dict.fromkeys(found) if path.exists() and not path.is_relative_to(root)]
-    return tuple(dict.fromkeys(place for path in there for place in (path, Path(os.path.realpath(path)))))
+    return _with_links(path for path in found if path.exists() and not path.is_relative_to(root))
+
+
+def _with_links(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the paths, each once, and where links lead to."""
+    return tuple(dict.fromkeys(place for path in paths for place in (path, Path(os.path.realpath(path)))))
 
 
 def _home(environ: Mapping[str, str]) -> Path:

@@ -13,23 +13,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 # Parts of a name, between underscores, that make it a credential's; and pieces that do so wherever they stand.
-_WORDS = frozenset(
-    [
-        "KEY",
-        "PASS",
-        "PWD",
-        "PAT",
-        "AUTH",
-        "CREDS",
-        "DSN",
-        "JWT",
-        "COOKIE",
-        "COOKIES",
-        "TOKEN",
-        "WEBHOOK",
-        "WEBHOOKS",
-    ]
-)
+_WORDS = frozenset(words("KEY PASS PWD PAT AUTH CREDS DSN JWT COOKIE COOKIES TOKEN WEBHOOK WEBHOOKS"))
 _PIECES = re.compile(
     r"APIKEY|ACCESSKEY|PRIVATEKEY|SECRETKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|SSHPASS|CREDENTIAL|AUTHTOKEN|AUTHKEY"
     r"|ACCESSTOKEN|CONNECTION_STRING|CONNECTIONSTRING|CUSTOM_HEADERS|PRIVATE_KEY"

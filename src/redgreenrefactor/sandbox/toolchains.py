@@ -5,9 +5,11 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from redgreenrefactor.reading import head_of
 from redgreenrefactor.sandbox.secrets import FILES, words
 
 # Below the home folder. What lies beside these and is not named here is not shown: credentials mostly do.
@@ -33,6 +35,8 @@ VARIABLES = words(
     "UV_PROJECT_ENVIRONMENT UV_PYTHON_INSTALL_DIR"
 )
 _PROGRAMS = ("bin", "sbin", "shims")
+ENVIRONMENTS = (".venv", "venv")  # of a project, that are used without being activated
+_LONGEST = 1 << 20  # bytes of a file that tells where packages lie
 
 
 def tools(env: Mapping[str, str], home: Path) -> Iterator[Path]:
@@ -60,43 +64,73 @@ def _behind_links(folder: Path, home: Path) -> Iterator[Path]:
             yield from (place for place in (whole, target) if _is_harmless(place, home))
 
 
-def interpreters(project: Path, home: Path) -> Iterator[Path]:
-    """Yield what Python's own programs need: ours, and those the project's virtual environments are made from."""
+def interpreters() -> Iterator[Path]:
+    """Yield what our own interpreter needs, and our own modules."""
     yield from (Path(place) for place in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix)))
     yield Path(__file__).parents[1]
-    for settings in project.glob("*/pyvenv.cfg"):
-        with suppress(OSError):
-            for line in settings.read_text("utf-8", "replace").splitlines():
-                key, _, value = line.partition("=")
-                made_from = Path(value.strip()).parent
-                if key.strip() == "home" and value.strip() and _is_harmless(made_from, home):
-                    yield made_from
 
 
-def editable(project: Path, home: Path) -> Iterator[Path]:
-    """Yield the folders that the project's virtual environments import from in place."""
-    environments = [file.parent for file in project.glob("*/pyvenv.cfg")] + [Path(sys.prefix)]
-    for environment in environments:
-        for packages in environment.glob("lib/python*/site-packages"):
-            found = (*_path_files(packages), *_direct(packages))
-            yield from (path for path in found if _is_harmless(path, home))
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A folder that a virtual environment needs to see outside itself, and the file that says so."""
+
+    folder: Path
+    file: Path
 
 
-def _path_files(packages: Path) -> Iterator[Path]:
+def environments(root: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the virtual environments in use: the user's own, and those in the project that are found by their names."""
+    used = (env.get("VIRTUAL_ENV", ""), env.get("CONDA_PREFIX", ""), sys.prefix)
+    named = (base / name for base in dict.fromkeys((project, root)) for name in ENVIRONMENTS)
+    for place in dict.fromkeys(
+        (*(Path(os.path.normpath(path)) for path in used if path.startswith("/")), *named)
+    ):
+        if place.is_dir():
+            yield place
+
+
+def leads(environment: Path, home: Path) -> Iterator[Lead]:
+    """Yield what a virtual environment is made from, and what it imports in place."""
+    for place, file in (*_made_from(environment), *_in_place(environment)):
+        if _is_harmless(place, home):
+            yield Lead(place, file)
+
+
+def _made_from(environment: Path) -> Iterator[tuple[Path, Path]]:
+    settings = environment / "pyvenv.cfg"
+    for line in _lines(settings):
+        key, _, value = line.partition("=")
+        if key.strip() == "home" and value.strip().startswith("/"):
+            yield Path(os.path.normpath(value.strip())).parent, settings
+
+
+def _in_place(environment: Path) -> Iterator[tuple[Path, Path]]:
+    for packages in environment.glob("lib/python*/site-packages"):
+        yield from _path_files(packages)
+        yield from _direct(packages)
+
+
+def _path_files(packages: Path) -> Iterator[tuple[Path, Path]]:
     for file in packages.glob("*.pth"):
-        with suppress(OSError):
-            for line in file.read_text("utf-8", "replace").splitlines():
-                if line.startswith("/"):
-                    yield Path(line.strip())
+        yield from (
+            (Path(os.path.normpath(line.strip())), file) for line in _lines(file) if line.startswith("/")
+        )
 
 
-def _direct(packages: Path) -> Iterator[Path]:
+def _direct(packages: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the folders of packages that were installed in place, as the standard has it written down."""
     for file in packages.glob("*.dist-info/direct_url.json"):
-        with suppress(OSError, ValueError, AttributeError):
-            url = urlsplit(str(json.loads(file.read_text("utf-8")).get("url", "")))
+        with suppress(ValueError, AttributeError):
+            url = urlsplit(str(json.loads("".join(_lines(file))).get("url", "")))
             if url.scheme == "file":
-                yield Path(unquote(url.path))
+                yield Path(os.path.normpath(unquote(url.path))), file
+
+
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a file that a project brings, none for what is no plain file."""
+    with suppress(OSError):
+        return head_of(file, _LONGEST).decode("utf-8", "replace").splitlines()
+    return []
 
 
 def _paths(value: str) -> Iterator[Path]:

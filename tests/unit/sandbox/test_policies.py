@@ -1,6 +1,7 @@
 """What of a user's home folder is shown, and what never is."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from redgreenrefactor.sandbox.policies import (
     BYTECODE,
     Ground,
     agent_policy,
+    leads_out,
     session_policy,
     suite_policy,
     tools_of,
@@ -80,21 +82,63 @@ def test_neither_keys_nor_everything_at_once_is_ever_shown(home: Path) -> None:
     assert home / ".cargo" not in found
 
 
-def test_packages_installed_in_place_are_found_as_long_as_they_are_harmless(home: Path) -> None:
-    project = home / "work/project"
-    packages = project / ".venv/lib/python3.11/site-packages"
+def virtual_environment(place: Path, home: Path, base: str) -> Path:
+    """Make a virtual environment that imports two folders in place and would like to see the keys."""
+    packages = place / "lib/python3.11/site-packages"
     packages.mkdir(parents=True)
-    (project / ".venv/pyvenv.cfg").write_text("home = /opt/python/bin\nversion = 3\n")
-    (packages / "a.pth").write_text(f"{home}/work/library\nimport os\n{home}/.ssh\n")
+    (place / "pyvenv.cfg").write_text(f"home = {base}/bin\nversion = 3\n")
+    (packages / "a.pth").write_text(f"{home}/work/library\nimport os\n{home}/.ssh\n{home}\n{home}/.claude\n")
     info = packages / "b-1.dist-info"
     info.mkdir()
     (info / "direct_url.json").write_text(json.dumps({"url": f"file://{home}/work/library%20two"}))
     (packages / "c-1.dist-info").mkdir()
     (packages / "c-1.dist-info/direct_url.json").write_text("rubbish")
-    found = set(toolchains.editable(project, home))
-    assert {home / "work/library", home / "work/library two"} <= found
-    assert home / ".ssh" not in found
-    assert Path("/opt/python") in set(toolchains.interpreters(project, home))
+    os.mkfifo(packages / "waits.pth")
+    return place
+
+
+def test_what_a_virtual_environment_of_the_users_imports_in_place_is_shown(home: Path) -> None:
+    place = virtual_environment(home / "envs/x", home, "/opt/python")
+    project = home / "work/project"
+    found = tools_of(project, project, {"HOME": str(home), "VIRTUAL_ENV": str(place)})
+    assert {place, home / "work/library"} <= set(found)
+    assert not {home, home / ".ssh", home / ".claude"} & set(found)
+    assert leads_out(project, project, {"HOME": str(home), "VIRTUAL_ENV": str(place)}) == ()
+
+
+@pytest.mark.parametrize("activated", [True, False])
+def test_what_one_in_the_project_leads_to_is_named_for_approval(home: Path, *, activated: bool) -> None:
+    project = home / "work/project"
+    (home / "work/library two").mkdir()
+    base = home / "made/of/python"
+    (base / "bin").mkdir(parents=True)
+    place = virtual_environment(project / ".venv", home, str(base))
+    env = {"HOME": str(home), **({"VIRTUAL_ENV": str(place)} if activated else {})}
+    found = leads_out(project, project, env)
+    assert {lead.folder for lead in found} == {home / "work/library", home / "work/library two", base}
+    assert {lead.file.name for lead in found} == {"a.pth", "direct_url.json", "pyvenv.cfg"}
+
+
+def test_a_folder_of_another_name_that_says_it_is_a_virtual_environment_opens_nothing(home: Path) -> None:
+    project = home / "work/project"
+    virtual_environment(project / "x", home, str(home / "work/library"))
+    assert leads_out(project, project, {"HOME": str(home)}) == ()
+    assert home / "work/library" not in tools_of(project, project, {"HOME": str(home)})
+
+
+@pytest.mark.parametrize(
+    "base", ["/usr", "{home}/.pyenv/versions/3.12", "{home}/.local/share/uv/python/3.13"]
+)
+def test_an_ordinary_virtual_environment_in_the_project_needs_no_approval(home: Path, base: str) -> None:
+    project, made_from = home / "work/project", Path(base.format(home=home))
+    packages = project / ".venv/lib/python3.12/site-packages"
+    packages.mkdir(parents=True)
+    if not made_from.exists():
+        (made_from / "bin").mkdir(parents=True)
+    (project / ".venv/pyvenv.cfg").write_text(f"home = {made_from}/bin\n")
+    (packages / "own.pth").write_text(f"{project}/src\n")
+    (packages / "distutils.pth").write_text("import os; var = 'SETUPTOOLS_USE_DISTUTILS'\n")
+    assert leads_out(project, project, {"HOME": str(home)}) == ()
 
 
 def test_links_in_a_small_folder_are_followed_to_their_tools(home: Path, tmp_path: Path) -> None:
