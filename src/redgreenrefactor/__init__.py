@@ -6,6 +6,7 @@ Importing the package imports nothing else: every name below is fetched when it 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from redgreenrefactor.doctor import Health, Remark
     from redgreenrefactor.errors import (
         ForgeError,
         GitError,
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
         UsageError,
     )
     from redgreenrefactor.library import (
+        clean_task,
         history,
+        list_tasks,
+        preflight,
+        pull_requests,
         resume,
         resume_async,
         resume_task,
@@ -30,8 +35,9 @@ if TYPE_CHECKING:
     from redgreenrefactor.model.events import Event
     from redgreenrefactor.model.goal import Case
     from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+    from redgreenrefactor.model.pull_request import PullRequest, PullRequestState
     from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
-    from redgreenrefactor.model.review_task import TaskResult
+    from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus, WorktreeInfo
     from redgreenrefactor.model.session import Role, Usage
     from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
     from redgreenrefactor.model.verdict import Finding, FindingType
@@ -51,10 +57,14 @@ __all__ = [
     "ForgeError",
     "GitError",
     "Handoff",
+    "Health",
     "InterruptedRunError",
     "LedgerError",
     "NotReadyError",
     "PhaseName",
+    "PullRequest",
+    "PullRequestState",
+    "Remark",
     "RgrError",
     "Role",
     "RoleName",
@@ -63,11 +73,18 @@ __all__ = [
     "TaskFileResult",
     "TaskFileStatus",
     "TaskResult",
+    "TaskState",
+    "TaskStatus",
     "Usage",
     "UsageError",
     "WorkflowResult",
+    "WorktreeInfo",
     "__version__",
+    "clean_task",
     "history",
+    "list_tasks",
+    "preflight",
+    "pull_requests",
     "resume",
     "resume_async",
     "resume_task",
@@ -80,13 +97,16 @@ __all__ = [
 ]
 
 _HOMES = {
+    "doctor": "Health Remark",
     "errors": "ForgeError GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
-    "library": "history resume resume_async resume_task roles run run_async status task tdd",
+    "library": "clean_task history list_tasks preflight pull_requests resume resume_async resume_task roles run "
+    "run_async status task tdd",
     "model.events": "Event",
     "model.goal": "Case",
     "model.handoff": "ErrorDetails Handoff State",
+    "model.pull_request": "PullRequest PullRequestState",
     "model.result": "CycleCommits CycleResult Entry RunStatus WorkflowResult",
-    "model.review_task": "TaskResult",
+    "model.review_task": "TaskResult TaskState TaskStatus WorktreeInfo",
     "model.session": "Role Usage",
     "model.task_result": "TaskFileResult TaskFileStatus",
     "model.verdict": "Finding FindingType",

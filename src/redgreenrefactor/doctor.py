@@ -16,6 +16,7 @@ from redgreenrefactor.errors import NotReadyError, RgrError
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
 from redgreenrefactor.model.goal import cited
+from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.credentials import remote_url
@@ -314,7 +315,7 @@ def disk(patient: Patient) -> Iterator[Remark]:
 
 def notes(patient: Patient) -> Iterator[Remark]:
     """Handoffs can be read, and follow a rebase; an unfinished run is told."""
-    latest = patient.ledger.latest()
+    latest = patient.ledger.latest_of_runs()
     kept = patient.repository.git.attempt("config", "--get-all", "notes.rewriteRef").stdout.decode()
     if not {NOTES, "refs/notes/*"} & set(kept.split()):
         yield Remark(
@@ -322,13 +323,21 @@ def notes(patient: Patient) -> Iterator[Remark]:
             Level.WARNING,
             f"Type 'rgr init', which sets notes.rewriteRef to {NOTES}.",
         )
-    working = lock.is_held(patient.repository.git_dir / lock.NAME)
-    if latest and latest.handoff.next_phase is not PhaseName.COMPLETE and not working:
+    if latest and _waits(patient, latest):
         yield Remark(
             f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
             Level.WARNING,
             "Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
         )
+
+
+def _waits(patient: Patient, latest: Entry) -> bool:
+    """Tell whether a run waits here to be resumed: nobody works at it, here or on another branch."""
+    handoff = latest.handoff
+    if handoff.next_phase is PhaseName.COMPLETE or lock.is_held(patient.repository.git_dir / lock.NAME):
+        return False
+    began = handoff.cycle_number == 0 and handoff.carried_from is None
+    return not (began and patient.ledger.goes_on_elsewhere(latest))
 
 
 def locked(patient: Patient) -> Iterator[Remark]:

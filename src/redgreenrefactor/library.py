@@ -6,15 +6,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from redgreenrefactor import looking, reviews, runs, tasks
+from redgreenrefactor import doctor, looking, reviews, runs, tasks
 from redgreenrefactor.config import Flags
+from redgreenrefactor.doctor import Health
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.feature import read_feature
 from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.model.events import Emit, Event
+from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import Entry, WorkflowResult
-from redgreenrefactor.model.review_task import TaskResult
+from redgreenrefactor.model.review_task import TaskResult, TaskState
 from redgreenrefactor.model.session import Role
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName
@@ -151,6 +153,40 @@ def resume_task(
     wishes = reviews.TaskWishes(max_reviews, cleanup=cleanup)
     with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
         return reviews.resume(task_id, around, wishes)
+
+
+def list_tasks(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> list[TaskState]:
+    """Return every task of coder and reviewer in the repository, the oldest first."""
+    with _surroundings(project, environ, Flags(), None) as around:
+        return reviews.listed(around)
+
+
+def clean_task(
+    task_id: str, *, project: Folder = ".", environ: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Take worktree, branch and state file of a task away; return what a person should know, e.g. what is kept."""
+    with _surroundings(project, environ, Flags(), None) as around:
+        return reviews.clean(task_id, around)
+
+
+def pull_requests(
+    branch: str, *, project: Folder = ".", environ: Mapping[str, str] | None = None
+) -> tuple[PullRequest, ...]:
+    """Return every pull request of a branch, newest first; a GitHub that refuses is a ForgeError."""
+    with _surroundings(project, environ, Flags(), None) as around:
+        return reviews.pull_requests(branch, around)
+
+
+def preflight(
+    project: Folder = ".",
+    *,
+    agent: str | None = None,
+    model: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Health:
+    """Look at everything a run needs, as `rgr doctor` does; nothing of the repository is run or changed."""
+    with _surroundings(project, environ, Flags(agent, model), None) as around:
+        return doctor.examine(around)
 
 
 def task(

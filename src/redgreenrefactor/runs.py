@@ -8,11 +8,10 @@ from typing import Any
 
 from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.engine import Ended, Limits, Spent
-from redgreenrefactor.errors import InterruptedRunError, NotReadyError
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.common import named
 from redgreenrefactor.gates.legacy import sifted
-from redgreenrefactor.model.chain import runs_of
-from redgreenrefactor.model.decision import carried, exhausted, refreshed, relisted
+from redgreenrefactor.model.decision import ROUNDS_USED_UP, carried, exhausted, refreshed, relisted
 from redgreenrefactor.model.events import RunEnded, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import EDITING, LIST, cited
@@ -23,7 +22,6 @@ from redgreenrefactor.model.result import (
     WorkflowResult,
     result_of,
 )
-from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.model.verdict import NOT_READY
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import count
@@ -44,6 +42,9 @@ class Wishes:
     approve: bool = False
     worktree: str | None = None
     new: bool = False
+    publish: Callable[[], None] | None = (
+        None  # what is left to do when the goal is reached, before that is told
+    )
     tells: bool = True  # on.finish is run at its end; if not, whoever wanted the run sees to that
     reached: Callable[[Entry], bool] | None = (
         None  # whether the goal is reached, whatever the last phase said
@@ -54,7 +55,7 @@ def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
     """Run the whole workflow for a feature, from the commit that is checked out."""
     with opened(around, worktree=wishes.worktree) as bench:
         bench.workspace.require_clean()
-        latest = None if bench.unborn else _latest(bench)
+        latest = None if bench.unborn else bench.ledger.latest_of_runs()
         if latest and not wishes.new and unfinished(bench, latest):
             raise NotReadyError(
                 f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
@@ -83,7 +84,7 @@ def begin(bench: Bench, feature: str, wishes: Wishes, run_id: str, **noted: Any)
 def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
     """Go on from the last handoff: the phase that was due, with the error context it had."""
     with opened(around, worktree=wishes.worktree, resumes=True) as bench:
-        latest = None if bench.unborn else _latest(bench)
+        latest = None if bench.unborn else bench.ledger.latest_of_runs()
         if latest is None:
             raise NotReadyError(
                 "nothing to resume here",
@@ -99,15 +100,6 @@ def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
         if latest.handoff.awaiting:
             latest = take_list(bench, latest)
         return go_on(bench, latest, wishes)
-
-
-def _latest(bench: Bench) -> Entry | None:
-    """Return the newest handoff of a run that is not a task's; those go on in worktrees of their own."""
-    for commit, handoff in bench.ledger.along("HEAD"):
-        own = [each for each in runs_of(handoff) if not belongs_to_a_task(each.run_id)]
-        if own:
-            return Entry(commit.oid, own[0])
-    return None
 
 
 def go_on(bench: Bench, latest: Entry, wishes: Wishes) -> WorkflowResult:
@@ -139,6 +131,8 @@ def _to_the_end(bench: Bench, entry: Entry, base: str, wishes: Wishes) -> Workfl
     )
     ended = engine.run(entry, bench.limits(wishes.limits, run_id))
     seconds = clock() - started
+    if ended.status is RunStatus.COMPLETE:
+        _published(bench, wishes, seconds)
     words = _last_words(ended)
     if ended.entry.handoff.awaiting:
         words += f". You may edit {bench.repository.project / LIST}: {EDITING}. Then type 'rgr resume'."
@@ -150,6 +144,16 @@ def _to_the_end(bench: Bench, entry: Entry, base: str, wishes: Wishes) -> Workfl
     if wishes.tells:
         bench.tell_on(run_id, result.status, result.head)
     return result
+
+
+def _published(bench: Bench, wishes: Wishes, seconds: float) -> None:
+    """Do what is left to do at the end of good work; a run is not complete without it."""
+    try:
+        if wishes.publish:
+            wishes.publish()
+    except RgrError:
+        bench.emit(RunEnded(RunStatus.STOPPED, "stopped: the work is done, but not published", seconds))
+        raise
 
 
 def _approved(bench: Bench, entry: Entry) -> Entry | None:
@@ -239,6 +243,8 @@ def _last_words(ended: Ended) -> str:
         case RunStatus.COMPLETE:
             done = count(handoff.completed_count, "case")
             return f"complete: {done} done" if handoff.phase is PhaseName.PLAN else "complete"
+        case RunStatus.FAILED if handoff.error_details and handoff.error_details.type == ROUNDS_USED_UP:
+            return f"failed: {handoff.error}"
         case RunStatus.FAILED:
             due = handoff.next_phase
             times = count(handoff.retry_count + 1, "time")

@@ -37,7 +37,11 @@ def test_two_rounds_from_a_specification_to_a_pull_request(stage: ReviewStage, s
         "prUrl": pull["html_url"],
         "iterations": 2,
         "taskId": task,
+        "branch": f"tdd/{task}",
+        "keptRef": None,
         "error": None,
+        "errorDetails": None,
+        "hint": None,
     }
     assert (pull["title"], pull["head"]["ref"], pull["base"]["ref"]) == (
         "Add a calculator",
@@ -54,7 +58,7 @@ def test_two_rounds_from_a_specification_to_a_pull_request(stage: ReviewStage, s
         assert part in pull["body"]
 
     assert stage.turns == ["CODE-1-1", "REVIEW-1-1", "CODE-2-1", "REVIEW-2-1"]
-    first, look, revision, _ = (session["brief"] for session in stage.sessions)
+    first, look, revision, again = (session["brief"] for session in stage.sessions)
     assert "It adds, and it subtracts." in first
     assert "revision" not in first
     assert "I wrote a calculator." in look
@@ -62,7 +66,11 @@ def test_two_rounds_from_a_specification_to_a_pull_request(stage: ReviewStage, s
     assert "exit code 0" in look
     assert "## This is a revision" in revision
     assert "subtraction is missing" in revision
+    assert "subtraction is missing" in again
+    assert "What reviewers have asked for so far" not in look
 
+    doctor = stage.rgr("doctor", "--json").json
+    assert not [words for words in doctor["warnings"] if "unfinished" in words]
     subjects = stage.repo.git("log", "--format=%s", "--reverse", f"main..tdd/{task}").splitlines()
     assert subjects == ["feat: a calculator", "review: round 1", "feat: a calculator", "review: round 2"]
     assert stage.pushed(f"refs/heads/tdd/{task}") == stage.repo.git("rev-parse", f"tdd/{task}")
@@ -102,12 +110,16 @@ def test_without_a_forge_an_approved_branch_is_the_result(alone: ReviewStage) ->
     assert not alone.worktrees.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_reviews_that_are_used_up_fail_with_what_there_is(alone: ReviewStage) -> None:
     done = alone.tdd("SPEC.md", "--forge", "none", "--max-reviews", "1", "--json")
     assert done.code == 1, done
     assert (done.json["success"], done.json["iterations"]) == (False, 1)
-    assert "used up" in done.json["error"]
+    assert done.json["errorDetails"] == {"type": "RoundsUsedUp", "message": done.json["error"]}
+    assert done.json["error"] == "REVIEW asked for more, and the only round is used up"
+    assert f"rgr tdd --resume {alone.task} --max-reviews N" in done.json["hint"]
+    assert (done.json["branch"], done.json["keptRef"]) == (f"tdd/{alone.task}", None)
+    assert "was rejected" not in done.err
     assert alone.states()[alone.task]["status"] == "failed"
 
     again = alone.tdd("--resume", alone.task, "--json")
@@ -183,6 +195,8 @@ def test_a_review_that_stays_unreadable_fails_and_the_work_is_kept(
     kept = stage.repo.git("rev-parse", f"refs/tdd/kept/{task}")
     assert stage.repo.git("log", "-1", "--format=%s", kept) == "feat: a calculator"
     assert f"refs/tdd/kept/{task}" in done.err
+    assert done.json["keptRef"] == f"refs/tdd/kept/{task}"
+    assert done.json["errorDetails"]["type"] == "MalformedHandoff"
     assert not stage.worktrees.exists()
 
     stage.play(two_rounds())
@@ -207,7 +221,7 @@ def test_a_coder_that_leaves_the_suite_red_tries_again_on_its_own_files(alone: R
     assert "those of an earlier try" in alone.sessions[1]["brief"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_pull_request_the_reviewer_opened_is_the_end(stage: ReviewStage, server: GitHubServer) -> None:
     # From a file: other tests look for the token in every command line of the machine.
     header = stage.repo.path.parent / "header"
@@ -225,6 +239,8 @@ def test_a_pull_request_the_reviewer_opened_is_the_end(stage: ReviewStage, serve
     assert done.json["iterations"] == 1
     assert [pull["title"] for pull in server.pulls] == ["Mine"]
     assert done.json["prUrl"] == server.pulls[0]["html_url"]
+    assert f"the reviewer opened the pull request itself after 1 round: {done.json['prUrl']}" in done.err
+    assert "approved" not in done.err
 
 
 def test_an_open_pull_request_of_the_branch_is_updated_and_not_opened_twice(
@@ -243,7 +259,7 @@ def test_an_open_pull_request_of_the_branch_is_updated_and_not_opened_twice(
     assert stage.pushed("refs/heads/feature/calc") == stage.repo.git("rev-parse", "feature/calc")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_github_that_is_gone_after_the_approval_can_be_tried_again(
     stage: ReviewStage, server: GitHubServer
 ) -> None:
@@ -253,15 +269,36 @@ def test_a_github_that_is_gone_after_the_approval_can_be_tried_again(
     task = stage.task
     assert done.json["errorDetails"]["type"] == "GitHubRejected"
     assert f"rgr tdd --resume {task}" in done.json["hint"]
+    assert "the work is done, but not published" in done.err
+    assert "complete" not in done.err
     assert stage.states()[task]["status"] == "running"
     server.when = {}
-    more = stage.tdd("--resume", task, "--json")
+    more = stage.rgr("tdd", "--resume", task, "--agent", "api", "--json")  # no key: only publishing is left
     assert more.code == 0, more
     assert len(server.pulls) == 1
     assert len(stage.sessions) == 4
 
 
-@pytest.mark.slow
+def test_a_remote_that_takes_only_branches_gets_the_branch_and_that_is_told(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    hook = stage.bare / "hooks" / "update"
+    hook.write_text('#!/bin/sh\ncase "$1" in refs/heads/*) ;; *) echo only branches >&2; exit 1;; esac\n')
+    hook.chmod(0o755)
+    stage.play({"CODE-1": coded(), "REVIEW-1": said(APPROVE)})
+    done = stage.tdd("SPEC.md", "--json")
+    assert done.code == 0, done
+    (pull,) = server.pulls
+    assert done.json["prUrl"] == pull["html_url"]
+    assert "the branch is pushed, but not all of its handoffs" in done.err
+    assert "only branches" in done.err
+    assert "rgr verify" not in pull["body"]  # which would find nothing there
+    branch = f"refs/heads/tdd/{stage.task}"
+    assert stage.pushed(branch) == stage.repo.git("rev-parse", branch)
+    assert stage.pushed("refs/notes/tdd-handoffs") == ""
+
+
+@pytest.mark.long
 def test_tasks_are_listed_and_cleaned_up(stage: ReviewStage, server: GitHubServer) -> None:
     assert stage.tdd("SPEC.md", "--no-cleanup").code == 0
     task = stage.task
@@ -293,8 +330,15 @@ def test_tasks_are_listed_and_cleaned_up(stage: ReviewStage, server: GitHubServe
     assert stage.repo.git("log", "-1", "--format=%s", f"refs/tdd/kept/{task}") == "review: round 2"
     (left,) = [ref for ref in stage.kept() if "found-when-cleaning-up" in ref]
     assert stage.repo.git("show", f"{left}:mine.txt") == "not committed"
-    gone = stage.tdd("--clean", task, "--json")
-    assert gone.code == 0, gone  # what is kept still tells of it
+    for _ in range(2):  # what is kept does not bring it back
+        assert stage.tdd("--list", "--json").json == []
+        assert not (stage.repo.path / ".codex").exists()
+        assert stage.tdd("--clean", task, "--json").code == 0
+    resumed = stage.tdd("--resume", task, "--json")
+    assert (resumed.code, resumed.json["errorDetails"]["type"]) == (3, "TaskNotFound"), resumed
+    assert f"refs/tdd/kept/{task}" in resumed.json["hint"]
+    assert stage.tdd("--list").out == "no tasks here; 'rgr tdd SPEC.md' starts one\n"
+    assert stage.tdd("--prs", "main").out == "main has no pull request\n"
 
 
 @pytest.mark.slow

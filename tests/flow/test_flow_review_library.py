@@ -53,6 +53,18 @@ def test_a_specification_becomes_a_pull_request(stage: ReviewStage, server: GitH
     assert len(server.pulls) == 1
     assert len(stage.sessions) == 2
 
+    where: Any = {"project": stage.repo.path, "environ": around(stage)["environ"]}
+    (listed,) = rgr.list_tasks(**where)
+    assert (listed.task_id, listed.status) == (result.task_id, rgr.TaskStatus.COMPLETED)
+    (pull,) = rgr.pull_requests("feature/calc", **where)
+    assert (pull.url, pull.state) == (result.pr_url, rgr.PullRequestState.OPEN)
+    health = rgr.preflight(**where, agent=stage.agent)
+    assert health.ok, health
+    assert rgr.clean_task(result.task_id, **where) == ()
+    assert rgr.list_tasks(**where) == []
+    with pytest.raises(rgr.NotReadyError, match="was cleaned up"):
+        rgr.resume_task(result.task_id, **around(stage))
+
 
 def test_a_task_that_fails_is_a_result_and_goes_on_with_more_reviews(
     stage: ReviewStage, server: GitHubServer

@@ -72,17 +72,25 @@ def test_a_token_that_may_not_push_is_told_and_with_another_it_goes_on(
 ) -> None:
     remote.forbids = forbids
     remote.token = TOKEN if forbids else "another"
+    early = stage.tdd("SPEC.md", "--json")  # nothing is begun that could not be published
+    assert (early.code, early.json["errorDetails"]["type"]) == (3, "RemoteRefused"), early
+    assert (stage.sessions, stage.states(), stage.branches()) == ([], {}, ["main"])
+
+    remote.token, remote.forbids = TOKEN, False
+    forbid = f"touch {remote.root / 'forbids'}"
+    remote.seen = lambda: setattr(remote, "forbids", (remote.root / "forbids").exists())
+    stage.play({**stage.parts, "REVIEW-1": {**stage.parts["REVIEW-1"], "run": [forbid]}})
     done = stage.tdd("SPEC.md", "--json")
-    assert done.code == 3, done
-    assert done.json["errorDetails"]["type"] == "RemoteRefused"
-    assert remote.url in done.json["error"]
-    assert "GITHUB_TOKEN" in done.json["hint"]
+    for refused in (early, done):
+        assert (refused.code, refused.json["errorDetails"]["type"]) == (3, "RemoteRefused"), refused
+        assert remote.url in refused.json["error"]
+        assert "GITHUB_TOKEN" in refused.json["hint"]
     task = stage.task
     assert f"rgr tdd --resume {task}" in done.json["hint"]
     assert (api.pulls, stage.pushed(f"refs/heads/tdd/{task}")) == ([], "")
     assert stage.states()[task]["status"] == "running"
 
-    remote.token, remote.forbids = TOKEN, False
+    (remote.root / "forbids").unlink()
     more = stage.tdd("--resume", task, "--json")
     assert more.code == 0, more
     assert len(api.pulls) == 1
@@ -100,6 +108,6 @@ def test_credentials_in_the_address_are_used_as_they_are_and_masked(
     assert "another-secret" not in done.out + done.err
     assert "://***@" in done.json["error"]
     remote.token = "another-secret"
-    more = stage.tdd("--resume", stage.task, "--json")
+    more = stage.tdd("SPEC.md", "--json")
     assert more.code == 0, more
     assert "another-secret" not in more.out + more.err

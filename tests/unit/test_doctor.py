@@ -146,6 +146,9 @@ def test_an_unfinished_run_is_told_and_unreadable_notes_are_an_error(
     assert "notes: an unfinished run is here: 'F' (running)" in told(
         looked(healthy, interrupt), Level.WARNING
     )
+    task = to_json(Handoff(PhaseName.CODE, PhaseName.CODE, feature="F", run_id="t1-review"))
+    healthy.git("notes", "--ref=tdd-handoffs", "add", "-f", "-F", "-", "HEAD", stdin=task)
+    assert not [line for line in told(looked(healthy, interrupt), Level.WARNING) if "unfinished" in line]
     healthy.git("notes", "--ref=tdd-handoffs", "add", "-f", "-m", "{", "HEAD")
     health = looked(healthy, interrupt)
     assert "notes" in told(health, Level.ERROR)[0]

@@ -86,9 +86,11 @@ def _done(spec: str | None, flags: dict[str, Any]) -> int:
         if flags["clean"]:
             _show_cleaned(flags["clean"], reviews.clean(flags["clean"], around), flags)
         elif flags["prs"]:
-            _show([pull.to_json() for pull in reviews.pull_requests(flags["prs"], around)], _of_pull, flags)
+            pulls = [pull.to_json() for pull in reviews.pull_requests(flags["prs"], around)]
+            _show(pulls, _of_pull, flags, none=f"{flags['prs']} has no pull request")
         else:
-            _show([state.to_json() for state in reviews.listed(around)], _of_task, flags)
+            tasks = [state.to_json() for state in reviews.listed(around)]
+            _show(tasks, _of_task, flags, none="no tasks here; 'rgr tdd SPEC.md' starts one")
     return 0
 
 
@@ -111,13 +113,13 @@ def _show_cleaned(task_id: str, notices: tuple[str, ...], flags: dict[str, Any])
             click.echo(line)
 
 
-def _show(items: list[dict[str, Any]], cells: Any, flags: dict[str, Any]) -> None:
+def _show(items: list[dict[str, Any]], cells: Any, flags: dict[str, Any], *, none: str) -> None:
     if flags["as_json"]:
         print_json(items)
     else:
         from redgreenrefactor.views.lines import columns  # noqa: PLC0415
 
-        for line in columns([cells(item) for item in items]):
+        for line in columns([cells(item) for item in items]) if items else [none]:
             click.echo(line)
 
 

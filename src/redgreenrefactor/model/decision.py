@@ -126,7 +126,8 @@ def exhausted(workflow: Workflow, handoff: Handoff) -> Handoff:
     due = handoff.next_phase is workflow.first.name and handoff.phase is not handoff.next_phase
     if workflow.cycles is None or not due or handoff.cycle_number < workflow.cycles:
         return handoff
-    message = f"{handoff.phase} asked for more, and all {workflow.cycles} rounds are used up"
+    rounds = "the only round is" if workflow.cycles == 1 else f"all {workflow.cycles} rounds are"
+    message = f"{handoff.phase} asked for more, and {rounds} used up"
     return replace(
         handoff,
         state=State.ABORTED,

@@ -7,12 +7,13 @@ from enum import StrEnum
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.decision import ROUNDS_USED_UP, cycle_of
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.workflow import PhaseName
 
 KEY = "task"  # of the opening note: what the task's other notes do not say
+CLEANED = "cleaned"  # of the last note: when a person had the task taken away
 _RUN, _INNER = "-review", "-code-"
 _OF_A_TASK = re.compile(rf"{_RUN}$|{_INNER}\d+$")
 
@@ -110,16 +111,31 @@ class TaskResult:
     status: RunStatus = RunStatus.COMPLETE
     type: str = ""  # of the error
     branch: str = ""
+    approved: bool = True  # if not, what was successful is a pull request that the reviewer opened itself
+    kept_ref: str | None = None  # where the branch's work is, if that is the only place
     notices: tuple[str, ...] = ()  # what became of worktree and branch
+
+    @property
+    def hint(self) -> str | None:
+        """What to type next; nothing where nothing is left to do."""
+        if self.success:
+            return None
+        more = {ROUNDS_USED_UP: " --max-reviews N", "BudgetExceeded": " --budget USD"}.get(self.type, "")
+        return f"Type 'rgr tdd --resume {self.task_id}{more}' to go on."
 
     def to_json(self) -> dict[str, Any]:
         """Return the value `rgr tdd --json` prints."""
+        details = {"type": self.type, "message": self.error} if self.error else None
         return {
             "success": self.success,
             "prUrl": self.pr_url,
             "iterations": self.iterations,
             "taskId": self.task_id,
+            "branch": self.branch,
+            "keptRef": self.kept_ref,
             "error": self.error,
+            "errorDetails": details,
+            "hint": self.hint,
         }
 
 

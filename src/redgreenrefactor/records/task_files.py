@@ -33,6 +33,10 @@ class TaskFiles:
             raise UsageError(f"{task_id!r} is no task's name", hint="Type 'rgr tdd --list' to see the tasks.")
         return self.folder / f"task-{task_id}.json"
 
+    def is_free(self, task_id: str) -> bool:
+        """Tell whether a task has no file."""
+        return not self.path(task_id).exists()
+
     def ids(self) -> Iterator[str]:
         """Yield the tasks that have a file, the oldest first."""
         for path in sorted(self.folder.glob("task-*.json")):

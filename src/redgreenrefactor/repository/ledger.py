@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
-from redgreenrefactor.model.chain import of_run, previous_of, stacked
+from redgreenrefactor.model.chain import of_run, previous_of, runs_of, stacked
 from redgreenrefactor.model.glance import Glance, Glancing
 from redgreenrefactor.model.handoff import Handoff, from_json, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.repository.git import Git, advice, said
 from redgreenrefactor.repository.objects import DIGITS, EMPTY, Commit, Objects
 from redgreenrefactor.repository.refs import ATTEMPTS, KEPT, NOTES, folder_of
@@ -32,6 +33,14 @@ class GitLedger:
     def latest(self, start: str = "HEAD") -> Entry | None:
         """Return the newest handoff along the first parents of HEAD, or of another commit."""
         return next(self._entries(start), None)
+
+    def latest_of_runs(self) -> Entry | None:
+        """Return the newest handoff of a run that is not a task's; those go on in worktrees of their own."""
+        for commit, handoff in self.along("HEAD"):
+            own = [each for each in runs_of(handoff) if not belongs_to_a_task(each.run_id)]
+            if own:
+                return Entry(commit.oid, own[0])
+        return None
 
     def history(self, run_id: str | None = None, start: str = "HEAD") -> Iterator[Entry]:
         """Yield a run's handoffs along a commit's first parents, newest first, down to its opening.

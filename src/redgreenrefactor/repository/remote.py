@@ -83,6 +83,14 @@ class Remote:
         if together:
             self._push(together, leases, "--atomic")
 
+    def require_writable(self, branch: str, commit: str) -> None:
+        """Refuse a remote that cannot be reached, or lets us not write; nothing is changed there."""
+        done = self._attempt(
+            *("push", "--dry-run", "--quiet", "--no-verify"), self.name, f"+{commit}:refs/heads/{branch}"
+        )
+        if done.exit_code:
+            raise self._trouble("cannot be pushed to", done)
+
     def _push(self, refs: Mapping[str, str], leases: Mapping[str, str], *flags: str) -> None:
         guards = [f"--force-with-lease={name}:{leases[name]}" for name in refs if name in leases]
         specs = [f"{'+' * (name in leases)}{oid}:{name}" for name, oid in refs.items()]

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from redgreenrefactor.errors import LedgerError, NotReadyError
 from redgreenrefactor.repository.ledger import GitLedger, holds_notes
@@ -16,6 +17,7 @@ TDD = "refs/tdd/"
 RACES = 5
 WHY = "Notes merged by rgr"
 
+Result = TypeVar("Result")
 Alone = Callable[[], AbstractContextManager[object]]  # holds the checkout while refs of ours are changed
 
 
@@ -33,11 +35,33 @@ class Carried:
 
 def push(repository: Repository, remote: Remote, branch: str | None, alone: Alone) -> Carried:
     """Bring branch, notes and refs to a remote; its newer notes are merged first, newer commits are refused."""
+
+    def attempt() -> Carried:
+        there = remote.listing(NOTES, f"{TDD}*", *([f"refs/heads/{branch}"] if branch else []))
+        return _pushed(repository, remote, branch, there, alone)
+
+    return _until_first(remote, attempt)
+
+
+def push_branch(repository: Repository, remote: Remote, branch: str) -> None:
+    """Bring a branch to a remote, and nothing else; newer commits there are refused."""
+    name = f"refs/heads/{branch}"
+    head = repository.objects.resolve(name) or ""
+
+    def attempt() -> None:
+        theirs = remote.listing(name).get(name)
+        _require_forward(repository, remote, branch, theirs, head)
+        remote.push({name: head} if theirs != head else {}, {}, {})
+
+    _until_first(remote, attempt)
+
+
+def _until_first(remote: Remote, attempt: Callable[[], Result]) -> Result:
+    """Return what an attempt returns during which nobody else was faster."""
     complaint = ""
     for _ in range(RACES):
-        there = remote.listing(NOTES, f"{TDD}*", *([f"refs/heads/{branch}"] if branch else []))
         try:
-            return _pushed(repository, remote, branch, there, alone)
+            return attempt()
         except OutrunError as error:
             complaint = str(error)
     raise NotReadyError(

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError, RgrError
 from redgreenrefactor.model.review_task import TaskState
 from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.refs import KEPT
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.repository.worktrees import drop_branch, is_made, unmake, worktrees
@@ -14,16 +16,25 @@ from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.writing import remove
 
 
-def cleaned(home: Home, state: TaskState, *, home_open: bool) -> tuple[str, ...]:
-    """Take the worktree away, and the branch unless it is the result; return what a person should know."""
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What became of a task's worktree and branch."""
+
+    notices: tuple[str, ...] = ()  # what a person should know
+    kept_ref: str | None = None  # where the branch's work is, if that is the only place
+
+
+def cleaned(home: Home, state: TaskState, *, home_open: bool) -> Cleaned:
+    """Take the worktree away, and the branch unless it is the result."""
     folder = Path(state.worktree.path)
     told = [*_leftovers(home, state, folder)]
     # The branch goes first, while a checkout has it in use: sessions of other tasks take no notice of it then.
-    told += _branch(home, state, folder, stays=home_open or state.forge == "none")
+    branch = _branch(home, state, folder, stays=home_open or state.forge == "none")
     unmake(home.repository, folder)
+    told += branch.notices
     if folder.exists():
         told.append(f"{folder} is no worktree of this repository any more, and was left as it is")
-    return tuple(told)
+    return Cleaned(tuple(told), branch.kept_ref)
 
 
 def require_idle(home: Home, state: TaskState) -> None:
@@ -59,14 +70,12 @@ def _leftovers(home: Home, state: TaskState, folder: Path) -> Iterator[str]:
         remove(repository.cache)
 
 
-def _branch(home: Home, state: TaskState, folder: Path, *, stays: bool) -> Iterator[str]:
-    branch = state.branch_name
+def _branch(home: Home, state: TaskState, folder: Path, *, stays: bool) -> Cleaned:
+    branch, before = state.branch_name, f"{KEPT}{state.task_id}"
     if stays or home.repository.objects.resolve(f"refs/heads/{branch}") is None:
-        return
+        return Cleaned(kept_ref=before if home.repository.objects.resolve(before) and not stays else None)
     elsewhere = [tree.path for tree in worktrees(home.repository) if tree.branch == f"refs/heads/{branch}"]
     if any(path != folder.resolve() for path in elsewhere):
-        yield f"the branch {branch} is checked out elsewhere, and stays"
-        return
+        return Cleaned((f"the branch {branch} is checked out elsewhere, and stays",))
     kept = drop_branch(home.repository, branch, state.task_id)
-    if kept:
-        yield f"the work on {branch}, merged nowhere, is kept at {kept}"
+    return Cleaned((f"the work on {branch}, merged nowhere, is kept at {kept}",) if kept else (), kept)

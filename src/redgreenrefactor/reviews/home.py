@@ -1,26 +1,28 @@
 """The repository that tasks belong to: its main checkout, its forge, and what is known about each task."""
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from redgreenrefactor.errors import NotReadyError, RgrError, UsageError
+from redgreenrefactor.errors import LedgerError, NotReadyError, RgrError, UsageError
 from redgreenrefactor.forge.address import Address, address_of
 from redgreenrefactor.forge.github import GitHub, token_of
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.events import Warned
+from redgreenrefactor.model.handoff import with_extra
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.review_task import KEY, TaskState, rebuilt, run_id_of, task_id_of
+from redgreenrefactor.model.review_task import CLEANED, KEY, TaskState, rebuilt, run_id_of, task_id_of
 from redgreenrefactor.records.task_files import TaskFiles
-from redgreenrefactor.repository.credentials import credentials, remote_url
+from redgreenrefactor.repository.credentials import ORIGIN, credentials, remote_url
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.refs import KEPT
+from redgreenrefactor.repository.remote import Remote
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.repository.worktrees import main_root
-from redgreenrefactor.wiring import Surroundings, settings_of
+from redgreenrefactor.wiring import Surroundings, now, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,16 @@ class Home:
             return None
         return GitHub(self.address, token_of(self.around.environ), pause=self.around.interrupt.pause)
 
-    def pushing(self, forge: GitHub) -> Repository:
-        """Return the repository as one that reaches its remote with the forge's token, where that fits."""
+    @contextmanager
+    def origin(self, forge: GitHub) -> Generator[Remote]:
+        """Provide the remote, reached with the forge's token where that fits."""
         host = self.address.host if self.address.known else ""
         more = credentials(self.repository, forge.token, host)
-        return replace(self.repository, environ={**self.repository.environ, **more})
+        repository = replace(self.repository, environ={**self.repository.environ, **more})
+        try:
+            yield Remote(repository, ORIGIN, self.around.interrupt)
+        finally:
+            repository.close()
 
     def folder(self, task_id: str) -> Path:
         """Return where a task is worked at."""
@@ -141,6 +148,12 @@ class Home:
         found = self._from_notes(task_id)
         if found is None:
             raise _unknown(task_id, broken)
+        if self.is_cleaned(task_id):
+            raise NotReadyError(
+                f"the task {task_id} was cleaned up",
+                hint=f"What is kept of its work, if it was merged nowhere: 'git log {KEPT}{task_id}'.",
+                type="TaskNotFound",
+            )
         self.files.write(found)
         self.around.emit(
             Warned(f"the state file of {task_id} was missing or broken; it was made again from the notes")
@@ -155,25 +168,42 @@ class Home:
             except RgrError as error:
                 self.around.emit(Warned(f"{task_id}: {error.message}"))
 
-    def _noted(self) -> set[str]:
-        """Return the tasks whose branch, or what was kept of it, is still there."""
-        found = (
-            (task_id_of(handoff.run_id), handoff.extra.get(KEY))
-            for entry in self.ledger.everything()
-            for handoff in runs_of(entry.handoff)
+    def mark_cleaned(self, state: TaskState) -> None:
+        """Have the notes tell that a task was cleaned up: whatever is kept of it, it is not listed any more."""
+        with suppress(
+            LedgerError
+        ):  # notes that cannot be read list nothing, and are no reason to keep a worktree
+            for entry in self.history(state)[:1]:
+                self.ledger.write({entry.commit: with_extra(entry.handoff, **{CLEANED: now()})})
+
+    def is_cleaned(self, task_id: str) -> bool:
+        """Tell whether a task was cleaned up."""
+        own = run_id_of(task_id)
+        return any(
+            entry.handoff.run_id == own and CLEANED in entry.handoff.extra for entry in self._entries()
         )
-        return {
-            task_id
-            for task_id, noted in found
-            if task_id and isinstance(noted, dict) and self.tip(task_id, str(noted.get("branchName")))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        }
+
+    def _entries(self) -> Iterator[Entry]:
+        """Yield every handoff that is noted anywhere, each by itself."""
+        for entry in self.ledger.everything():
+            yield from (Entry(entry.commit, handoff) for handoff in runs_of(entry.handoff))
+
+    def _noted(self) -> set[str]:
+        """Return the tasks whose branch, or what was kept of it, is still there, but those that were cleaned up."""
+        found: set[str] = set()
+        gone: set[str] = set()
+        for handoff in (entry.handoff for entry in self._entries()):
+            task_id, noted = task_id_of(handoff.run_id), handoff.extra.get(KEY)
+            if task_id and isinstance(noted, dict) and self.tip(task_id, str(noted.get("branchName"))):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+                found.add(task_id)
+            if task_id and CLEANED in handoff.extra:
+                gone.add(task_id)
+        return found - gone
 
     def _from_notes(self, task_id: str) -> TaskState | None:
-        for entry in self.ledger.everything():
-            for handoff in runs_of(entry.handoff):
-                if handoff.run_id == run_id_of(task_id) and KEY in handoff.extra:
-                    first = rebuilt([Entry(entry.commit, handoff)])
-                    return rebuilt(self.history(first) or [Entry(entry.commit, handoff)])
+        for entry in self._entries():
+            if entry.handoff.run_id == run_id_of(task_id) and KEY in entry.handoff.extra:
+                return rebuilt(self.history(rebuilt([entry])) or [entry])
         return None
 
 

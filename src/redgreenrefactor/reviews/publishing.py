@@ -1,6 +1,8 @@
 """An approved task becomes a pull request: one, whatever happened on the way."""
 
+from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.forge.github import GitHub
+from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.pull_request import Draft, PullRequest
@@ -8,8 +10,6 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import TaskState, inner_run_id
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import transfer
-from redgreenrefactor.repository.credentials import ORIGIN
-from redgreenrefactor.repository.remote import Remote
 from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.views.pull_request import Told, body
 
@@ -18,25 +18,30 @@ def published(home: Home, state: TaskState, forge: GitHub) -> PullRequest:
     """Push the branch and its handoffs, and return the pull request that stands for it afterwards."""
     history = home.history(state)
     standing = forge.find(state.branch_name)
-    _push(home, state, forge)
-    draft = _draft(home, state, history)
+    carried = _push(home, state, forge)
+    draft = _draft(home, state, history, checkable=carried)
     if standing is None:
         return forge.create(draft)
     opened_by_reviewer = _approval(history) is None
     return standing if opened_by_reviewer else forge.update(standing.number, draft.title, draft.body)
 
 
-def _push(home: Home, state: TaskState, forge: GitHub) -> None:
-    """Bring branch, notes and refs to origin; no upstream is set."""
-    repository = home.pushing(forge)
-    try:
-        remote = Remote(repository, ORIGIN, home.around.interrupt)
-        transfer.push(repository, remote, state.branch_name, transfer.already_alone)
-    finally:
-        repository.close()
+def _push(home: Home, state: TaskState, forge: GitHub) -> bool:
+    """Bring branch, notes and refs to origin, no upstream is set; tell whether it has taken more than the branch."""
+    with home.origin(forge) as remote:
+        try:
+            transfer.push(remote.repository, remote, state.branch_name, transfer.already_alone)
+        except NotReadyError as error:
+            transfer.push_branch(remote.repository, remote, state.branch_name)
+            why = f"the branch is pushed, but not all of its handoffs: {error.message}"
+            home.around.emit(
+                Warned(f"{why}. 'rgr push' tries again; only with them 'rgr verify' works elsewhere")
+            )
+            return False
+    return True
 
 
-def _draft(home: Home, state: TaskState, history: list[Entry]) -> Draft:
+def _draft(home: Home, state: TaskState, history: list[Entry], *, checkable: bool) -> Draft:
     approval = _approval(history)
     words = {key: str(approval.extra.get(key) or "") if approval else "" for key in ("title", "body")}
     tip = home.tip(state.task_id, state.branch_name)
@@ -53,6 +58,7 @@ def _draft(home: Home, state: TaskState, history: list[Entry]) -> Draft:
         branch=state.branch_name,
         history=history,
         inner=inner,
+        checkable=checkable,
     )
     title = words["title"] or title_of(state.original_spec) or state.branch_name
     return Draft(title, body(told), state.branch_name, state.worktree.base_branch)

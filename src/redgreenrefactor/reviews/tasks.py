@@ -44,7 +44,7 @@ def start(spec: Spec, around: Surroundings, wishes: TaskWishes) -> TaskResult:
         branch = wishes.branch or f"tdd/{task_id}"
         home.require_free(branch)
         if forge:
-            forge.find(branch)  # a token that is refused is noticed before anything is begun
+            _require_way_out(home, forge, branch, base.commit)
         state = TaskState(
             task_id=task_id,
             spec_path=_relative(spec.path, home.root),
@@ -74,11 +74,11 @@ def resume(task_id: str, around: Surroundings, wishes: TaskWishes) -> TaskResult
             forge=wishes.forge or state.forge,
         )
         if state.status is TaskStatus.COMPLETED:
-            notices = cleaned(home, state, home_open=_is_open(home, state)) if wishes.cleanup else ()
-            return replace(_completed(state), notices=notices)
+            return _tidied(home, state, _completed(home, state), wishes, home_open=_is_open(home, state))
         forge = home.forge(state.forge)
-        if forge:
-            forge.find(state.branch_name)
+        tip = home.tip(state.task_id, state.branch_name)
+        if forge and tip:
+            _require_way_out(home, forge, state.branch_name, tip)
         exclude(home.repository, *IGNORED)
         with _going_on(state.task_id):
             _remade(home, state)
@@ -94,9 +94,12 @@ def listed(around: Surroundings) -> list[TaskState]:
 def clean(task_id: str, around: Surroundings) -> tuple[str, ...]:
     """Take worktree, branch and state file of a task away; return what a person should know about it."""
     with home_of(around) as home:
+        if home.files.is_free(task_id) and home.is_cleaned(task_id):
+            return ()
         state = home.find(task_id)
         require_idle(home, state)
-        notices = cleaned(home, state, home_open=_is_open(home, state))
+        notices = cleaned(home, state, home_open=_is_open(home, state)).notices
+        home.mark_cleaned(state)
         home.files.remove(task_id)
         return notices
 
@@ -127,14 +130,31 @@ def exit_code(result: TaskResult) -> int:
 def _worked(home: Home, state: TaskState, forge: GitHub | None, wishes: TaskWishes) -> TaskResult:
     """Work at the task until it is over or has to wait."""
     ended, state = Work(home, state, forge).done()
+    result = _result(home, state, ended)
     over = ended.status in (RunStatus.COMPLETE, RunStatus.FAILED)
-    notices = cleaned(home, state, home_open=state.pr_url is not None) if over and wishes.cleanup else ()
-    return replace(_result(state, ended), notices=notices)
+    return _tidied(home, state, result, wishes, home_open=state.pr_url is not None) if over else result
 
 
-def _result(state: TaskState, ended: WorkflowResult) -> TaskResult:
+def _tidied(
+    home: Home, state: TaskState, result: TaskResult, wishes: TaskWishes, *, home_open: bool
+) -> TaskResult:
+    """Take away what a task that is over needs no more, unless that was not wished for."""
+    if not wishes.cleanup:
+        return result
+    done = cleaned(home, state, home_open=home_open)
+    return replace(result, notices=done.notices, kept_ref=done.kept_ref)
+
+
+def _require_way_out(home: Home, forge: GitHub, branch: str, commit: str) -> None:
+    """Refuse to begin what could not be published: the token is accepted, and the remote lets us write."""
+    forge.find(branch)
+    with home.origin(forge) as remote:
+        remote.require_writable(branch, commit)
+
+
+def _result(home: Home, state: TaskState, ended: WorkflowResult) -> TaskResult:
     if ended.status is RunStatus.COMPLETE:
-        return _completed(state)
+        return _completed(home, state)
     error = ended.error or str(ended.status)
     return TaskResult(
         success=False,
@@ -147,13 +167,15 @@ def _result(state: TaskState, ended: WorkflowResult) -> TaskResult:
     )
 
 
-def _completed(state: TaskState) -> TaskResult:
+def _completed(home: Home, state: TaskState) -> TaskResult:
+    last = home.history(state)[:1]
     return TaskResult(
         success=True,
         task_id=state.task_id,
         iterations=state.current_iteration,
         pr_url=state.pr_url,
         branch=state.branch_name,
+        approved=not any(entry.handoff.extra.get("reached") for entry in last),
     )
 
 

@@ -36,20 +36,17 @@ class Work:
         gates = INNER_GATES if self.state.tdd else REVIEW_GATES
         table = Table(review(self.state.max_iterations, tdd=self.state.tdd), gates)
         with opened(around, table=table) as bench:
-            self._equip(bench)
             ended = self._taken(bench)
-            state = self._settled(ended)
+            if ended.status is not RunStatus.COMPLETE:
+                self.home.files.write(current(self.home, self.state))
             bench.tell_on(ended.run_id, ended.status, ended.head)
-            return ended, state
+            return ended, self.home.find(self.state.task_id)
 
-    def _settled(self, ended: WorkflowResult) -> TaskState:
-        """Return the task as it is now, its pull request opened if it is approved, and write it down."""
+    def _publish(self) -> None:
+        """Open the pull request of the task, which is approved, and write down that it is complete."""
         state = current(self.home, self.state)
-        if ended.status is RunStatus.COMPLETE:
-            url = published(self.home, state, self.forge).url if self.forge else state.pr_url
-            state = replace(state, status=TaskStatus.COMPLETED, pr_url=url, updated_at=now())
-        self.home.files.write(state)
-        return state
+        url = published(self.home, state, self.forge).url if self.forge else state.pr_url
+        self.home.files.write(replace(state, status=TaskStatus.COMPLETED, pr_url=url, updated_at=now()))
 
     @property
     def _project(self) -> Path:
@@ -73,13 +70,16 @@ class Work:
 
     def _taken(self, bench: Bench) -> WorkflowResult:
         latest = next(bench.ledger.history(self.state.run_id), None)
-        wishes = runs.Wishes(reached=self._stands if self.forge else None, tells=False)
+        if latest is not None and latest.handoff.next_phase is PhaseName.COMPLETE:
+            self._publish()  # which no agent is needed for
+            return result_of(list(bench.ledger.history(self.state.run_id)), RunStatus.COMPLETE, 0.0)
+        self._equip(bench)
+        stands = self._stands if self.forge else None
+        wishes = runs.Wishes(reached=stands, publish=self._publish, tells=False)
         if latest is None:
             bench.workspace.require_clean()
             spec, run_id = self.state.original_spec, self.state.run_id
             return runs.begin(bench, spec, wishes, run_id, task=self.state.noted())
-        if latest.handoff.next_phase is PhaseName.COMPLETE:
-            return result_of(list(bench.ledger.history(self.state.run_id)), RunStatus.COMPLETE, 0.0)
         return runs.go_on(bench, latest, wishes)
 
     def _stands(self, _entry: Entry) -> bool:
@@ -94,12 +94,13 @@ class Work:
 
     def _round(self, bench: Bench, phase: Phase) -> Round:
         """Return where coder and reviewer stand."""
-        if phase.name is PhaseName.CODE:
-            return Round(feedback=self._feedback(bench))
         history = list(bench.ledger.history(self.state.run_id))
+        if phase.name is PhaseName.CODE:
+            return Round(feedback=feedback_of(history))
         coded = next(entry.handoff for entry in history if entry.handoff.phase is PhaseName.CODE)
         opening = history[-1].commit
         return Round(
+            feedback=feedback_of(history),
             account=str(coded.extra.get("message") or ""),
             tests=coded.extra.get("tests") or {},
             warnings=tuple(item.message for item in coded.findings if item.severity is Severity.WARNING),

@@ -23,6 +23,7 @@ class Told:
     branch: str
     history: Sequence[Entry]  # of the task, newest first
     inner: Sequence[Handoff] = ()  # of the runs that were its coder
+    checkable: bool = True  # the handoffs are where the branch is
 
 
 def body(told: Told) -> str:
@@ -35,7 +36,8 @@ def body(told: Told) -> str:
     ]
     if cases := _cases(told.inner):
         parts.append(f"### Cases\n\n{cases}")
-    parts.append(_check(told))
+    if told.checkable:
+        parts.append(_check(told))
     return "\n\n".join(part for part in parts if part.strip()) + "\n"
 
 

@@ -145,8 +145,23 @@ def test_results_and_pull_requests_have_the_keys_scripts_read() -> None:
         "prUrl": "u",
         "iterations": 2,
         "taskId": "t1",
+        "branch": "",
+        "keptRef": None,
         "error": None,
+        "errorDetails": None,
+        "hint": None,
     }
+    failed = TaskResult(
+        success=False,
+        task_id="t1",
+        iterations=1,
+        error="why",
+        type="RoundsUsedUp",
+        kept_ref="refs/tdd/kept/t1",
+    ).to_json()
+    assert failed["errorDetails"] == {"type": "RoundsUsedUp", "message": "why"}
+    assert failed["keptRef"] == "refs/tdd/kept/t1"
+    assert failed["hint"] == "Type 'rgr tdd --resume t1 --max-reviews N' to go on."
     pull = PullRequest(1, "t", "u", PullRequestState.MERGED, "h", "b")
     assert pull.to_json() == {
         "number": 1,
