@@ -13,8 +13,10 @@ from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.refactor import refactor
 from redgreenrefactor.model.evidence import Evidence, Judgement, Question, SuiteRun, Trial
 from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.task_result import UNMET
 from redgreenrefactor.model.verdict import Finding, FindingType, Ruling, Severity, Verdict
 
+OUTPUT = 6_000  # characters of what rejected tests printed that a note keeps
 _NOT_STARTED = (126, 127)  # what a shell answers for a program that it cannot start or find
 
 
@@ -45,9 +47,14 @@ def _finished(task: Task, evidence: Evidence, verdict: Verdict) -> Judgement:
     """Return the verdict with the figures of the suite, turned down where another criterion does not hold."""
     run = yield Trial(evidence.head)
     facts = {**verdict.facts, "suite": counted(run)}
-    found: list[Finding] = []
+    broken: dict[str, Finding] = {}
     if verdict.ruling is Ruling.ACCEPTED:
-        found = yield from _criteria(task, evidence)
+        broken = yield from _broken(task, evidence)
+    else:
+        facts["output"] = run.output[-OUTPUT:]
+    if broken:
+        facts[UNMET] = list(broken)
+    found = broken.values()
     wrong = {finding.type for finding in found if finding.severity is Severity.ERROR}
     ruling = verdict.ruling
     if wrong:
@@ -55,9 +62,9 @@ def _finished(task: Task, evidence: Evidence, verdict: Verdict) -> Judgement:
     return replace(verdict, ruling=ruling, findings=(*verdict.findings, *found), facts=facts)
 
 
-def _criteria(task: Task, evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
+def _broken(task: Task, evidence: Evidence) -> Generator[Question, SuiteRun, dict[str, Finding]]:
     """Return a finding for every command of the criteria, but the tests', that does not succeed."""
-    found: list[Finding] = []
+    found: dict[str, Finding] = {}
     for command in task.commands:
         if command == evidence.command:
             continue
@@ -65,11 +72,11 @@ def _criteria(task: Task, evidence: Evidence) -> Generator[Question, SuiteRun, l
         if run.exit_code in _NOT_STARTED:
             message = f"the criterion `{command}` could not be run (exit code {run.exit_code}): {tail(run)}"
             hint = "Install what it needs, or mend the criterion, then go on."
-            found.append(Finding(FindingType.UNDECIDED, message, hint=hint))
+            found[command] = Finding(FindingType.UNDECIDED, message, hint=hint)
         elif run.timed_out or run.exit_code:
             why = "ran past test.timeout" if run.timed_out else f"fails (exit code {run.exit_code})"
             message = f"the criterion `{command}` {why}: {tail(run)}"
-            found.append(Finding(FindingType.TEST_FAILURE, message, hint="Make every criterion hold."))
+            found[command] = Finding(FindingType.TEST_FAILURE, message, hint="Make every criterion hold.")
     return found
 
 

@@ -1,17 +1,19 @@
 """What became of a task: everything in it was measured, and stands in the notes of its run."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, cast
 
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 PHASES = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+EARLIER, UNMET = "earlierAttempts", "unmet"  # keys of notes
+_FAILING = (FindingType.TEST_FAILURE, FindingType.LEGACY_BROKEN, FindingType.COMPILATION_ERROR)
 
 
 class TaskFileStatus(StrEnum):
@@ -41,6 +43,7 @@ class TaskPhase:
     done: bool
     commit: str | None = None
     attempts: int = 0
+    earlier: int = 0  # attempts before the task was gone on with, with a fresh set of tries
     passed: int | None = None
     total: int | None = None
     coverage: float | None = None
@@ -88,6 +91,19 @@ class TaskFileResult:
         """How many tries Green took."""
         green = self.of(PhaseName.GREEN)
         return green.attempts if green else 0
+
+    @property
+    def max_iterations(self) -> int:
+        """How many tries Green may take in all: each time the task is gone on with, it has as many again."""
+        green = self.of(PhaseName.GREEN)
+        return self.task.max_iterations + (green.earlier if green else 0)
+
+    @property
+    def lacks_passing_tests(self) -> bool:
+        """Whether it ended for tests that fail, and not for a criterion, the coverage or something else."""
+        last = self.phases[-1] if self.phases else None
+        unmet = last.fact(UNMET) if last else None
+        return not unmet and self.error_details is not None and self.error_details.type in _FAILING
 
     @property
     def coverage(self) -> float | None:
@@ -156,7 +172,7 @@ class TaskFileResult:
             "title": self.task.title,
             "session": self.session,
             "runId": self.run_id,
-            "maxIterations": self.task.max_iterations,
+            "maxIterations": self.max_iterations,
             "expectedCoverage": self.task.expected_coverage or None,
             "compliance": {
                 "score": self.compliance,
@@ -192,32 +208,38 @@ def phases_of(history: Sequence[Entry], attempts: Sequence[Entry]) -> tuple[Task
             # The count in the note itself tells of the next phase, once one of its tries was rejected.
             retries = handoff.extra.get("retries")
             tries = retries + 1 if isinstance(retries, int) else handoff.attempts
-            found.append(_phase(handoff, entry.commit, tries, done=True))
+            phase = TaskPhase(handoff.phase, done=True, commit=entry.commit, attempts=tries)
+            found.append(_told(replace(phase, earlier=earlier_attempts(handoff)), handoff))
     latest = history[0].handoff if history else None
     if latest is not None and latest.error is not None:
-        tried = [entry for entry in attempts if entry.handoff.phase is latest.next_phase]
-        last = tried[-1].handoff if tried else latest
-        found.append(_phase(last, None, latest.attempts, done=False, name=latest.next_phase))
+        # The last try may have made no commit, or been measured in vain: another one's figures are not its own.
+        tried = [e.handoff for e in attempts if e.handoff.phase is latest.next_phase]
+        last = next((handoff for handoff in reversed(tried) if handoff.error == latest.error), latest)
+        used = latest.retry_count + (latest.state is State.ABORTED)
+        phase = TaskPhase(latest.next_phase, done=False, attempts=latest.attempts)
+        found.append(_told(replace(phase, earlier=max(0, latest.attempts - used)), last))
     return tuple(found)
 
 
-def _phase(
-    handoff: Handoff, commit: str | None, attempts: int, *, done: bool, name: PhaseName | None = None
-) -> TaskPhase:
+def earlier_attempts(handoff: Handoff) -> int:
+    """Return how many tries at its phase came before the task was gone on with."""
+    noted = handoff.extra.get(EARLIER)
+    return noted if isinstance(noted, int) else 0
+
+
+def _told(phase: TaskPhase, handoff: Handoff) -> TaskPhase:
+    """Return the phase with what a handoff tells of it."""
     suite, coverage = _object(handoff.extra.get("suite")), _object(handoff.extra.get("coverage"))
     passed, total, percent = suite.get("passed"), suite.get("total"), coverage.get("percent")
     seconds = handoff.extra.get("seconds")
-    return TaskPhase(
-        name or handoff.phase,
-        done,
-        commit,
-        attempts,
-        passed if isinstance(passed, int) else None,
-        total if isinstance(total, int) else None,
-        float(percent) if isinstance(percent, int | float) else None,
-        float(seconds) if isinstance(seconds, int | float) else 0.0,
-        handoff.extra if done or suite else None,
-        handoff.findings,
+    return replace(
+        phase,
+        passed=passed if isinstance(passed, int) else None,
+        total=total if isinstance(total, int) else None,
+        coverage=float(percent) if isinstance(percent, int | float) else None,
+        seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
+        facts=handoff.extra if phase.done or suite else None,
+        findings=handoff.findings,
     )
 
 

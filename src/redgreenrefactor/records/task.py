@@ -58,6 +58,16 @@ class TaskFolder:
         """Write why Green was given up."""
         _write(self.root / ".process" / FAILURE, text)
 
+    def clear(self, task: Task, iterations: int, *, failed: bool) -> None:
+        """Take away what an earlier run of the task has left there and this one does not bear out."""
+        kept = {f"green-fix-iteration-{number}.md" for number in range(1, iterations + 1)}
+        kept |= {FAILURE} if failed else set()
+        for file in (self.root / ".process").glob("green-*.md"):
+            with suppress(OSError):
+                own = head_of(file, LARGEST).startswith(f"# Task {task.id}: Green".encode())
+                if own and file.name not in kept:
+                    file.unlink()
+
     def summarise(self, result: TaskFileResult, text: str) -> None:
         """Write the summary, and tick the task's box in the session's list, if it is complete and has one."""
         _write(self.project / self.summary(result.task), text)
@@ -121,7 +131,7 @@ def iteration_text(task: Task, iteration: Iteration) -> str:
 
 def failure_text(result: TaskFileResult, latest: Handoff, kept: Sequence[str]) -> str:
     """Return the report of a Green that was given up, with the last evidence."""
-    times = f"{latest.attempts} times (at most {result.task.max_iterations} iterations)"
+    times = f"{latest.attempts} times of {result.max_iterations}"
     parts = [
         f"# Task {result.task.id}: Green failed",
         f"Green was rejected {times}; all its changes were reverted.",

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from redgreenrefactor.bench import Bench
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.task import Task
-from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, earlier_attempts
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.records.task import Iteration, TaskFolder, failure_text
 from redgreenrefactor.views.task_text import summary
@@ -45,7 +45,8 @@ class Diary:
             before = tries.get(number - 1)
             changed = self._changed(ground, entry.commit) if entry else ()
             ref = f"refs/tdd/attempts/{run_id}/1-GREEN-{number}" if entry and entry is not green else None
-            most = max(number, self.task.max_iterations)
+            earlier = earlier_attempts(entry.handoff) if entry else 0
+            most = max(number, self.task.max_iterations + earlier)
             yield Iteration(number, most, entry, before.handoff if before else None, changed, ref)
             ground = entry.commit if entry else ground
 
@@ -56,7 +57,9 @@ class Diary:
         """Write down what came of the task, and why Green was given up if it was."""
         history = list(self.bench.ledger.history())
         latest = history[0]
-        if result.status is TaskFileStatus.FAILED and result.phase is PhaseName.GREEN:
+        failed = result.status is TaskFileStatus.FAILED and result.phase is PhaseName.GREEN
+        self.folder.clear(self.task, result.iterations, failed=failed)
+        if failed:
             kept = [item.ref for item in self._iterations() if item.ref]
             self.folder.fail(failure_text(result, latest.handoff, kept))
         changed = self._changed(history[-1].commit, latest.commit)

@@ -68,10 +68,7 @@ def resume_task(around: Surroundings, worktree: str | None = None) -> TaskFileRe
         if begun is None:
             return None
         file = TaskFile(task_from(begun.document, begun.path), begun.path, begun.document)
-        try:
-            return _go_on(Work(bench, file, begun.session), begun)
-        except (NotReadyError, InterruptedRunError) as error:
-            return _in_the_way(file.task, begun.session, error)
+        return _go_on(Work(bench, file, begun.session), begun)
 
 
 def _with_own_diagnosis(around: Surroundings) -> Surroundings:
@@ -86,7 +83,7 @@ def _run(file: TaskFile, bench: Bench, wishes: TaskWishes) -> TaskFileResult:
         return _go_on(Work(bench, file, wishes.session or begun.session), begun)
     bench.workspace.require_clean()
     if not wishes.new and latest and (done := done_before(bench, digest)):
-        return done.result(file.task)
+        return done.result(file.task, bench)
     if latest and not wishes.new and runs.unfinished(bench, latest):
         raise NotReadyError(
             f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
@@ -114,6 +111,13 @@ def _begin(bench: Bench, file: TaskFile, session: str | None) -> TaskFileResult:
 
 
 def _go_on(work: Work, begun: Begun) -> TaskFileResult:
+    try:
+        return _gone_on(work, begun)
+    except (NotReadyError, InterruptedRunError) as error:
+        return _in_the_way(work.task, work.session, error, begun.entry.handoff.next_phase)
+
+
+def _gone_on(work: Work, begun: Begun) -> TaskFileResult:
     bench = work.bench
     if begun.entry.handoff.next_phase is PhaseName.COMPLETE:
         return replace(work.result(TaskFileStatus.COMPLETE), already=True)
@@ -142,8 +146,10 @@ def _first(task: Task) -> PhaseName:
     return PhaseName.RED if task.tdd else PhaseName.CODE
 
 
-def _in_the_way(task: Task, session: str | None, error: RgrError) -> TaskFileResult:
-    """Return the result of a task that could not be begun, or was interrupted before anything was."""
+def _in_the_way(
+    task: Task, session: str | None, error: RgrError, phase: PhaseName | None = None
+) -> TaskFileResult:
+    """Return the result of a task that could not be begun, or gone on with, or was interrupted before that."""
     return TaskFileResult(
         task,
         TaskFileStatus.INTERRUPTED if isinstance(error, InterruptedRunError) else TaskFileStatus.BLOCKED,
@@ -151,5 +157,5 @@ def _in_the_way(task: Task, session: str | None, error: RgrError) -> TaskFileRes
         error=error.message,
         error_details=ErrorDetails(error.type, error.message),
         hint=error.hint,
-        phase=_first(task),
+        phase=phase or _first(task),
     )

@@ -49,15 +49,17 @@ class DoneBefore:
     history: list[Entry]
     session: str
 
-    def result(self, task: Task) -> TaskFileResult:
+    def result(self, task: Task, bench: Bench) -> TaskFileResult:
         """Return what came of it then."""
         folder = TaskFolder(Path(), self.session)
+        changes = bench.workspace.changes(self.history[-1].commit, self.history[0].commit)
         return TaskFileResult(
             task,
             TaskFileStatus.COMPLETE,
             phases_of(self.history, ()),
             run_id=self.history[0].handoff.run_id,
             session=self.session,
+            files=tuple(change.path for change in changes),
             summary=folder.summary(task),
             already=True,
         )

@@ -7,21 +7,21 @@ from typing import Any
 
 from redgreenrefactor.bench import Bench
 from redgreenrefactor.engine import Ended, Engine, Limits
-from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.gates.legacy import Baseline
 from redgreenrefactor.gates.task import task_gates
 from redgreenrefactor.gates.task_red import expected_files, paths_in
 from redgreenrefactor.goals.task_context import gather
 from redgreenrefactor.goals.task_file import TaskFile
 from redgreenrefactor.lab import Lab
-from redgreenrefactor.model.decision import Turn, opening
+from redgreenrefactor.model.decision import Turn, opening, retries_used
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import MORE_MONEY, Brief, Report
 from redgreenrefactor.model.task import Strategy, Task, command_of_tests
-from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
+from redgreenrefactor.model.task_result import EARLIER, TaskFileResult, TaskFileStatus, phases_of
 from redgreenrefactor.model.verdict import NOT_READY, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Continuing, Suite
@@ -111,40 +111,41 @@ class Work:
         engine = replace(self.engine, opening=base, noted=self.bench.cages.noted())
         ended = engine.run(entry, self.bench.limits(Limits(), entry.handoff.run_id))
         self.bench.emit(RunEnded(ended.status, _last_words(ended), self.engine.clock() - started))
-        status = _STATUS[ended.status]
-        details = ended.entry.handoff.error_details
-        if ended.type is not None:
-            details = ErrorDetails(ended.type, ended.reason)
-        if status is TaskFileStatus.STOPPED and details and details.type in NOT_READY:
-            status = TaskFileStatus.BLOCKED
-        result = self.result(status, ended.reason)
-        if ended.type is not None:
-            hint = MORE_MONEY if ended.type is FindingType.BUDGET_EXCEEDED else ""
-            result = replace(result, error=ended.reason, error_details=details, hint=hint)
+        result = self.ended(ended)
         self.diary.record(result)
         self.bench.tell_on(result.run_id, result.status, ended.entry.commit)
         return result
 
-    def result(self, status: TaskFileStatus, reason: str = "") -> TaskFileResult:
+    def ended(self, ended: Ended) -> TaskFileResult:
+        """Return what came of the task, for the reason that ended it now and no older one."""
+        handoff, status = ended.entry.handoff, _STATUS[ended.status]
+        details, hint = handoff.error_details, _hint(handoff)
+        if status is TaskFileStatus.INTERRUPTED or ended.type is not None:
+            details = ErrorDetails(ended.type or InterruptedRunError.type, ended.reason)
+            hint = MORE_MONEY if ended.type is FindingType.BUDGET_EXCEEDED else ""
+        if status is TaskFileStatus.STOPPED and details and details.type in NOT_READY:
+            status = TaskFileStatus.BLOCKED
+        result = self.result(status)
+        if status is TaskFileStatus.COMPLETE:
+            return result
+        error = details.message if details else ended.reason
+        return replace(
+            result, error=error or None, error_details=details, hint=hint, phase=handoff.next_phase
+        )
+
+    def result(self, status: TaskFileStatus) -> TaskFileResult:
         """Return what the notes tell of the task."""
         bench = self.bench
         history = list(bench.ledger.history())
-        latest, start = history[0].handoff, history[-1].commit
-        failed = status is not TaskFileStatus.COMPLETE
-        changes = bench.workspace.changes(start, history[0].commit)
-        hints = [finding.hint for finding in latest.findings if finding.hint]
+        run_id, start = history[0].handoff.run_id, history[-1].commit
         return TaskFileResult(
             task=self.task,
             status=status,
-            phases=phases_of(history, bench.ledger.attempts(latest.run_id)),
-            run_id=latest.run_id,
+            phases=phases_of(history, bench.ledger.attempts(run_id)),
+            run_id=run_id,
             session=self.session,
-            files=tuple(change.path for change in changes),
+            files=tuple(change.path for change in bench.workspace.changes(start, history[0].commit)),
             summary=self.folder.summary(self.task),
-            error=(latest.error or reason or None) if failed else None,
-            error_details=latest.error_details if failed else None,
-            hint=hints[0] if failed and hints else "",
-            phase=latest.next_phase if failed else None,
         )
 
     # --- how it is wired
@@ -235,6 +236,8 @@ class Work:
             }
         if report.message:
             found["message"] = bounded(report.message, SAID)
+        if earlier := turn.attempt - 1 - retries_used(handoff):
+            found[EARLIER] = earlier
         if prompts.diagnosis_of(handoff, turn.attempt):
             found["diagnosis"] = handoff.extra["diagnosis"]
         return found
@@ -266,6 +269,13 @@ def _checked(session: str) -> str:
             hint="Use letters, digits, dots and dashes: --session NAME.",
         )
     return session
+
+
+def _hint(handoff: Handoff) -> str:
+    """Return what the finding that counts says to do; what others advise is beside the point."""
+    return (
+        next((finding.hint for finding in handoff.findings if finding.message == handoff.error), None) or ""
+    )
 
 
 def _last_words(ended: Ended) -> str:

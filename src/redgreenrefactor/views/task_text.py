@@ -30,14 +30,16 @@ def _complete(result: TaskFileResult) -> str:
         f"Coverage: {coverage(result)}",
     ]
     if result.task.tdd:
-        lines.append(f"Green phase iterations: {result.iterations}/{result.task.max_iterations}")
+        lines.append(f"Green phase iterations: {result.iterations}/{result.max_iterations}")
     return "\n".join([*lines, f"Files modified: {', '.join(result.files) or 'none'}"])
 
 
 def _failed(result: TaskFileResult) -> str:
     phase = _title(result.phase)
     if result.phase is PhaseName.GREEN:
-        reason = f"Max iterations ({result.task.max_iterations}) reached without passing tests"
+        reached = f"Max iterations ({result.max_iterations}) reached"
+        tests = result.lacks_passing_tests
+        reason = f"{reached} without passing tests" if tests else f"{reached}: {result.error}"
         action, where = "All changes auto-reverted", f"See .process/{FAILURE}"
     else:
         reason = result.error or "the work was rejected"
@@ -161,7 +163,7 @@ def _green(result: TaskFileResult) -> str:
     lines = [
         "### Green Phase: Implement to Pass Tests",
         f"- Implementation Scope: {scopes or 'not said'}",
-        f"- Test-Fix Iterations: {green.attempts}/{result.task.max_iterations}",
+        f"- Test-Fix Iterations: {green.attempts}/{result.max_iterations}",
         f"- Final Test Results: {results(green.passed, green.total) if green.facts else 'none'}",
         f"- Coverage: {coverage(result)}",
         "- Iteration Details: See green-fix-iteration-*.md",

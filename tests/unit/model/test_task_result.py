@@ -135,3 +135,41 @@ def test_a_plain_task_is_all_or_nothing() -> None:
 )
 def test_every_end_has_an_exit_code(status: str, code: int) -> None:
     assert TaskFileResult(TASK, TaskFileStatus(status)).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("state", "retries", "attempts", "allowed"),
+    [
+        (State.ABORTED, 2, 3, 3),  # given up at the first go
+        (State.ABORTED, 2, 6, 6),  # and once more
+        (State.RUNNING, 1, 4, 6),  # gone on with after three, one more rejected, then interrupted
+        (State.RUNNING, 0, 3, 6),  # interrupted before anything else was rejected
+    ],
+)
+def test_a_task_that_is_gone_on_with_has_as_many_tries_again(
+    state: State, retries: int, attempts: int, allowed: int
+) -> None:
+    waiting = replace(noted(RED, GREEN), error="no", state=state, retry_count=retries, attempts=attempts)
+    found = result([Entry("1", waiting), OPENING], status=TaskFileStatus.FAILED)
+    assert (found.iterations, found.max_iterations) == (attempts, allowed)
+    done = result([Entry("2", noted(GREEN, REFACTOR, attempts=5, earlierAttempts=3)), OPENING])
+    assert (done.iterations, done.max_iterations, done.to_json()["maxIterations"]) == (5, 6, 6)
+
+
+def test_the_figures_of_one_try_are_not_taken_for_those_of_another() -> None:
+    waiting = replace(noted(RED, GREEN), error="the session failed", state=State.ABORTED, attempts=2)
+    tried = Entry("x", replace(noted(GREEN, GREEN), error="t fails"))
+    assert result([Entry("1", waiting)], (tried,)).phases[-1].facts == waiting.extra
+    own = Entry("y", replace(noted(GREEN, GREEN, suite={"total": 7}), error="the session failed"))
+    assert result([Entry("1", waiting)], (tried, own)).phases[-1].total == 7
+
+
+def test_only_tests_that_fail_are_said_to_fail() -> None:
+    failed = result([], error_details=ErrorDetails("TestFailure", "t fails"))
+    assert failed.lacks_passing_tests
+    assert not replace(failed, error_details=None).lacks_passing_tests
+    assert not replace(failed, error_details=ErrorDetails("CoverageTooLow", "few")).lacks_passing_tests
+    unmet = replace(noted(GREEN, GREEN, unmet=["ruff"]), error="no")
+    waiting = Entry("1", replace(noted(RED, GREEN), error="no"))
+    told = replace(failed, phases=phases_of([waiting], (Entry("x", unmet),)))
+    assert not told.lacks_passing_tests

@@ -54,7 +54,7 @@ def test_the_first_log_and_one_without_a_commit() -> None:
 def test_a_failure_report_ends_with_where_the_work_is() -> None:
     result = TaskFileResult(TASK, TaskFileStatus.FAILED)
     text = failure_text(result, tried(diagnosis={"message": "hopeless"}), ["refs/tdd/attempts/r/1-GREEN-1"])
-    assert "rejected 2 times (at most 3 iterations)" in text
+    assert "rejected 2 times of 3" in text
     assert "hopeless" in text
     assert text.endswith("- `git show refs/tdd/attempts/r/1-GREEN-1`\n")
     assert "no try made a commit" in failure_text(result, tried(), [])
@@ -111,3 +111,20 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NotReadyError, match="cannot be written"):
         TaskFolder(tmp_path / "file", "s").fail("why")
+
+
+def test_what_an_earlier_run_of_the_task_left_is_taken_away(tmp_path: Path) -> None:
+    folder = TaskFolder(tmp_path, "S")
+    for number in (1, 2, 3):
+        folder.log(TASK, Iteration(number, 3, None, None, (), None))
+    other = Task("IMPL-10", "t", "d", tdd=True, criteria=TASK.criteria)
+    folder.log(other, Iteration(4, 4, None, None, (), None))
+    folder.fail(failure_text(TaskFileResult(TASK, TaskFileStatus.FAILED), tried(), []))
+    folder.clear(TASK, 2, failed=True)
+    left = ["green-fix-iteration-1.md", "green-fix-iteration-2.md", "green-fix-iteration-4.md"]
+    assert sorted(file.name for file in (folder.root / ".process").iterdir()) == [
+        *left,
+        "green-phase-failure.md",
+    ]
+    folder.clear(TASK, 2, failed=False)
+    assert sorted(file.name for file in (folder.root / ".process").iterdir()) == left

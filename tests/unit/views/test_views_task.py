@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from redgreenrefactor.model.handoff import ErrorDetails
 from redgreenrefactor.model.task import Criterion, Cycle, Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, TaskPhase
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -46,13 +47,24 @@ def test_what_was_not_measured_is_said() -> None:
 
 
 def test_a_failed_task_ends_with_phase_reason_action_and_diagnostics() -> None:
-    green = last_section(TaskFileResult(TASK, TaskFileStatus.FAILED, phase=PhaseName.GREEN))
+    failed = TaskFileResult(
+        TASK,
+        TaskFileStatus.FAILED,
+        error="t fails",
+        error_details=ErrorDetails("TestFailure", "t fails"),
+        phase=PhaseName.GREEN,
+    )
+    green = last_section(failed)
     assert green.splitlines()[2:] == [
         "**Phase:** Green",
         "**Reason:** Max iterations (3) reached without passing tests",
         "**Action:** All changes auto-reverted",
         "**Diagnostics:** See .process/green-phase-failure.md",
     ]
+    other = "**Reason:** Max iterations (3) reached: t fails"
+    assert other in last_section(replace(failed, error_details=ErrorDetails("CoverageTooLow", "t fails")))
+    unmet = phase(PhaseName.GREEN, done=False, facts={"unmet": ["ruff"]})
+    assert other in last_section(replace(failed, phases=(unmet,)))
     red = TaskFileResult(TASK, TaskFileStatus.FAILED, phase=PhaseName.RED, error="two\nlines", summary="S")
     assert last_section(red).splitlines()[3:] == [
         "**Reason:** two lines",
