@@ -69,13 +69,16 @@ def main() -> None:
 
 def _bug(error: Exception) -> NoReturn:
     """Put the traceback into a file and one line before the person."""
+    import os  # noqa: PLC0415
     import tempfile  # noqa: PLC0415
     import traceback  # noqa: PLC0415
+
+    from redgreenrefactor.sandbox.secrets import masking  # noqa: PLC0415
 
     with tempfile.NamedTemporaryFile(
         "w", prefix="rgr-bug-", suffix=".log", delete=False, errors="backslashreplace"
     ) as log:
-        traceback.print_exception(error, file=log)
+        log.write(masking(os.environ)("".join(traceback.format_exception(error))))
     bug = RgrError(
         f"this is a bug in rgr: {type(error).__name__}: {error}",
         hint=f"The traceback is in {log.name}; 'rgr resume' goes on.",

@@ -24,6 +24,7 @@ from redgreenrefactor.prompts import render
 from redgreenrefactor.records import telemetry
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.wiring import Surroundings, settings_of
 from redgreenrefactor.workflows.tdd import TDD
 
@@ -264,10 +265,13 @@ def _surroundings(
         if tracing:
             stack.enter_context(tracing)
 
+        mask = masking(env)
+
         def emit(event: Event) -> None:
-            heard(event)
+            told = masked_in(event, mask)
+            heard(told)
             if tracing:
-                tracing(event)
+                tracing(told)
 
         interrupt = Interrupt()
         stack.callback(interrupt.close)

@@ -340,3 +340,24 @@ def outrun(repo: Repo, strike: Callable[[int], None], times: int) -> Generator[G
         assert objects.left < times
     finally:
         objects.close()
+
+
+def test_secrets_are_masked_in_notes_but_not_in_what_is_compared_with_files(repo: Repo) -> None:
+    secret, key = "ghp_AAAABBBBCCCCDDDDEEEEFFFF", "hunter2hunter2"
+    repository = open_repository(repo.path, {**repo.env, "MY_TOKEN": key})
+    head = repo.git("rev-parse", "HEAD")
+    handoff = replace(
+        PLANNED,
+        feature=f"log in with {key}",
+        error=f"http://me:pa55word@gateway refused {secret}",
+        pending_tests=(f"rejects {secret}",),
+        extra={"message": secret, "previous": {"error": secret}},
+    )
+    GitLedger(repository.git, repository.objects).write({head: handoff})
+    repository.close()
+
+    note = json.loads(repo.git(*SHOW, head))
+    assert note["feature"] == "log in with [masked MY_TOKEN]"
+    assert note["error"] == "http://[masked]@gateway refused [masked]"
+    assert note["pendingTests"] == [f"rejects {secret}"]
+    assert (note["message"], note["previous"]["error"]) == ("[masked]", "[masked]")

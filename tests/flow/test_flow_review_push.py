@@ -106,7 +106,7 @@ def test_credentials_in_the_address_are_used_as_they_are_and_masked(
     done = stage.tdd("SPEC.md", "--json")
     assert done.code == 3, done
     assert "another-secret" not in done.out + done.err
-    assert "://***@" in done.json["error"]
+    assert "://[masked]@" in done.json["error"]
     remote.token = "another-secret"
     more = stage.tdd("SPEC.md", "--json")
     assert more.code == 0, more

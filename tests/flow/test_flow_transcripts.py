@@ -8,6 +8,8 @@ from stage import PLAIN, Stage, calculator
 
 from repos import MakeRepo, Repo
 
+SECRET = "sk-ant-api03-AAAABBBBCCCCDDDD"
+
 
 def sessions(repo: Repo) -> Path:
     [run] = (repo.path / ".git/tdd/sessions").iterdir()
@@ -23,19 +25,22 @@ def test_a_run_of_any_program_is_written_down_shown_and_played_again(make_repo: 
     parts = calculator(1)
     parts["GREEN-1-1"] = {
         "files": {"calc.py": "nonsense ="},
-        "commit": "feat: nonsense",
-        "say": "sk-ant-api03-AAAABBBBCCCCDDDD",
+        "commit": f"feat: nonsense with {SECRET}",
+        "say": SECRET,
     }
     stage = Stage(make_repo("first", PLAIN), parts, env={"MY_TOKEN": "hunter2hunter2"})
     base = stage.head()
-    done = stage.run()
+    events = stage.repo.path.parent / "events.jsonl"
+    done = stage.run("--events", str(events))
     assert done.code == 0, done
 
     turns = ["1-GREEN-1", "1-GREEN-2", "1-PLAN-1", "1-RED-1", "1-REFACTOR-1", "2-PLAN-1"]
     assert sorted(path.stem for path in sessions(stage.repo).iterdir()) == turns
     assert stage.is_clean()
     text = "".join(path.read_text() for path in sessions(stage.repo).iterdir())
-    assert "sk-ant-api03-AAAABBBBCCCCDDDD" not in text
+    assert SECRET not in text
+    assert "with [masked]" in events.read_text()
+    assert SECRET not in events.read_text() + done.out + done.err
 
     told = stage.rgr("history", "--transcript", "1-GREEN-1", "--json").json
     assert [one["type"] for one in told] == ["session", "report", "sealed", "judged"]

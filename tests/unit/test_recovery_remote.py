@@ -13,7 +13,6 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.notes_settings import notes_follow
 from redgreenrefactor.repository.refs import NOTES, Refs, damage
-from redgreenrefactor.repository.remote import masked
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.transfer import Carried
 from repos import MakeRepo, Repo
@@ -368,20 +367,6 @@ def test_two_who_went_on_with_the_same_run_are_told_that_they_have_gone_differen
     mine.git("push", "-q", "--force", "origin", "main")
     push(mine)
     fetch_apart(theirs)
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("https://user:tok@host/x.git", "https://***@host/x.git"),
-        ("fatal: 'https://tok@host/x' and http://a:b@c@d/", "fatal: 'https://***@host/x' and http://***@d/"),
-        ("ssh://git@host/x", "ssh://git@host/x"),
-        ("ssh://git:pw@host/x", "ssh://***@host/x"),
-        ("git@host:x.git /a/b@c", "git@host:x.git /a/b@c"),
-    ],
-)
-def test_credentials_are_masked(text: str, shown: str) -> None:
-    assert masked(text) == shown
 
 
 def test_an_unborn_branch_has_nothing_to_push_and_is_told_how_to_begin(

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from signal import Signals
 
-from redgreenrefactor.agents.environment import Confine, environment, free
+from redgreenrefactor.agents.environment import Confine, free, of_a_program
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
@@ -61,7 +61,7 @@ class CommandAgent:
 
     def _environment(self, brief: Brief, handoff: Path) -> dict[str, str]:
         return {
-            **environment(self.env, passed_on=self.passed_on, identity=self.identity),
+            **of_a_program(self.env, passed_on=self.passed_on, identity=self.identity),
             "TDD_ROLE": brief.role.name,
             "TDD_PHASE": brief.phase,
             "TDD_CYCLE": str(brief.cycle),

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.secrets import without_secrets
+from redgreenrefactor.sandbox.secrets import masked, names_a_model_server, without_secrets
 
 Confine = Callable[[Brief], Cage | None]  # what holds the programs of one session; asked once, as it begins
 
@@ -37,6 +37,14 @@ def environment(
 ) -> dict[str, str]:
     """Return what a session finds: no credentials that were not named, no git but that of its own folder."""
     return {**without_git(without_secrets(env, passed_on)), **(identity or {})}
+
+
+def of_a_program(
+    env: Mapping[str, str], *, passed_on: Collection[str] = (), identity: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return what an agent finds that asks a model itself: it is told where, unless that would tell a password."""
+    servers = [name for name in env if names_a_model_server(name) and masked(env[name]) == env[name]]
+    return environment(env, passed_on=(*passed_on, *servers), identity=identity)
 
 
 def without_git(env: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.sandbox.secrets import masked
 
 if TYPE_CHECKING:
     import httpx2
@@ -64,13 +65,23 @@ class Access:
     model: str
     title: str  # whose it is, for people
     variable: str = ""  # that holds the key
-    url: str | None = None  # None: the provider's own
+    url: str | None = field(default=None, repr=False)  # None: the provider's own; it may hold a password
     key: str | None = field(default=None, repr=False)
 
     @property
     def where(self) -> str:
-        """Return where requests go, for people."""
-        return self.url or f"{self.title}'s servers"
+        """Return where requests go, for people: without user and password."""
+        if self.url is None:
+            return f"{self.title}'s servers"
+        parts = urlsplit(self.url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+    def harmless(self, text: str) -> str:
+        """Return a text of others' without the key, and without what belongs to the address alone."""
+        inside = urlsplit(self.url or "")
+        for secret in filter(None, (self.key, inside.netloc.rpartition("@")[0], inside.password)):
+            text = text.replace(secret, "…")
+        return masked(text)
 
 
 def access(spec: str, url: str | None, environ: Mapping[str, str]) -> Access:

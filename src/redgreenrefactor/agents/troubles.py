@@ -113,7 +113,8 @@ def _no_connection(error: Exception, way: Access, said: str) -> Trouble:
     cause = error.__cause__
     while cause is not None and cause.__cause__ is not None:
         cause = cause.__cause__
-    why = in_line(str(cause or "") or (type(cause).__name__ if cause else said), _WORDS)
+    words = way.harmless(str(cause or "")) or (type(cause).__name__ if cause else said)
+    why = in_line(words, _WORDS)
     message = f"the connection to {way.where} failed: {why}"
     return Trouble(
         FindingType.NETWORK_ERROR, message, "Check the network, and agent.url if you have set it.", again=True
@@ -136,10 +137,9 @@ def _status(error: Exception) -> str:
 
 
 def _said(error: Exception, way: Access) -> str:
-    """Return the server's own words on one line, without the key."""
+    """Return the server's own words on one line, without the key and without what the address holds of it."""
     words = _words(getattr(error, "body", None)) or getattr(error, "message", None) or str(error)
-    line = in_line(words, _WORDS)
-    return line.replace(way.key, "…") if way.key else line
+    return in_line(way.harmless(words), _WORDS)
 
 
 def _words(body: Any) -> str | None:

@@ -25,6 +25,7 @@ Command = Callable[..., Any]
 # What JSON leaves as it is, and a terminal obeys: the second set of controls, and marks that turn the direction.
 _CONTROLS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+CASES = ("test", "currentTest", "completedTests", "pendingTests")  # they are as the list has them
 # Of all commands that let agents work.
 EVENTS = click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
 BUDGET = click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
@@ -85,7 +86,7 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
         elif not flags["quiet"]:
             from redgreenrefactor.views.text import result_text  # noqa: PLC0415
 
-            click.echo(result_text(result, width=width(), resume=_resuming(flags)))
+            say(result_text(result, width=width(), resume=_resuming(flags)))
         if unpushed is not None:
             code = code or 3
             told = f"what came of the run is here, but not pushed: {unpushed.message}"
@@ -137,6 +138,7 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Su
     from redgreenrefactor.config import Flags  # noqa: PLC0415
     from redgreenrefactor.records import telemetry  # noqa: PLC0415
     from redgreenrefactor.sandbox.process import Interrupt  # noqa: PLC0415
+    from redgreenrefactor.sandbox.secrets import masked_in, masking  # noqa: PLC0415
     from redgreenrefactor.wiring import Surroundings  # noqa: PLC0415
 
     with ExitStack() as stack:
@@ -154,9 +156,12 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Su
             tracing = telemetry.tracing(os.environ, view)
             emits += [stack.enter_context(tracing)] if tracing else []
 
+        mask = masking(os.environ)
+
         def emit(event: "Event") -> None:
+            told = masked_in(event, mask)
             for each in emits:
-                each(event)
+                each(told)
 
         interrupt = Interrupt()
         stack.callback(interrupt.close)
@@ -203,12 +208,22 @@ def project(flags: dict[str, Any]) -> Path:
 
 def print_json(value: Any) -> None:
     """Write the one JSON value a command answers with."""
+    from redgreenrefactor.sandbox.secrets import masked_in, masking  # noqa: PLC0415
+
+    value = masked_in(value, masking(os.environ), CASES)
     text = _CONTROLS.sub(_escaped, json.dumps(value, indent=2, ensure_ascii=False))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # a file's name that is no UTF-8, or a terminal that knows few letters
         text = json.dumps(value, indent=2)
     click.echo(text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Write words of others, or about them, for a person to read."""
+    from redgreenrefactor.sandbox.secrets import masking  # noqa: PLC0415
+
+    click.echo(masking(os.environ)(text), err=err)
 
 
 def _escaped(character: re.Match[str]) -> str:
@@ -239,9 +254,9 @@ def complain(message: str, hint: str) -> None:
 
     ink = ink_for(sys.stderr)
     for line in ink.lines(f"rgr: {message}"):
-        click.echo(line, err=True)
+        say(line, err=True)
     if hint:
-        click.echo(f"  {ink.arrow} {ink.line(hint)}", err=True)
+        say(f"  {ink.arrow} {ink.line(hint)}", err=True)
 
 
 def unheard() -> None:

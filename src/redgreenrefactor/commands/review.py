@@ -14,6 +14,7 @@ from redgreenrefactor.commands.common import (
     common,
     print_json,
     reporting,
+    say,
     surroundings,
 )
 from redgreenrefactor.errors import UsageError
@@ -101,7 +102,7 @@ def _told(result: "TaskResult", flags: dict[str, Any]) -> int:
     if flags["as_json"]:
         print_json(result.to_json())
     for line in result_lines(result):
-        click.echo(line, err=flags["as_json"])
+        say(line, err=flags["as_json"])
     return exit_code(result)
 
 

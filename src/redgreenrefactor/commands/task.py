@@ -15,6 +15,7 @@ from redgreenrefactor.commands.common import (
     print_json,
     project,
     reporting,
+    say,
     surroundings,
     tell_worktree,
 )
@@ -100,7 +101,7 @@ def answer_task(results: "list[TaskFileResult]", flags: dict[str, Any], *, sever
         click.echo("\n".join(f"{result.task.id}: {result.status}" for result in results) + "\n")
     if shown.already:
         click.echo("the task is complete already; nothing is left to do (--new starts it again)\n")
-    click.echo(last_section(shown))
+    say(last_section(shown))
     return shown.exit_code
 
 

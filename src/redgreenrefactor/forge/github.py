@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.address import Address
 from redgreenrefactor.model.pull_request import Draft, PullRequest, PullRequestState
-from redgreenrefactor.sandbox.secrets import masked
+from redgreenrefactor.sandbox.secrets import Mask, masked
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -41,6 +41,7 @@ class GitHub:
     pause: Callable[[float], None]
     waits: tuple[float, ...] = (0.5, 1.0, 2.0)  # before each further try, in seconds
     timeout: float = 20.0  # of each step of a request
+    mask: Mask = masked  # what is hidden of the texts that are published
 
     @property
     def name(self) -> str:
@@ -58,8 +59,8 @@ class GitHub:
     def create(self, draft: Draft) -> PullRequest:
         """Open a pull request, exactly one: where no answer came, what became of the last try is looked up first."""
         body = {
-            "title": _clipped(draft.title, LONGEST_TITLE),
-            "body": _clipped(draft.body, LONGEST_BODY),
+            "title": _clipped(self.mask(draft.title), LONGEST_TITLE),
+            "body": _clipped(self.mask(draft.body), LONGEST_BODY),
             "head": draft.head,
             "base": draft.base,
         }
@@ -80,7 +81,10 @@ class GitHub:
 
     def update(self, number: int, title: str, body: str) -> PullRequest:
         """Give a pull request this title and text."""
-        text = {"title": _clipped(title, LONGEST_TITLE), "body": _clipped(body, LONGEST_BODY)}
+        text = {
+            "title": _clipped(self.mask(title), LONGEST_TITLE),
+            "body": _clipped(self.mask(body), LONGEST_BODY),
+        }
         return _pull(self._again("PATCH", f"{self._pulls}/{number}", body=text))
 
     def may_push(self) -> bool:

@@ -105,9 +105,13 @@ class _Key:
         return (self.name, _snake(self.name), *self.also)
 
 
-def to_json(handoff: Handoff) -> str:
-    """Return the note's text: readable by a person, and stable."""
-    text = json.dumps(to_object(handoff), indent=2, ensure_ascii=False) + "\n"
+def _as_it_is(body: Json) -> Json:
+    return body
+
+
+def to_json(handoff: Handoff, told: Callable[[Json], Json] = _as_it_is) -> str:
+    """Return the note's text: readable by a person, and stable; `told` says what of it is."""
+    text = json.dumps(told(to_object(handoff)), indent=2, ensure_ascii=False) + "\n"
     # Half a surrogate pair, from a file name that is no UTF-8, can be escaped in JSON but not encoded.
     return text.encode("utf-8", "backslashreplace").decode()
 

@@ -14,6 +14,7 @@ from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.verdict import Severity
 from redgreenrefactor.reading import LARGEST, head_of
+from redgreenrefactor.sandbox.secrets import Mask, masked
 from redgreenrefactor.writing import put
 
 FOLDER = ".workflow/active"
@@ -39,6 +40,7 @@ class TaskFolder:
 
     project: Path
     session: str
+    mask: Mask = masked
 
     @property
     def root(self) -> Path:
@@ -52,11 +54,11 @@ class TaskFolder:
     def log(self, task: Task, iteration: Iteration) -> None:
         """Write what one try at Green was about and came to."""
         name = f"green-fix-iteration-{iteration.number}.md"
-        _write(self.root / ".process" / name, iteration_text(task, iteration))
+        _write(self.root / ".process" / name, self.mask(iteration_text(task, iteration)))
 
     def fail(self, text: str) -> None:
         """Write why Green was given up."""
-        _write(self.root / ".process" / FAILURE, text)
+        _write(self.root / ".process" / FAILURE, self.mask(text))
 
     def clear(self, task: Task, iterations: int, *, failed: bool) -> None:
         """Take away what an earlier run of the task has left there and this one does not bear out."""
@@ -70,7 +72,7 @@ class TaskFolder:
 
     def summarise(self, result: TaskFileResult, text: str) -> None:
         """Write the summary, and tick the task's box in the session's list, if it is complete and has one."""
-        _write(self.project / self.summary(result.task), text)
+        _write(self.project / self.summary(result.task), self.mask(text))
         todo = self.root / TODO
         if result.exit_code == 0 and todo.is_file() and todo.stat().st_size <= LARGEST:
             with suppress(OSError, UnicodeDecodeError):

@@ -10,9 +10,11 @@ from typing import Any
 
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.model.review_task import TaskState, read_state
+from redgreenrefactor.sandbox.secrets import Mask, masked, masked_in
 from redgreenrefactor.writing import put
 
 FOLDER = ".codex"
+READ_BACK = ("originalSpec", "specPath", "branchName", "worktreeInfo")  # a task goes on by them
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -21,6 +23,7 @@ class TaskFiles:
     """The state files of a checkout."""
 
     root: Path
+    mask: Mask = masked
 
     @property
     def folder(self) -> Path:
@@ -65,7 +68,8 @@ class TaskFiles:
     def write(self, state: TaskState) -> None:
         """Put the state into its file: readers see the old one or the new one, never a part."""
         path = self.path(state.task_id)
-        text = json.dumps(state.to_json(), indent=2, ensure_ascii=False)
+        told = masked_in(state.to_json(), self.mask, READ_BACK)
+        text = json.dumps(told, indent=2, ensure_ascii=False)
         try:
             self._prepare()
             put(path, f"{text}\n".encode("utf-8", "backslashreplace"))

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -13,13 +13,12 @@ from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, Session
 from redgreenrefactor.model.transcript import Json, object_of, turn_name
 from redgreenrefactor.prompts.quote import bounded
 from redgreenrefactor.records.held_file import HeldFile
+from redgreenrefactor.sandbox.secrets import Mask, masked_in
 
 FOLDER = "tdd/sessions"  # in the git folder that all checkouts share
 LONGEST = 1_000_000  # characters of one text
 MOST = 32_000_000  # bytes of one transcript
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
-
-Mask = Callable[[str], str]
 
 
 class Transcripts(HeldFile):
@@ -60,7 +59,7 @@ class Transcripts(HeldFile):
 
     def _write(self, told: Json) -> None:
         stamp = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = _line({**self._masked(told), "time": stamp})
+        line = _line({**masked_in(told, self._text), "time": stamp})
         if self._room <= 0:
             return
         self._room -= len(line)
@@ -72,18 +71,8 @@ class Transcripts(HeldFile):
         except OSError as error:
             self._failed(error)
 
-    def _masked(self, value: Any) -> Any:
-        """Return any JSON value without secrets and endless texts."""
-        match value:
-            case str():
-                return bounded(self._mask(value), LONGEST)
-            case Mapping():
-                items = cast("Mapping[Any, Any]", value).items()
-                return {self._mask(str(key)): self._masked(item) for key, item in items}
-            case list() | tuple():
-                return [self._masked(item) for item in cast("list[Any]", value)]
-            case _:
-                return value
+    def _text(self, text: str) -> str:
+        return bounded(self._mask(text), LONGEST)
 
     def _failed(self, error: OSError) -> None:
         self.close()

@@ -12,6 +12,7 @@ from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.repository.git import Git, advice, said
 from redgreenrefactor.repository.objects import DIGITS, EMPTY, Commit, Objects
 from redgreenrefactor.repository.refs import ATTEMPTS, KEPT, NOTES, folder_of
+from redgreenrefactor.sandbox.secrets import masked_in, masking
 
 Place = Callable[
     [Handoff | None, Handoff], Handoff
@@ -19,6 +20,19 @@ Place = Callable[
 SINGLY = 64  # notes that are read one at a time; whoever wants more wants many
 UNWRITTEN = (
     "Nothing was lost. See that the disk is not full and the repository is writable, then type 'rgr resume'."
+)
+READ_BACK = (  # what later turns compare with files and tests: those are in the commits as they are
+    *(
+        "currentTest",
+        "completedTests",
+        "pendingTests",
+        "dropped",
+        "tests",
+        "legacy",
+        "mended",
+        "task",
+        "upcoming",
+    ),
 )
 RACES = 5  # other orchestrators write to the same ref from their own worktrees
 
@@ -29,6 +43,7 @@ class GitLedger:
     def __init__(self, git: Git, objects: Objects) -> None:
         self._git = git
         self._objects = objects
+        self._mask = masking(git.env)
 
     def latest(self, start: str = "HEAD") -> Entry | None:
         """Return the newest handoff along the first parents of HEAD, or of another commit."""
@@ -145,9 +160,8 @@ class GitLedger:
         complaint = ""
         for _ in range(RACES):
             tip = self.tip()
-            stream = _stream(
-                tip, {commit: place(self._at(tip, commit), handoff) for commit, handoff in notes.items()}
-            )
+            placed = {commit: place(self._at(tip, commit), handoff) for commit, handoff in notes.items()}
+            stream = _stream(tip, {commit: self._written(handoff) for commit, handoff in placed.items()})
             finished = self._git.attempt(
                 "fast-import", "--quiet", "--date-format=now", "--done", stdin=stream
             )
@@ -162,6 +176,9 @@ class GitLedger:
             f"a handoff could not be written to {NOTES}: {complaint}",
             hint=advice(complaint, UNWRITTEN),
         )
+
+    def _written(self, handoff: Handoff) -> bytes:
+        return to_json(handoff, lambda body: masked_in(body, self._mask, READ_BACK)).encode()
 
     def tip(self) -> Commit | None:
         """Return the commit that holds the notes, None if there are none yet."""
@@ -272,7 +289,7 @@ def _readable(objects: Objects, oid: str | None) -> Handoff | None:
         return None
 
 
-def _stream(tip: Commit | None, notes: Mapping[str, Handoff]) -> bytes:
+def _stream(tip: Commit | None, notes: Mapping[str, bytes]) -> bytes:
     """Return what makes fast-import add one notes commit on top of the tip, and refuse if the ref has moved on."""
     message = b"Notes added by rgr"
     lines = [
@@ -281,7 +298,6 @@ def _stream(tip: Commit | None, notes: Mapping[str, Handoff]) -> bytes:
         b"data %d\n%s" % (len(message), message),
         *([b"from " + tip.oid.encode()] if tip else []),
     ]
-    for commit, handoff in notes.items():
-        body = to_json(handoff).encode()
+    for commit, body in notes.items():
         lines += [b"N inline " + commit.encode(), b"data %d\n%s" % (len(body), body)]
     return b"\n".join([*lines, b"done", b""])

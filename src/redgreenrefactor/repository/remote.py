@@ -8,6 +8,7 @@ from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.repository.git import decoded, encoded, said
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.secrets import masked
 
 PATIENCE = 900.0  # seconds for one transfer
 # How the user reaches remotes: what `scrubbed` takes away because it could lead git elsewhere is needed here.
@@ -139,12 +140,6 @@ class Remote:
             hint=advice.format(self.name),
             type="RemoteUnreachable",
         )
-
-
-def masked(text: str) -> str:
-    """Return a text without the credentials that addresses in it may hold."""
-    hidden = re.sub(r"(https?://)[^/\s'\"]*@", r"\1***@", text)
-    return re.sub(r"(\w+://)[^/@\s'\"]*:[^/\s'\"]*@", r"\1***@", hidden)
 
 
 def remote_of(

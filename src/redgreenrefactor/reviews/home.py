@@ -22,6 +22,7 @@ from redgreenrefactor.repository.remote import Remote
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.repository.worktrees import main_root
+from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.wiring import Surroundings, now, settings_of
 
 
@@ -48,7 +49,7 @@ class Home:
     @cached_property
     def files(self) -> TaskFiles:
         """The state files."""
-        return TaskFiles(self.root)
+        return TaskFiles(self.root, masking(self.around.environ))
 
     @cached_property
     def ledger(self) -> GitLedger:
@@ -65,7 +66,10 @@ class Home:
         """Return the forge; `none` is none. A missing token or remote is a NotReadyError."""
         if kind == "none":
             return None
-        return GitHub(self.address, token_of(self.around.environ), pause=self.around.interrupt.pause)
+        environ = self.around.environ
+        return GitHub(
+            self.address, token_of(environ), pause=self.around.interrupt.pause, mask=masking(environ)
+        )
 
     @contextmanager
     def origin(self, forge: GitHub) -> Generator[Remote]:

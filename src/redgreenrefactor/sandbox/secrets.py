@@ -5,6 +5,9 @@ It counts for variables, for lines of settings and for files, and for what is ma
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, is_dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, cast
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -32,20 +35,27 @@ FILES = words(
     ".local/share/redgreenrefactor .bash_history .zsh_history .m2/settings.xml .m2/settings-security.xml "
     ".gradle/gradle.properties .cargo/credentials .cargo/credentials.toml"
 )
-_IN_URL = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)[^/@\s]+@")
+_MODEL_SERVERS = words(  # where models are reached, which is nobody's business but ours; it may hold a password
+    "ANTHROPIC_*URL OPENAI_*URL OPENAI_API_BASE AZURE_OPENAI_ENDPOINT GOOGLE_*_BASE_URL GEMINI_*_URL OLLAMA_*URL OLLAMA_HOST"
+)
 _PASSWORD_IN_URL = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)[^/@\s]*:[^/@\s]*@")
 
 
 def without_secrets(env: Mapping[str, str], allowed_names: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment without credentials; those named by the user stay.
+    """Return the environment without credentials and addresses of model servers; those named by the user stay.
 
     An address keeps everything but its user and password: a proxy is still one without.
     """
     return {
         name: value if name in allowed_names else _PASSWORD_IN_URL.sub(r"\g<start>", value)
         for name, value in env.items()
-        if name in allowed_names or not (is_secret(name) or is_token(value))
+        if name in allowed_names or not (is_secret(name) or names_a_model_server(name) or is_token(value))
     }
+
+
+def names_a_model_server(name: str) -> bool:
+    """Whether a variable of this name says where a provider's models are reached."""
+    return any(fnmatchcase(name.upper(), pattern) for pattern in _MODEL_SERVERS)
 
 
 def is_secret(name: str) -> bool:
@@ -66,7 +76,11 @@ def is_token(text: str) -> bool:
 def without_secret_lines(text: str) -> str:
     """Return a file's text without the lines that seem to hold a credential."""
     lines = text.splitlines(keepends=True)
-    return "".join(line for line in lines if not (_IN_LINES.search(line) or _SHAPES.search(line)))
+    return "".join(
+        line
+        for line in lines
+        if not (_IN_LINES.search(line) or _PASSWORD_IN_URL.search(line) or _SHAPES.search(line))
+    )
 
 
 _SHORTEST = 8  # characters of a value that is masked wherever it stands; shorter ones are words
@@ -78,15 +92,26 @@ _SHAPES = re.compile(
     r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
     r"|\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,})"
     r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+"  # JSON web tokens
-    r"|(?<=://)[^/\s:@]+:[^/\s:@]+(?=@)"  # user and password of an address
     r"|(?i:(?<=bearer )|(?<=x-api-key: ))[A-Za-z0-9._~+/-]{16,}=*"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
 )
 
 
-def masking(env: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what replaces secrets in a text: values of credentials in the environment, and tokens of known shapes."""
+_IN_ADDRESS = re.compile(
+    r"(?:(?<=http://)|(?<=https://))[^/?#\s'\"]+(?=@)"  # who asks, and the password
+    r"|(?<=://)[^/?#\s'\":@]*:[^/?#\s'\"]+(?=@)"  # elsewhere a name alone is no secret: ssh://git@host
+)
+
+
+Mask = Callable[[str], str]
+
+
+def masking(env: Mapping[str, str]) -> Mask:
+    """Return what replaces secrets in a text: values of credentials in the environment, and tokens of known shapes.
+
+    Everything that leaves goes through one of these where it is written: notes, events, pull requests, files, the screen.
+    """
     values = {
         value: name for name, value in env.items() if is_secret(name) and len(value.strip()) >= _SHORTEST
     }
@@ -94,15 +119,38 @@ def masking(env: Mapping[str, str]) -> Callable[[str], str]:
         "|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)) or r"(?!)"
     )
 
-    def masked(text: str) -> str:
+    def mask(text: str) -> str:
         named = known.sub(lambda found: f"[masked {values[found[0]]}]", text)
-        return _SHAPES.sub("[masked]", named)
+        return _SHAPES.sub("[masked]", _IN_ADDRESS.sub("[masked]", named))
 
-    return masked
+    return mask
 
 
-def masked(text: str, *secrets: str) -> str:
-    """Return the text with these secrets, and the credentials of every address in it, made unreadable."""
-    for secret in filter(None, secrets):
-        text = text.replace(secret, "***")
-    return _IN_URL.sub(r"\g<start>***@", text)
+masked = masking({})
+"""For texts that are made where nobody knows the environment."""
+
+
+def masked_in(value: Any, mask: Mask, spared: Collection[str] = ()) -> Any:
+    """Return a value with every text in it masked, keys and fields of the spared names apart."""
+    match value:
+        case str() if type(value) is str:  # not the words of an enumeration
+            return mask(value)
+        case Mapping():
+            items = cast("Mapping[Any, Any]", value).items()
+            return {
+                masked_in(key, mask): item if key in spared else masked_in(item, mask, spared)
+                for key, item in items
+            }
+        case list() | tuple():
+            found = [masked_in(item, mask, spared) for item in cast("list[Any]", value)]
+            return found if isinstance(value, list) else tuple(found)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            told = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+            changed = {
+                name: new
+                for name, old in told.items()
+                if name not in spared and (new := masked_in(old, mask, spared)) != old
+            }
+            return replace(value, **changed) if changed else value
+        case _:
+            return value

@@ -31,7 +31,7 @@ from redgreenrefactor.prompts.task import Told
 from redgreenrefactor.records.task import TaskFolder
 from redgreenrefactor.runners.absent import MaybeAbsent
 from redgreenrefactor.runners.environment import Surroundings
-from redgreenrefactor.sandbox.secrets import without_secrets
+from redgreenrefactor.sandbox.secrets import masking, without_secrets
 from redgreenrefactor.tasks.diary import Diary
 from redgreenrefactor.tasks.held_shell import HeldShell
 from redgreenrefactor.tasks.settings import settings_for
@@ -56,7 +56,7 @@ class Work:
         self.bench = bench
         self.task = file.task
         self.session = _checked(session)
-        self.folder = TaskFolder(bench.repository.project, self.session)
+        self.folder = TaskFolder(bench.repository.project, self.session, masking(bench.around.environ))
         self.diary = Diary(bench, file.task, self.folder)
         self.workflow: Workflow = taskfile(file.task.max_iterations) if file.task.tdd else PLAIN
         bench.table = Table(self.workflow, task_gates(file.task))

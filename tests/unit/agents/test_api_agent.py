@@ -496,6 +496,28 @@ def test_a_probe_that_fails_says_why_at_once(spec: str, trouble: Answer, kind: s
 
 
 @pytest.mark.parametrize("spec", APIS)
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Status(500, "http://me:pa55word@gateway/v1 says pa55word", "api_error"),
+        Status(404, body="<html>http://me:pa55word@gateway</html>"),
+        Dropped(),
+    ],
+    ids=["failure", "another server", "cut connection"],
+)
+def test_user_and_password_of_the_address_never_leave_the_client(spec: str, trouble: Answer) -> None:
+    with model_server(script(trouble)) as server:
+        way = access(spec, server.url.replace("://", "://me:pa55word@"), KEYS)
+        agent = ApiAgent(way, tools=[], toolbox=lambda _b, _f, _s: Tools(done))
+        with pytest.raises(NotReadyError) as caught:
+            agent.probe(brief_for())
+
+    assert len(server.asked) == 1
+    assert "pa55word" not in caught.value.message + caught.value.hint + repr(way)
+    assert server.url.removeprefix("http://") in caught.value.message
+
+
+@pytest.mark.parametrize("spec", APIS)
 def test_a_server_that_is_not_there_is_named(spec: str) -> None:
     agent = ApiAgent(
         access(spec, "http://127.0.0.1:9", KEYS), tools=[], toolbox=lambda _b, _f, _s: Tools(done)

@@ -1,6 +1,6 @@
 import pytest
 
-from redgreenrefactor.agents.environment import environment, without_git
+from redgreenrefactor.agents.environment import environment, of_a_program, without_git
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,11 @@ def test_only_named_credentials_are_passed_on() -> None:
     env = {"A_API_KEY": "1", "B_API_KEY": "2"}
 
     assert environment(env, passed_on=["B_API_KEY"]) == {"B_API_KEY": "2"}
+
+
+def test_a_program_that_asks_a_model_itself_is_told_where_but_no_password() -> None:
+    env = {"ANTHROPIC_BASE_URL": "http://gateway", "OPENAI_BASE_URL": "http://me:pa55word@gateway"}
+
+    assert environment(env) == {}
+    assert of_a_program(env) == {"ANTHROPIC_BASE_URL": "http://gateway"}
+    assert of_a_program(env, passed_on=["OPENAI_BASE_URL"]) == env

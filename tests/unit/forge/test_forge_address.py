@@ -6,7 +6,6 @@ import pytest
 
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.forge.address import address_of
-from redgreenrefactor.sandbox.secrets import masked
 
 
 @pytest.mark.parametrize(
@@ -174,16 +173,7 @@ def test_credentials_in_an_address_are_never_shown() -> None:
     with pytest.raises(NotReadyError) as raised:
         address_of("https://ada:s3cret@host/only", {})
     assert "s3cret" not in raised.value.message
-    assert "https://***@host/only" in raised.value.message
+    assert "https://[masked]@host/only" in raised.value.message
     with pytest.raises(UsageError) as refused:
         address_of("git@github.com:acme/calc.git", {"GITHUB_API_URL": "ftp://ada:s3cret@host"})
     assert "s3cret" not in refused.value.message
-
-
-def test_every_address_in_a_text_is_masked_and_the_rest_left_alone() -> None:
-    text = (
-        "fatal: unable to access 'https://x-access-token:ghp_1@github.com/a/b.git/': see git@github.com:a/b"
-    )
-    assert masked(text) == (
-        "fatal: unable to access 'https://***@github.com/a/b.git/': see git@github.com:a/b"
-    )

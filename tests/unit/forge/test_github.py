@@ -232,3 +232,13 @@ def test_a_token_is_taken_without_the_space_around_it() -> None:
 
 def test_the_token_is_not_part_of_what_a_forge_looks_like(forge: GitHub) -> None:
     assert TOKEN not in repr(forge)
+
+
+def test_secrets_in_what_a_reviewer_says_are_not_published(forge: GitHub, server: GitHubServer) -> None:
+    secret = "ghp_AAAABBBBCCCCDDDDEEEEFFFF"
+    made = forge.create(Draft(f"Add {secret}", f"Use {secret}.", "tdd/calc", "main"))
+    forge.update(made.number, f"Add {secret}", f"Use {secret}.")
+
+    sent = [str(asked.body) for asked in server.asked if asked.method in ("POST", "PATCH")]
+    assert [secret in body for body in sent] == [False, False]
+    assert "Add [masked]" in sent[0]

@@ -1,6 +1,13 @@
+from dataclasses import replace
+
 import pytest
 
-from redgreenrefactor.sandbox.secrets import masking
+from redgreenrefactor.model.events import Judged, SuiteEnded
+from redgreenrefactor.model.verdict import Finding, FindingType, rule
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.sandbox.secrets import masked, masked_in, masking, without_secrets
+
+TOKEN = "ghp_AAAABBBBCCCCDDDDEEEEFFFF"
 
 
 def test_values_of_credentials_are_replaced_by_their_names() -> None:
@@ -58,3 +65,66 @@ def test_what_stands_in_an_address_or_a_header_is_masked() -> None:
 )
 def test_ordinary_text_stays(text: str) -> None:
     assert masking({})(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://user:tok@host/x.git", "https://[masked]@host/x.git"),
+        (
+            "fatal: 'https://tok@h/x' and http://a:b@c@d/",
+            "fatal: 'https://[masked]@h/x' and http://[masked]@d/",
+        ),
+        ("ssh://git:pw@host/x", "ssh://[masked]@host/x"),
+        ("http://me:p%40ss@127.0.0.1:8080/v1 failed", "http://[masked]@127.0.0.1:8080/v1 failed"),
+        ("ssh://git@host/x", "ssh://git@host/x"),
+        ("git@host:x.git /a/b@c", "git@host:x.git /a/b@c"),
+        ("https://host?mail=me@there", "https://host?mail=me@there"),
+        ("see git@github.com:a/b", "see git@github.com:a/b"),
+    ],
+)
+def test_user_and_password_of_every_address_are_masked(text: str, shown: str) -> None:
+    assert masked(text) == shown
+
+
+def test_every_text_of_an_event_is_masked_and_the_rest_is_as_it_was() -> None:
+    event = Judged(
+        PhaseName.GREEN,
+        1,
+        2,
+        rule(Finding(FindingType.TEST_FAILURE, f"it says {TOKEN}")),
+        "c0ffee",
+        TOKEN,
+        1.5,
+    )
+    told = masked_in(event, masked)
+    assert told.subject == "[masked]"
+    assert told.verdict.findings[0].message == "it says [masked]"
+    assert told.verdict.findings[0].type is FindingType.TEST_FAILURE
+    assert replace(told, subject=TOKEN, verdict=event.verdict) == event
+
+    harmless = SuiteEnded("baseline", 1, 0, 1, 0.5, per_test=True, exit_code=0)
+    assert masked_in(harmless, masked) is harmless
+
+
+def test_what_is_spared_stays_wherever_it_stands() -> None:
+    body = {"error": TOKEN, "tests": [TOKEN], "previous": {"tests": (TOKEN,), TOKEN: [TOKEN, 3, None]}}
+    assert masked_in(body, masked, ("tests",)) == {
+        "error": "[masked]",
+        "tests": [TOKEN],
+        "previous": {"tests": (TOKEN,), "[masked]": ["[masked]", 3, None]},
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "OLLAMA_BASE_URL", "OLLAMA_HOST"],
+)
+def test_where_models_are_reached_is_not_passed_on(name: str) -> None:
+    assert without_secrets({name: "http://gateway", "PATH": "/bin"}) == {"PATH": "/bin"}
+    assert without_secrets({name: "http://gateway"}, [name]) == {name: "http://gateway"}
+
+
+@pytest.mark.parametrize("name", ["APP_BASE_URL", "BASE_URL", "DATABASE_URL", "GOOGLE_MAPS_URL"])
+def test_addresses_of_the_project_are(name: str) -> None:
+    assert without_secrets({name: "http://here"}) == {name: "http://here"}
