@@ -59,7 +59,8 @@ class Bubblewrap:
         """Yield the arguments that hold a program to a policy; the filter comes from a descriptor."""
         yield from self._isolation(policy)
         yield from _system(network=policy.network)
-        yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")  # noqa: S108
+        yield from ("--proc", "/proc", "--dev", "/dev")
+        yield from (*self._sized(policy.limits.shared_memory), "--tmpfs", "/dev/shm")  # noqa: S108
         yield from _covered()
         yield from ("--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp")  # noqa: S108
         if policy.devices:
@@ -88,12 +89,14 @@ class Bubblewrap:
         if self.seals_namespaces:
             yield "--disable-userns"
 
+    def _sized(self, size: int) -> tuple[str, ...]:
+        return ("--size", str(size)) if self.sizes else ()
+
     def _mounted(self, place: Place, policy: Policy) -> Iterator[str]:
         path, shown = str(place.path), place.shown
         match place.access:
             case Access.SCRATCH:
-                size = ("--size", str(policy.limits.home_size)) if self.sizes else ()
-                yield from (*size, "--tmpfs", path)
+                yield from (*self._sized(policy.limits.home_size), "--tmpfs", path)
             case Access.WRITE if shown.exists():
                 yield from ("--bind", str(shown), path)
             case Access.READ if shown.exists():

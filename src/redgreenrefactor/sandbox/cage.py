@@ -1,6 +1,7 @@
 """What holds one foreign program: a policy, and the means this machine has to enforce it."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import tempfile
@@ -14,10 +15,13 @@ from redgreenrefactor.sandbox.cgroups import Group, grouped
 from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, held_environment, readable, writable
 from redgreenrefactor.sandbox.room import Meter
 from redgreenrefactor.sandbox.seccomp import filter_for
+from redgreenrefactor.writing import remove
 
 _NPROC, _FSIZE, _CORE = 6, 1, 4  # what Linux calls these limits
 _SIGNALS = (4, 5, 6, 7, 8, 9, 11, 15, 24, 25, 31)  # that end a program; bubblewrap answers as shells do
 _SHELL = 128
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - everybody's under Landlock
+_TEMPORARY = "rgr-tmp-"
 _CAPABILITIES = (0, 1, 3, 4, 5, 6, 7, 10)  # those that bubblewrap leaves root, by their numbers
 
 
@@ -79,7 +83,12 @@ class Cage:
                     joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
                     policy = self._with_private_folder(stack)
                     rules = _in_memory(_joined([*joining, *self._restrictions(policy)]), stack)
-                    yield Held(tuple(argv), held_environment(env, policy), rules, meter=_meter(policy))
+                    yield Held(
+                        tuple(argv),
+                        held_environment(env, policy),
+                        rules,
+                        meter=_meter(policy, _SHARED_MEMORY),
+                    )
             case Level.BUBBLEWRAP:
                 with contextlib.ExitStack() as stack:
                     policy = self._with_temporary_folder(stack)
@@ -89,10 +98,7 @@ class Cage:
         """Return the policy with a temporary folder that is gone with the stack, whatever is in it."""
         if self.policy.temporary is None:
             return self.policy
-        made = tempfile.TemporaryDirectory(
-            prefix="tmp-", dir=self.policy.temporary, ignore_cleanup_errors=True
-        )
-        folder = Path(stack.enter_context(made))
+        folder = stack.enter_context(temporary_folder(self.policy.temporary))
         folder.chmod(0o1777)
         place = Place(Path("/tmp"), Access.WRITE, folder)  # noqa: S108
         return replace(self.policy, places=(place, *self.policy.places))
@@ -101,8 +107,8 @@ class Cage:
         """Return the policy with a temporary folder under another name, for all who ask where it is."""
         if self.policy.temporary is None:
             return self.policy
-        made = tempfile.TemporaryDirectory(prefix="rgr-", ignore_cleanup_errors=True)
-        folder = stack.enter_context(made)
+        # Not in our own folder: names of sockets have to be short.
+        folder = str(stack.enter_context(temporary_folder(Path(tempfile.gettempdir()))))
         java = f"{self.policy.environment.get('JAVA_TOOL_OPTIONS', '')} -Djava.io.tmpdir={folder}".strip()
         told = {**self.policy.environment, "TMPDIR": folder, "JAVA_TOOL_OPTIONS": java}
         places = (*self.policy.places, Place(Path(folder), Access.WRITE))
@@ -114,6 +120,8 @@ class Cage:
         yield from landlock.rules(policy, self.means.landlock, about=self.policy)
         if filtered := filter_for(os.uname().machine):
             yield f"seccomp {filtered.hex()}"
+        if not policy.network and (filtered := filter_for(os.uname().machine, offline=True)):
+            yield f"offline {filtered.hex()}"
 
     def _wrapped(
         self,
@@ -132,7 +140,8 @@ class Cage:
         arguments = _in_memory(_joined([*tool.arguments(policy, cwd, seccomp), ""]), stack)
         passed = (arguments,) if seccomp is None else (arguments, seccomp)
         line = (tool.program, "--args", str(arguments), "--", *argv)
-        rules = _in_memory(_joined([*self._limits(), *joining]), stack)
+        sockets = landlock.own_sockets(self.means.landlock) if policy.network else ()
+        rules = _in_memory(_joined([*self._limits(), *joining, *sockets]), stack)
         return Held(line, held_environment(env, self.policy), rules, passed, _meter(policy))
 
     def _limits(self) -> list[str]:
@@ -155,9 +164,42 @@ class Cage:
         return code
 
 
-def _meter(policy: Policy) -> Meter:
+@contextlib.contextmanager
+def temporary_folder(parent: Path) -> Generator[Path]:
+    """Make a folder that is gone afterwards, whatever is in it; one of somebody who was killed is gone by then, too."""
+    for place in parent.glob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(OSError), _alone_in(place):
+            remove(place)
+    with contextlib.ExitStack() as stack:
+        folder: Path | None = None
+        while folder is None or not folder.exists():  # another may have taken it for one that is left over
+            folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=parent))
+            with contextlib.suppress(OSError):
+                stack.enter_context(_alone_in(folder))
+        try:
+            yield folder
+        finally:
+            with contextlib.suppress(OSError):
+                remove(folder)
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Generator[None]:
+    """Hold the lock on a folder of ours; where another holds it, or it is not ours, that is an OSError."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.fstat(opened).st_uid != os.getuid():
+            raise PermissionError(errno.EPERM, "it is somebody else's", str(folder))
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _meter(policy: Policy, *more: Path) -> Meter:
     """Return what tells how much room a program takes in the folders it may write to."""
-    return Meter((place.shown for place in policy.sound() if place.access is Access.WRITE), policy.limits)
+    places = (place.shown for place in policy.sound() if place.access is Access.WRITE)
+    return Meter((*places, *more), policy.limits)
 
 
 def _joined(lines: Iterable[str]) -> bytes:

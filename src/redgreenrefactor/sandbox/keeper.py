@@ -225,6 +225,7 @@ class Rules:
     - `loopback`: no network but among the program's own processes, or no TCP if that cannot be had
     - `capabilities NUMBER...`: keep no more than these, even as root
     - `seccomp HEX`: refuse system calls by this filter
+    - `offline HEX`: by this one instead, where `loopback` could not be had
     """
 
     def __init__(self, text: bytes) -> None:
@@ -250,7 +251,8 @@ class Rules:
             for number in range(MOST_CAPABILITIES):
                 if b"%d" % number not in kept:
                     library("prctl", PR_CAPBSET_DROP, number, 0, 0, 0)
-        for (text,) in self.of(b"seccomp"):
+        offline = self.of(b"offline") if not alone else []
+        for (text,) in offline or self.of(b"seccomp"):
             filtered(bytes.fromhex(text.decode()))
 
     def restrict(self, files: int, network: int, scopes: int) -> None:

@@ -33,6 +33,12 @@ _SHARED = ("/dev/pts", "/dev/shm")  # noqa: S108 - where programs expect to be a
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - the same, unless something lies there that is not temporary
 
 
+def own_sockets(version: int) -> Iterator[str]:
+    """Yield the line that shuts out sockets without a file, which a network that is shared brings along."""
+    if version >= _SCOPES:
+        yield "landlock 0 0 1"
+
+
 def rules(policy: Policy, version: int, about: Policy | None = None) -> Iterator[str]:
     """Yield the lines that make the keeper hold a program to a policy, for a version of Landlock.
 

@@ -24,8 +24,10 @@ class Limits:
     memory: int | None = None  # bytes, where the system lets us count them; None: nearly all there is
     file_size: int = 32 << 30  # bytes, of a single file
     home_size: int = 1 << 30  # bytes, of the home folder in memory
+    shared_memory: int = 4 << 30  # bytes, in /dev/shm where it is the program's own
     disk: int = 32 << 30  # bytes that one program writes into its folders
     free: int = 512 << 20  # bytes that stay free on a disk, if they were when it was started
+    free_files: int = 20_000  # that can still be made on a disk, the same
 
 
 class Access(StrEnum):

@@ -55,16 +55,22 @@ def _bubblewrap(path: str) -> Means:
         return _missing("bubblewrap", "it is not installed")
     said = process.call([program, "--version"], cwd=Path("/"), env={})
     tool = Bubblewrap.of_version(program, said.stdout.decode("utf-8", "replace"), as_root=os.getuid() == 0)
-    return _tried(Means(Level.BUBBLEWRAP, bubblewrap=tool, group=find_group()), path)
+    means = Means(Level.BUBBLEWRAP, bubblewrap=tool, landlock=_landlock_version(), group=find_group())
+    return _tried(means, path)
 
 
 @functools.cache
 def _landlock(path: str) -> Means:
     """Return Landlock if the kernel has it and the keeper can use it."""
-    version = keeper.library("syscall", keeper.LANDLOCK, None, 0, _VERSION) if sys.platform == "linux" else -1
+    version = _landlock_version()
     if version < 1:
         return _missing("landlock", "the kernel does not have it")
     return _tried(Means(Level.LANDLOCK, landlock=version, group=find_group()), path)
+
+
+def _landlock_version() -> int:
+    """Return the version the kernel has, less than 1 if it has none."""
+    return keeper.library("syscall", keeper.LANDLOCK, None, 0, _VERSION) if sys.platform == "linux" else -1
 
 
 @functools.cache

@@ -329,7 +329,7 @@ class _Watch:
         """Now and then, end the tree if it has taken too much room."""
         if self._meter is None or self._gone or time.monotonic() < self._look:
             return
-        self.too_much = self._meter.over()
+        self.too_much = self._meter.over(self._tree.keeper.pid)
         self._look = time.monotonic() + OFTEN
         if self.too_much:
             self._meter = None

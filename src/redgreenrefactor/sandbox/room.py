@@ -1,9 +1,12 @@
 """How much room on disk a held program takes while it runs."""
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from redgreenrefactor.sandbox.policy import Limits
@@ -11,21 +14,32 @@ from redgreenrefactor.sandbox.policy import Limits
 OFTEN = 1.0  # seconds between two looks at how much is free, which cost nothing
 _SELDOM = 20  # a look at every file is followed by a pause so many times as long
 _TICK = 0.05  # seconds: clocks of file systems are slower than ours
+_DEEPEST = 200  # folders in each other that are looked into; nobody who means well goes deeper
+_BLOCK = 512  # bytes, whatever the file system has
 _GIB, _MIB = 1 << 30, 1 << 20
 
-Free = Callable[[Path], int]
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """What can still be had on a disk."""
+
+    bytes: int
+    files: int | None = None  # None: as many as there is room for
 
 
-def free_on_disk(place: Path) -> int:
-    """Return how many bytes can still be written on the disk where a place lies."""
+Look = Callable[[Path], Free]
+
+
+def free_on_disk(place: Path) -> Free:
+    """Return what can still be had on the disk where a place lies."""
     status = os.statvfs(place)
-    return status.f_bavail * status.f_frsize
+    return Free(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
 
 
 @dataclass(slots=True)
 class _Disk:
     place: Path
-    before: int  # bytes that were free when the program was started
+    before: Free  # when the program was started
     most: int  # bytes that were free at any time since: others may make room
 
 
@@ -33,10 +47,11 @@ class Meter:
     """Tells when a program has taken more room than it may.
 
     What is free on a disk is asked for all the time. Others write there, too: only where much has gone are the
-    program's own folders looked through for what has changed since it was started.
+    program's own folders looked through for what has changed since it was started, and its processes for files that
+    they have open and nobody finds any more.
     """
 
-    def __init__(self, places: Iterable[Path], limits: Limits, free: Free = free_on_disk) -> None:
+    def __init__(self, places: Iterable[Path], limits: Limits, free: Look = free_on_disk) -> None:
         self._places = [place for place in dict.fromkeys(places) if place.is_dir()]
         self._limits = limits
         self._free = free
@@ -51,49 +66,83 @@ class Meter:
             if device not in seen:
                 seen.add(device)
                 free = self._free(place)
-                yield _Disk(place, free, free)
+                yield _Disk(place, free, free.bytes)
 
-    def over(self) -> str:
-        """Return why the program has to end, nothing if it may go on."""
+    def over(self, process: int = 0) -> str:
+        """Return why the program below this process has to end, nothing if it may go on."""
         for disk in self._disks:
             try:
                 left = self._free(disk.place)
             except OSError:
                 continue  # the place is gone
-            if left < self._limits.free <= disk.before:
-                return f"less than {self._limits.free // _MIB} MiB are left on the disk of {disk.place}"
-            disk.most = max(disk.most, left)
-            if disk.most - left >= self._limits.disk and self._wrote_too_much():
+            if reason := self._scarce(disk, left):
+                return reason
+            disk.most = max(disk.most, left.bytes)
+            if disk.most - left.bytes >= self._limits.disk and self._wrote_too_much(process):
                 return f"it has written more than {_size(self._limits.disk)}"
         return ""
 
-    def _wrote_too_much(self) -> bool:
+    def _scarce(self, disk: _Disk, left: Free) -> str:
+        least, files = self._limits.free, self._limits.free_files
+        if left.bytes < least <= disk.before.bytes:
+            return f"less than {least // _MIB} MiB are left on the disk of {disk.place}"
+        if left.files is not None and left.files < files <= (disk.before.files or 0):
+            return f"fewer than {files} files can still be made on the disk of {disk.place}"
+        return ""
+
+    def _wrote_too_much(self, process: int) -> bool:
         now = time.monotonic()
         if now < self._patience:
             return False
-        written = sum(_since(str(place), self._began) for place in self._places)
+        written = sum(_since(str(place), self._began) for place in self._places) + _unlinked(process)
         self._patience = time.monotonic() + _SELDOM * (time.monotonic() - now)
         return written >= self._limits.disk
 
 
-def _since(folder: str, moment: float) -> int:
-    """Return how many bytes on disk the files below a folder take that have changed since a moment."""
-    size = 0
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return 0
-    for entry in entries:
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                size += _since(entry.path, moment)
-                continue
-            status = entry.stat(follow_symlinks=False)
-        except OSError:
-            continue
-        if status.st_ctime >= moment - _TICK:
-            size += status.st_blocks * 512
+def _since(folder: str, moment: float) -> float:
+    """Return how many bytes on disk the files below a folder take that have changed since a moment.
+
+    Folders that are nested beyond reason, which cannot be looked through, hold whatever is missing.
+    """
+    size, waiting = 0, [(folder, 0)]
+    while waiting:
+        path, depth = waiting.pop()
+        if depth > _DEEPEST:
+            return inf
+        with suppress(OSError):
+            for entry in list(os.scandir(path)):
+                with suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, depth + 1))
+                        continue
+                    status = entry.stat(follow_symlinks=False)
+                    size += status.st_blocks * _BLOCK if status.st_ctime >= moment - _TICK else 0
     return size
+
+
+def _unlinked(process: int) -> int:
+    """Return how many bytes the files take that a process and its descendants have open without a name."""
+    found: dict[tuple[int, int], int] = {}
+    for one in _below(process):
+        with suppress(OSError):
+            for descriptor in Path(f"/proc/{one}/fd").iterdir():
+                with suppress(OSError):
+                    status = descriptor.stat()
+                    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                        found[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
+    return sum(found.values())
+
+
+def _below(process: int) -> set[int]:
+    """Return the descendants of a process."""
+    parents: dict[int, int] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parents[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+    found = {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
 
 
 def _size(number: int) -> str:

@@ -88,6 +88,9 @@ _OPENAT2 = 437  # the same: it could make a file of any mode; nobody relies on i
 _FCHMODAT2 = 452
 _AS_OWNER = 0o4000  # the mode of a program that runs as its owner, whoever starts it
 _MAKING = 0o20000100  # O_CREAT, O_TMPFILE
+_INTERNET = (2, 10)  # AF_INET, AF_INET6
+_NOT_STREAM = 0xE  # of a socket's type: set in every other one
+_BEYOND_TCP = 7  # the first protocol after it; those before are no streams
 _VIRTUAL = 40  # AF_VSOCK: to whatever runs this machine; a network of one's own does not shut it out
 
 _NATIVE_INTEL = _Machine(
@@ -129,19 +132,20 @@ _NATIVE_ARM = _Machine(
 _MACHINES = {"x86_64": (_NATIVE_INTEL, _SHORT_INTEL), "aarch64": (_NATIVE_ARM,)}
 
 
-def filter_for(machine: str) -> bytes | None:
+def filter_for(machine: str, *, offline: bool = False) -> bytes | None:
     """Return the filter as the kernel wants it; None for a machine whose numbers we do not know.
 
-    A program of an architecture whose numbers we do not know finds no system call at all.
+    A program of an architecture whose numbers we do not know finds no system call at all. One that is offline finds
+    TCP only, which Landlock holds: nothing else does where there is no network of its own to be had.
     """
     known = _MACHINES.get(machine)
-    return None if known is None else b"".join(_program(known))
+    return None if known is None else b"".join(_program(known, offline=offline))
 
 
-def _program(machines: Iterable[_Machine]) -> Iterable[bytes]:
+def _program(machines: Iterable[_Machine], *, offline: bool) -> Iterable[bytes]:
     yield _step(_LOAD, _ARCHITECTURE)
     for machine in machines:
-        own = list(_own(machine))
+        own = [*(_offline(machine) if offline else ()), *_own(machine)]
         yield _step(_EQUAL, machine.architecture, yes=1)
         yield _step(_JUMP, len(own))
         yield from own
@@ -170,6 +174,24 @@ def _own(machine: _Machine) -> Iterable[bytes]:
     virtual = [_step(_EQUAL, _VIRTUAL, no=1)]
     yield from _by_argument(machine.socket, 0, virtual, _ERRNO | errno.EAFNOSUPPORT)
     yield _step(_RETURN, _ALLOW)
+
+
+def _offline(machine: _Machine) -> Iterable[bytes]:
+    """Yield the steps that refuse sockets of the internet that are not plain TCP."""
+    refuse = _ERRNO | errno.EACCES
+    yield _step(_LOAD, _NUMBER)
+    for family in _INTERNET:
+        inner = [
+            _step(_LOAD, _argument(0)),
+            _step(_EQUAL, family, no=6),
+            _step(_LOAD, _argument(1)),
+            *_refused(_step(_ANY_BIT, _NOT_STREAM, no=1), refuse),
+            _step(_LOAD, _argument(2)),
+            *_refused(_step(_GREATER_EQUAL, _BEYOND_TCP, no=1), refuse),
+            _step(_LOAD, _NUMBER),
+        ]
+        yield _step(_EQUAL, machine.socket, no=len(inner))
+        yield from inner
 
 
 def _refused(test: bytes, answer: int) -> tuple[bytes, bytes]:

@@ -10,14 +10,13 @@ SETTINGS = Path("/etc")
 PROGRAMS = ("/usr", "/opt", "/nix", "/gnu", "/snap", "/var/lib/dpkg", "/var/lib/gems")
 LINKED = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 MACHINE = ("/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm")
-_DEPTH = 3  # folders deep that settings are looked at
 _EVERYBODY = stat.S_IROTH
 
 
 @functools.cache
 def closed_settings() -> tuple[Path, ...]:
     """Return the topmost settings that not everybody may read, not even in the name of root."""
-    return tuple(_closed(SETTINGS, _DEPTH))
+    return tuple(_closed(SETTINGS))
 
 
 def open_settings() -> Iterator[Path]:
@@ -26,14 +25,14 @@ def open_settings() -> Iterator[Path]:
     yield from without(SETTINGS, closed)
 
 
-def _closed(folder: Path, depth: int) -> Iterator[Path]:
+def _closed(folder: Path) -> Iterator[Path]:
     for entry in _entries(folder):
         if entry.is_symlink():
             continue
         if not entry.stat(follow_symlinks=False).st_mode & _EVERYBODY:
             yield Path(entry.path)
-        elif depth > 1 and entry.is_dir():
-            yield from _closed(Path(entry.path), depth - 1)
+        elif entry.is_dir():
+            yield from _closed(Path(entry.path))
 
 
 def without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:

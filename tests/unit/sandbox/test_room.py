@@ -1,12 +1,14 @@
 """How much room a program takes, told from what others take."""
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from redgreenrefactor.sandbox.policy import Limits
-from redgreenrefactor.sandbox.room import Meter
+from redgreenrefactor.sandbox.room import Free, Meter, free_on_disk
 
 MIB = 1 << 20
 
@@ -17,9 +19,9 @@ def until_older(file: Path) -> None:
         time.sleep(0.01)
 
 
-def disk(*free: int) -> Callable[[Path], int]:
+def disk(*free: int) -> Callable[[Path], Free]:
     """Return a disk on which so much is free, each time it is asked."""
-    answers = iter(free)
+    answers = map(Free, free)
     return lambda _place: next(answers)
 
 
@@ -67,3 +69,42 @@ def test_a_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
     meter = Meter([own, tmp_path / "never"], Limits())
     own.rmdir()
     assert meter.over() == ""
+
+
+def test_the_end_of_the_files_is_told_as_well(tmp_path: Path) -> None:
+    answers = iter([Free(500, 30_000), Free(500, 20_000), Free(500, 19_999)])
+    meter = Meter([tmp_path], Limits(free=100), lambda _place: next(answers))
+    assert meter.over() == ""
+    assert "fewer than 20000 files can still be made" in meter.over()
+
+
+def test_a_disk_without_a_number_of_files_has_no_end_of_them(tmp_path: Path) -> None:
+    answers = iter([Free(500, None), Free(500, None)])
+    assert Meter([tmp_path], Limits(free=100), lambda _place: next(answers)).over() == ""
+    assert free_on_disk(tmp_path).bytes > 0
+
+
+def test_files_that_nobody_finds_any_more_are_counted(tmp_path: Path) -> None:
+    writes = (
+        f"import os, sys; f = open({str(tmp_path / 'x')!r}, 'wb'); os.unlink(f.name); f.write(os.urandom(2 << 20));"
+        "f.flush(); print(flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", writes], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        limits = Limits(disk=MIB, free=0)
+        assert Meter([tmp_path], limits, disk(10 * MIB, 8 * MIB)).over(os.getpid()) == (
+            "it has written more than 1 MiB"
+        )
+        assert (
+            Meter([tmp_path], limits, disk(10 * MIB, 8 * MIB)).over(child.pid) == ""
+        )  # it has no descendants
+        child.communicate()
+
+
+def test_folders_nested_beyond_reason_hold_what_is_missing(tmp_path: Path) -> None:
+    meter = Meter([tmp_path], Limits(disk=MIB, free=0), disk(10 * MIB, 8 * MIB))
+    (tmp_path / "/".join("d" * 300)).mkdir(parents=True)
+    assert meter.over() == "it has written more than 1 MiB"

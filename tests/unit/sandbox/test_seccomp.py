@@ -11,9 +11,9 @@ ALLOWED = 0x7FFF0000
 INTEL, SHORT, ARM = 0xC000003E, 0x40000003, 0xC00000B7
 
 
-def answer(machine: str, architecture: int, number: int, *arguments: int) -> int:
+def answer(machine: str, architecture: int, number: int, *arguments: int, offline: bool = False) -> int:
     """Return what the filter says to one system call."""
-    program = filter_for(machine)
+    program = filter_for(machine, offline=offline)
     assert program is not None
     steps = list(struct.iter_unpack("=HBBI", program))
     given = struct.pack("=iIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
@@ -109,3 +109,31 @@ def test_programs_of_an_architecture_whose_numbers_are_unknown_find_no_call_at_a
 
 def test_of_an_unknown_machine_no_numbers_are_guessed() -> None:
     assert filter_for("riscv64") is None
+
+
+STREAM, DATAGRAM, RAW, NOT_BLOCKING = 1, 2, 3, 0o4000
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "socket"),
+    [("x86_64", INTEL, 41), ("x86_64", SHORT, 359), ("aarch64", ARM, 198)],
+)
+@pytest.mark.parametrize("family", [2, 10])
+def test_offline_there_is_tcp_which_landlock_holds_and_nothing_else(
+    machine: str, architecture: int, socket: int, family: int
+) -> None:
+    def asked(*arguments: int, offline: bool = True) -> int:
+        return answer(machine, architecture, socket, *arguments, offline=offline)
+
+    for kind in (DATAGRAM, RAW, DATAGRAM | NOT_BLOCKING):
+        assert asked(family, kind, 0) == refused(errno.EACCES)
+        assert asked(family, kind, 0, offline=False) == ALLOWED
+    for protocol, said in (
+        (0, ALLOWED),
+        (6, ALLOWED),
+        (132, refused(errno.EACCES)),
+        (262, refused(errno.EACCES)),
+    ):
+        assert asked(family, STREAM | NOT_BLOCKING, protocol) == said
+    assert asked(1, DATAGRAM, 0) == ALLOWED  # among processes of this machine
+    assert asked(40, STREAM, 0) == refused(errno.EAFNOSUPPORT)  # what is refused always is refused still
