@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any, cast
 
 from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.model.extra import Extra
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -61,7 +62,12 @@ class Handoff:
     findings: tuple[Finding, ...] = ()
     carried_from: str | None = None
     awaiting: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = field(default_factory=Extra)
+
+    def __post_init__(self) -> None:
+        """Keep the other keys from being changed by whoever gave them."""
+        if not isinstance(self.extra, Extra):
+            object.__setattr__(self, "extra", Extra(self.extra))
 
     @property
     def attempts_due(self) -> int:
@@ -135,11 +141,11 @@ def from_json(text: str) -> Handoff:
     """Return the handoff a note holds; anything unreadable is a LedgerError that names the key."""
     try:
         body: Any = _DECODER.decode(text)
+        if not isinstance(body, dict):
+            raise LedgerError("a handoff note is not a JSON object")
+        return from_object(cast("Json", body))
     except (ValueError, RecursionError) as error:
         raise LedgerError(f"a handoff note is not JSON: {error}") from error
-    if not isinstance(body, dict):
-        raise LedgerError("a handoff note is not a JSON object")
-    return from_object(cast("Json", body))
 
 
 def from_object(body: Json) -> Handoff:

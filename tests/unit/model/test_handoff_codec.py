@@ -176,3 +176,37 @@ def test_a_key_can_be_taken_away() -> None:
 
 def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def test_nothing_that_a_handoff_holds_can_be_changed_afterwards() -> None:
+    given: dict[str, Any] = {"tests": ["one"], "usage": {"costUsd": 1}, "seconds": 2.5}
+    handoff = Handoff(PhaseName.RED, PhaseName.GREEN, extra=given)
+
+    given["tests"].append("two")
+    given["more"] = 1
+    handoff.extra["tests"].append("three")
+    handoff.extra["usage"]["costUsd"] = 7
+    with pytest.raises(TypeError):
+        handoff.extra["tests"] = []  # pyright: ignore[reportIndexIssue]
+
+    assert handoff.extra == {"tests": ["one"], "usage": {"costUsd": 1}, "seconds": 2.5}
+    assert to_object(handoff)["tests"] == ["one"]
+
+
+def test_handoffs_that_say_the_same_are_one_in_a_set() -> None:
+    one, same = (
+        Handoff(PhaseName.RED, PhaseName.GREEN, extra=extra)
+        for extra in ({"a": [1], "b": {"c": None}}, {"b": {"c": None}, "a": [1]})
+    )
+    other = with_extra(one, a=[1, 2])
+
+    assert len({one, same, other, from_json(to_json(one))}) == 2
+    assert one != other
+    assert list(one.extra) == ["a", "b"]
+    assert list(same.extra) == ["b", "a"]
+    assert (len(one.extra), repr(one.extra)) == (2, "{'a': [1], 'b': {'c': None}}")
+
+
+def test_what_no_note_could_hold_is_no_part_of_a_handoff() -> None:
+    with pytest.raises(TypeError):
+        Handoff(PhaseName.RED, PhaseName.GREEN, extra={"tests": object()})
