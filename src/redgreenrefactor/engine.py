@@ -325,13 +325,14 @@ class Engine:
     def _rejected(self, done: "_Done") -> Entry:
         """Keep the attempt, write down why it was rejected, and only then go back."""
         here, turn = done.here, done.turn
-        after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries)
+        made = done.sealed.commit != here.commit and not turn.phase.inner
+        kept = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}" if made else ""
+        after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries, kept=kept)
         notes = {here.commit: with_extra(after, due=done.due())}
-        if done.sealed.commit != here.commit and not turn.phase.inner:
-            name = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}"
-            self.workspace.set_aside(done.sealed.commit, after.run_id, name)
+        if made:
+            self.workspace.set_aside(done.sealed.commit, after.run_id, kept)
             if turn.phase.builds_on and may_be_built_on(done.verdict):
-                notes[here.commit] = with_extra(notes[here.commit], buildsOn=name)
+                notes[here.commit] = with_extra(notes[here.commit], buildsOn=kept)
             notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **self._noted(done))
         elif done.sealed.commit == here.commit:
             notes[here.commit] = with_uncommitted(notes[here.commit], turn)

@@ -43,6 +43,7 @@ from redgreenrefactor.trust import Approval, approvals_of, not_trusted, once
 from redgreenrefactor.workflows.tdd import TDD
 
 PROPERTIES = "tdd.properties"
+GUIDES = ("AGENTS.md", "CLAUDE.md")
 UNHEARD = frozenset(
     key.name for key in known_keys() if key.harmless and key.name not in ("test.command", "setup.command")
 )
@@ -304,6 +305,13 @@ def results_of(
     return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}{held}")
 
 
+def guides_of(repository: Repository) -> tuple[str, ...]:
+    """Return the files that tell agents how this project is worked on, seen from its folder."""
+    up = "../" * repository.prefix.count("/")
+    places = dict.fromkeys(f"{above}{name}" for above in ("", up) for name in GUIDES)
+    return tuple(place for place in places if (repository.project / place).is_file())
+
+
 def _no_round(_phase: Phase, _handoff: Handoff) -> Round:
     return NO_ROUND
 
@@ -345,7 +353,8 @@ def engine_of(
     def told(phase: Phase, handoff: Handoff, attempt: int) -> Brief:
         findings = handoff.findings if handoff.error is not None else ()
         where = table.rounds(phase, handoff)
-        ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix, where)
+        guides = guides_of(repository)
+        ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix, guides, where)
         return brief(prompts, ask, model_of(settings, phase.key))
 
     meter = meter_of(suite.command, workspace, settings, around, cages)

@@ -94,7 +94,7 @@ REJECTIONS = (
         "GREEN-1-2",
         "TestFailure",
         {"files": {"calc.py": WRONG}, "commit": "feat: add"},
-        told="Take another approach",
+        told="otherwise take another approach",
     ),
     Rejection("GREEN-1-3", "AgentFailure", {"files": {"calc.py": WRONG}, "exit": 1}, told="exit code 1"),
     Rejection(

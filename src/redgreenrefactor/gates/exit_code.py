@@ -56,7 +56,7 @@ def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgem
             hint="Leave everything but the new test as it was.",
         )
         return rule(*found, broken, test_result=TestOutcome.FAIL, facts=FACTS)
-    return rule(*found, test_result=TestOutcome.FAIL, facts=FACTS)
+    return rule(*found, test_result=TestOutcome.FAIL, facts={**FACTS, "failure": tail(measured.after)})
 
 
 def _taken_back(evidence: Evidence) -> tuple[tuple[str, str | None], ...]:

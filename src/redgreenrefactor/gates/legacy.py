@@ -184,7 +184,7 @@ def _stopped(evidence: Evidence, measured: Measured, result: TestResult) -> Find
     if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
         return _silenced(result)
     if result.id not in measured.legacy.ids:
-        return failure(result)
+        return failure(result, "It passed before: make every test pass, not only the new one.")
     passed = result.id in measured.legacy.passed
     when = "before this run" if passed else "since it was mended in this run"
     return _broken_legacy(evidence, result, when)
@@ -221,7 +221,7 @@ def _broken_legacy(evidence: Evidence, result: TestResult, when: str) -> Finding
     )
 
 
-def failure(result: TestResult) -> Finding:
+def failure(result: TestResult, hint: str = "Make this test pass.") -> Finding:
     """Return the finding that a test does not pass."""
     place = place_in(result)
     return Finding(
@@ -229,5 +229,5 @@ def failure(result: TestResult) -> Finding:
         f"{result.id} fails: {brief(result)}",
         place.file,
         place.line,
-        hint="Make every test pass, not only the new one.",
+        hint=hint,
     )

@@ -11,6 +11,17 @@ from redgreenrefactor.model.evidence import Evidence, Kind, Missing, Status, Tes
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType
 
+LONGEST = 600  # characters of a failure that a note tells
+
+
+def how_it_failed(result: TestResult) -> str:
+    """Return where and how a test failed, with its line ends."""
+    spot, words = place_in(result), result.message.strip()
+    where = f"{spot.file}:{spot.line}: " if spot.file and spot.line else ""
+    said = words if words.startswith(result.exception) else f"{result.exception}: {words}"
+    text = f"{where}{said or result.status}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
 
 def wrong_reason(evidence: Evidence, result: TestResult) -> Iterator[Finding]:
     """Yield why a failure has nothing to do with the missing behaviour."""

@@ -24,7 +24,7 @@ from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.gates.measuring import Measured, gone, interference, measure
 from redgreenrefactor.gates.paths import inside, is_test, reconfigures
 from redgreenrefactor.gates.proof import proof
-from redgreenrefactor.gates.reason import wrong_reason
+from redgreenrefactor.gates.reason import how_it_failed, wrong_reason
 from redgreenrefactor.gates.suspicion import brings_tools, misplaced, shadowing, tools_brought
 from redgreenrefactor.model.evidence import (
     Change,
@@ -99,7 +99,9 @@ def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement
 
 
 def _facts(new: NewTest) -> dict[str, Any]:
-    return {"evidence": "per-test", "tests": [result.id for result in new.results]}
+    failing = next((result for result in new.results if result.failed), None)
+    told = {"failure": how_it_failed(failing)} if failing else {}
+    return {"evidence": "per-test", "tests": [result.id for result in new.results], **told}
 
 
 def _passes(new: NewTest) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from redgreenrefactor.gates import asserting, python, stubs
 from redgreenrefactor.gates.code import counted
 from redgreenrefactor.gates.common import (
+    brief,
     configuration,
     errors,
     history,
@@ -17,6 +18,7 @@ from redgreenrefactor.gates.common import (
     named,
     off_limits,
     scope,
+    tail,
 )
 from redgreenrefactor.gates.legacy import regressions
 from redgreenrefactor.gates.measuring import Measured, gone, interference, measure
@@ -34,6 +36,7 @@ from redgreenrefactor.model.workflow import PhaseName
 _PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z]\w*|(?:[\w.@+-]+/)+[\w.@+-]*")
 _SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 _MISSING = ("ImportError", "ModuleNotFoundError")
+FAILURES = 5  # failing tests that GREEN is told of
 UNMEASURED = ["how many tests were added", "which of them fail", "the reason they fail"]
 
 
@@ -153,6 +156,8 @@ def _judged(
     passing = [result.id for result in measured.fresh if result.passed]
     if passing:
         found.append(_unexpected(passing))
+    failing = list(_failing(measured))
+    facts = {**facts, "failure": "\n".join(failing[:FAILURES])} if failing else facts
     warned = bool(ids) and len(passing) == len(ids)
     outcome = TestOutcome.PASS if warned else TestOutcome.FAIL
     return rule(
@@ -161,6 +166,15 @@ def _judged(
         outcome=Outcome.WARNED if warned else None,
         facts={"evidence": str(Measure.PER_TEST), **facts, "tests": ids, "written": definitions},
     )
+
+
+def _failing(measured: Measured) -> Iterator[str]:
+    """Yield how the new tests fail, and the files of them that cannot be collected yet."""
+    yield from (f"{result.id}: {brief(result)}" for result in measured.fresh if result.failed)
+    known = {error.file for error in measured.before.errors}
+    for error in measured.after.errors:
+        if error.file not in known:
+            yield f"{error.file}: {error.exception}: {last_line(error.message)}"
 
 
 def _uncollected(evidence: Evidence, measured: Measured) -> tuple[list[Finding], list[tuple[int, list[str]]]]:
@@ -269,6 +283,7 @@ def _by_exit_code(found: list[Finding], measured: Measured, facts: dict[str, Any
             outcome=Outcome.WARNED,
             facts=facts,
         )
+    facts["failure"] = tail(run)
     broken = next((line for line in run.output.splitlines() if any(name in line for name in _SYNTAX)), None)
     files = [PurePosixPath(str(path)).name for path in facts["testFiles"]] if broken else []
     if broken and any(name in run.output for name in files):

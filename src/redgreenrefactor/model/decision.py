@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from redgreenrefactor.model.goal import Case, Plan, comparable
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, to_object, with_extra
+from redgreenrefactor.model.rejections import REJECTIONS, Rejection, in_short, noted, rejections_of
 from redgreenrefactor.model.verdict import STOPPING, Finding, FindingType, Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 
@@ -138,12 +139,20 @@ def exhausted(workflow: Workflow, handoff: Handoff) -> Handoff:
     )
 
 
-def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int) -> Handoff:
-    """Return what the starting commit's handoff becomes after a rejection: the same phase is due, or none."""
+def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int, kept: str = "") -> Handoff:
+    """Return what the starting commit's handoff becomes after a rejection: the same phase is due, or none.
+
+    The attempt's commit, if it made one, is kept under a name.
+    """
     retries = retries if turn.phase.retries is None else turn.phase.retries
     used = retries_used(handoff) + 1
+    gravest = verdict.gravest
+    last = Rejection(
+        turn.attempt, str(gravest.type) if gravest else "", in_short(gravest.message if gravest else ""), kept
+    )
+    earlier = rejections_of(handoff) if used > 1 else ()
     return replace(
-        written_again(handoff, turn.timestamp),
+        with_extra(written_again(handoff, turn.timestamp), **{REJECTIONS: noted(earlier, last)}),
         state=State.ABORTED if used > retries or verdict.final else State.RUNNING,
         retry_count=min(used, retries),
         attempts=turn.attempt,
@@ -175,7 +184,7 @@ def unmeasured(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
 
 def attempted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Handoff:
     """Return the note a rejected attempt's own commit carries."""
-    noted = replace(
+    told = replace(
         handoff,
         phase=turn.phase.name,
         next_phase=turn.phase.name,
@@ -189,7 +198,7 @@ def attempted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> H
         extra={},
         **error_of(verdict),
     )
-    return with_extra(noted, **{**verdict.facts, **extra})
+    return with_extra(told, **{**verdict.facts, **extra})
 
 
 def error_of(verdict: Verdict) -> dict[str, Any]:

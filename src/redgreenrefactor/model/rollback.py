@@ -6,6 +6,7 @@ from typing import Any
 
 from redgreenrefactor.model.decision import ROLLED_BACK, cycle_of, written_again
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
+from redgreenrefactor.model.rejections import REJECTIONS
 from redgreenrefactor.model.result import (
     due_of,
     mapping_of,
@@ -38,6 +39,7 @@ def gone_back(handoff: Handoff, left: Sequence[Handoff], timestamp: str) -> Hand
             retry_count=0,
             attempts=_attempts_of_its_own(handoff),
         )
+        due = with_extra(due, **{REJECTIONS: None})
     spent = [later.extra for later in left if later.carried_from is None]
     spent += [due_of(left[0]), rolled_back_of(left[0])]
     used = {

@@ -125,7 +125,6 @@ def answered(brief: Brief, message: str, usage: Usage | None = None, model: str 
         return Report(message.strip(), usage, model=model)
     finding = Finding(
         FindingType.AGENT_FAILURE,
-        f"the {brief.phase} session ended without a final message",
-        hint="End with a message that holds the JSON answer that was asked for.",
+        f"the {brief.phase} session ended without a final message, and its answer was asked for",
     )
     return Report("", usage, finding, model)

@@ -1,35 +1,73 @@
 """What a retry is told: what was rejected, why, where, and what to do instead."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from redgreenrefactor.model.decision import built_on, cycle_of, was_rejected
+from redgreenrefactor.model.decision import built_on, was_rejected
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
+from redgreenrefactor.model.rejections import Rejection, rejections_of
 from redgreenrefactor.model.verdict import GRAVITY, STOPPING, Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.advice import advice
-from redgreenrefactor.prompts.quote import quoted
+from redgreenrefactor.prompts.quote import in_line, quoted
 
 EVIDENCE = 3400  # characters of what was wrong, a thousand tokens at most
+EARLIER = 5  # rejections before the last one that are told
+_HINTS_FOR_PEOPLE = (FindingType.AGENT_FAILURE, FindingType.TIMEOUT)  # settings and commands of theirs
 
 
-def rejection(phase: PhaseName, handoff: Handoff, attempt: int, findings: Sequence[Finding]) -> str:
+def rejection(phase: PhaseName, handoff: Handoff, findings: Sequence[Finding]) -> str:
     """Return the end of a retry's task; nothing where there was no error, or none that was the work's."""
     if handoff.error is None or not was_rejected(handoff):
         return ""
-    reasons = _gravest_first(findings)
     details = handoff.error_details or ErrorDetails("", handoff.error)
-    told = [_told(finding) for finding in reasons] or [
+    reasons = _gravest_first(findings) or [
+        Finding(kind, details.message) for kind in FindingType if kind == details.type
+    ]
+    told = [told_of(finding) for finding in reasons] or [
         f"{details.type}: {details.message}".removeprefix(": ")
     ]
-    kinds = [finding.type for finding in reasons] or [kind for kind in FindingType if kind == details.type]
+    *before, last = rejections_of(handoff) or (None,)
+    ref = _ref(handoff, last)
+    shown = f" `git show {ref}` shows them." if ref else ""
+    again = any(each and last and each.type == last.type for each in before)
     parts = [
         "## The last attempt was rejected",
-        _ground(handoff) + _kept(phase, handoff, attempt),
+        _ground(handoff) + shown,
         "What was wrong with it:",
         quoted("\n\n".join(told), EVIDENCE),
-        _instead(advice(phase, kinds, _ref(phase, handoff, attempt))),
+        _instead(advice(phase, _kinds(phase, handoff, reasons), ref, again=again)),
+        earlier(handoff),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _kinds(phase: PhaseName, handoff: Handoff, reasons: Sequence[Finding]) -> Iterator[FindingType]:
+    """Yield what advice is wanted on; RED may change the implementation file, only not so, as the hint says."""
+    planned = handoff.current_test.impl_file if handoff.current_test and phase is PhaseName.RED else ""
+    for finding in reasons:
+        allowed = bool(planned and finding.file and finding.file.endswith(planned))
+        if not (allowed and finding.type is FindingType.SCOPE_VIOLATION):
+            yield finding.type
+
+
+def earlier(handoff: Handoff) -> str:
+    """Return, in short, the rejections before the last one, lest they are earned again; nothing where there are none."""
+    listed = [_in_short(handoff, each) for each in rejections_of(handoff)[:-1][-EARLIER:]]
+    return "\n".join(["Attempts before were rejected, too:", "", *listed]) if listed else ""
+
+
+def told_of(finding: Finding) -> str:
+    """Return a finding as a session is told of it: its place once, and no hint that is for people."""
+    where = "".join(_where(finding))
+    hint = f"\nHint: {finding.hint}" if finding.hint and finding.type not in _HINTS_FOR_PEOPLE else ""
+    return f"{finding.type}{where}: {finding.message}{hint}"
+
+
+def _where(finding: Finding) -> Iterator[str]:
+    if finding.file and finding.file not in finding.message:
+        yield f" in {finding.file}"
+    if finding.file and finding.line and f":{finding.line}" not in finding.message:
+        yield f", line {finding.line}"
 
 
 def _ground(handoff: Handoff) -> str:
@@ -44,24 +82,15 @@ def _gravest_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(errors, key=lambda finding: GRAVITY[finding.type])
 
 
-def _told(finding: Finding) -> str:
-    line = f", line {finding.line}" if finding.line else ""
-    where = f" in {finding.file}{line}" if finding.file else ""
-    hint = f"\nHint: {finding.hint}" if finding.hint else ""
-    return f"{finding.type}{where}: {finding.message}{hint}"
+def _in_short(handoff: Handoff, rejected: Rejection) -> str:
+    ref = _ref(handoff, rejected)
+    shown = f" (`git show {ref}`)" if ref else ""
+    return f"- {rejected.attempt}: {rejected.type}: {in_line(rejected.message)}{shown}"
 
 
-def _kept(phase: PhaseName, handoff: Handoff, attempt: int) -> str:
-    """Return where to look at the rejected work."""
-    ref = _ref(phase, handoff, attempt)
-    return f" If it made a commit, `git show {ref}` shows it." if ref else ""
-
-
-def _ref(phase: PhaseName, handoff: Handoff, attempt: int) -> str:
-    last = attempt - 1
-    if last < 1 or not handoff.run_id:
-        return ""
-    return f"refs/tdd/attempts/{handoff.run_id}/{cycle_of(handoff)}-{phase}-{last}"
+def _ref(handoff: Handoff, rejected: Rejection | None) -> str:
+    """Return where to look at rejected work, if any was committed."""
+    return f"refs/tdd/attempts/{handoff.run_id}/{rejected.kept}" if rejected and rejected.kept else ""
 
 
 def _instead(lines: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """A brief is a role's text, then its task, filled from the handoff; what changes most comes last."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +16,12 @@ from redgreenrefactor.prompts.rounds import Round
 from redgreenrefactor.prompts.templates import Prompts, fill, load
 
 FEATURE_LIMIT = 2000  # characters of the feature for those who need it only for orientation
+FAILURE = 700  # characters of how the new test fails
 NEXT_FEW = 3
 OLD_FAILURES = 5  # tests that a task names before it counts the rest
 NO_ROUND = Round()
 _LONG_LINE = 1000
+_SHORT = 300  # characters that need no lines of their own
 _DESCRIPTIONS = {
     RoleName.TEST_LIST: "keeps the list of cases and chooses the next one",
     RoleName.TEST: "writes one failing test",
@@ -41,6 +43,7 @@ class Ask:
     test_command: str
     findings: tuple[Finding, ...] = ()  # of the attempt that was rejected last
     prefix: str = ""  # the project's folder inside the repository, with a slash, or nothing
+    guides: tuple[str, ...] = ()  # files that tell how this project is worked on, seen from its folder
     round: Round = NO_ROUND  # where coder and reviewer stand
 
 
@@ -75,7 +78,7 @@ def brief(prompts: Prompts, ask: Ask, model: str = "") -> Brief:
 def task(prompts: Prompts, ask: Ask) -> str:
     """Return the task: what is wanted, and last, for a retry, what was rejected and why."""
     wanted = fill(prompts.tasks[ask.phase.role], _values(ask))
-    rejected = rejection(ask.phase.name, ask.handoff, ask.attempt, ask.findings)
+    rejected = rejection(ask.phase.name, ask.handoff, ask.findings)
     return f"{wanted}\n\n{rejected}".rstrip() + "\n"
 
 
@@ -92,7 +95,8 @@ def _values(ask: Ask) -> dict[str, str]:
         "progress": _progress(ask),
         "finished": _finished(handoff),
         "legacy": legacy(handoff),
-        "project": _project(ask.prefix),
+        "failing": _failing(ask),
+        "project": _project(ask),
         "test_command": _code(ask.test_command),
         "phase": ask.phase.name,
         "cycle": str(cycle_of(handoff)),
@@ -176,7 +180,36 @@ def legacy(handoff: Handoff) -> str:
     return f"Failing since before this run: {told}{rest}. Let them fail, unless the feature or the case asks to mend them."
 
 
-def _project(prefix: str) -> str:
-    if not prefix:
+def _failing(ask: Ask) -> str:
+    """Return which test GREEN has to make pass, and how it fails, as far as RED's note tells."""
+    if ask.phase.name is not PhaseName.GREEN:
         return ""
-    return f"The project is the folder {_code(prefix)} of its repository. Change nothing outside of it."
+    listed: Any = ask.handoff.extra.get("tests")
+    names = [str(name) for name in cast("list[Any]", listed)] if isinstance(listed, list) else []
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    lines = [f"- test: {_code(names[0])}{more}"] if names else []
+    failure = str(ask.handoff.extra.get("failure") or "").strip()
+    if failure and "\n" not in failure and len(failure) <= _SHORT:
+        lines.append(f"- it fails: {_code(failure)}")
+    elif failure:
+        lines += ["- it fails:", "", quoted(failure, FAILURE)]
+    return "\n".join(lines)
+
+
+def _project(ask: Ask) -> str:
+    told = (
+        f"The project is the folder {_code(ask.prefix)} of its repository. Change nothing outside of it."
+        if ask.prefix
+        else ""
+    )
+    return "\n\n".join(filter(None, (told, guided(ask.guides))))
+
+
+def guided(guides: Sequence[str]) -> str:
+    """Return where it stands how this project is worked on; nothing where no such file is there."""
+    listed = " and ".join(_code(name) for name in guides)
+    return (
+        f"How this project is worked on stands in {listed}: heed it as far as this brief allows."
+        if guides
+        else ""
+    )

@@ -9,10 +9,11 @@ from redgreenrefactor.model.decision import built_on, cycle_of
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.task import Source, Step, Task
-from redgreenrefactor.model.verdict import GRAVITY, Finding, Severity
+from redgreenrefactor.model.verdict import GRAVITY, Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import bounded, in_line, plain, quoted
-from redgreenrefactor.prompts.render import legacy
+from redgreenrefactor.prompts.rejection import earlier, told_of
+from redgreenrefactor.prompts.render import guided, legacy
 from redgreenrefactor.prompts.templates import PLACEHOLDERS, fill, template
 
 COMMON = "task-common.md"
@@ -45,6 +46,7 @@ class Told:
     sources: tuple[Source, ...] = ()
     parents: tuple[tuple[str, str], ...] = ()  # id and final message of the sessions it goes on from
     prefix: str = ""
+    guides: tuple[str, ...] = ()  # files that tell how this project is worked on
 
 
 def texts(prompts_dir: Path | None) -> dict[PhaseName, str]:
@@ -84,6 +86,8 @@ def _parts(told: Told, phase: Phase, handoff: Handoff, attempt: int) -> Iterator
     yield quoted(task.description, EVIDENCE)
     if told.prefix:
         yield f"The project is the folder `{told.prefix}` of its repository. Change nothing outside of it."
+    if told.guides:
+        yield guided(told.guides)
     yield from _cases(task, phase.name)
     yield from _steps(task, phase.name)
     yield _criteria(told)
@@ -91,6 +95,7 @@ def _parts(told: Told, phase: Phase, handoff: Handoff, attempt: int) -> Iterator
     yield from _shared(task)
     yield from _parents(told.parents)
     yield from _gathered(told.sources)
+    yield from _failing(phase.name, handoff)
     yield from _rejected(told, phase.name, handoff, attempt)
 
 
@@ -152,6 +157,13 @@ def _gathered(sources: Sequence[Source]) -> Iterator[str]:
         yield f"#### {in_line(source.title)}\n\n{quoted(source.text, None)}"
 
 
+def _failing(phase: PhaseName, handoff: Handoff) -> Iterator[str]:
+    """Yield how the tests failed when RED had written them; what a later try came to is told as its rejection."""
+    failure = handoff.extra.get("failure")
+    if phase is PhaseName.GREEN and failure and handoff.error is None:
+        yield f"### How the new tests fail\n\n{quoted(str(failure))}"
+
+
 # --- after a rejection
 
 
@@ -172,6 +184,7 @@ def _rejected(told: Told, phase: PhaseName, handoff: Handoff, attempt: int) -> I
     else:
         yield "Its changes were undone; you start where it started."
     yield "What was wrong:\n\n" + quoted("\n\n".join(_told(handoff)), EVIDENCE)
+    yield from filter(None, [earlier(handoff)])
     diagnosis = diagnosis_of(handoff, attempt)
     if diagnosis and phase is not PhaseName.DIAGNOSE:
         yield f"A diagnosis of it, by another session:\n\n{quoted(diagnosis, SAID)}"
@@ -180,14 +193,7 @@ def _rejected(told: Told, phase: PhaseName, handoff: Handoff, attempt: int) -> I
 def _told(handoff: Handoff) -> list[str]:
     errors = [finding for finding in handoff.findings if finding.severity is Severity.ERROR]
     errors.sort(key=lambda finding: GRAVITY[finding.type])
-    return [_line(finding) for finding in errors] or [handoff.error or ""]
-
-
-def _line(finding: Finding) -> str:
-    line = f", line {finding.line}" if finding.line else ""
-    where = f" in {finding.file}{line}" if finding.file else ""
-    hint = f"\nHint: {finding.hint}" if finding.hint else ""
-    return bounded(f"{finding.type}{where}: {finding.message}{hint}", 2000)
+    return [bounded(told_of(finding), 2000) for finding in errors] or [handoff.error or ""]
 
 
 def diagnosis_of(handoff: Handoff, attempt: int) -> str:

@@ -23,6 +23,7 @@ PLACEHOLDERS: tuple[str, ...] = (
     "progress",
     "finished",
     "legacy",
+    "failing",
     "project",
     "test_command",
     "phase",

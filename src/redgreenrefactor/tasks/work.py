@@ -36,7 +36,7 @@ from redgreenrefactor.tasks.diary import Diary
 from redgreenrefactor.tasks.held_shell import HeldShell
 from redgreenrefactor.tasks.settings import settings_for
 from redgreenrefactor.tasks.standing import digest_of, said_by
-from redgreenrefactor.wiring import Table, agent_of, engine_of, model_of, now, suite_of
+from redgreenrefactor.wiring import Table, agent_of, engine_of, guides_of, model_of, now, suite_of
 from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 
 DIAGNOSIS_SECONDS = 300.0
@@ -183,6 +183,7 @@ class Work:
             sources=gather(self.task, project, self._shell),
             parents=tuple((name, said_by(self.bench, name)) for name in self.task.link.resume_from),
             prefix=self.bench.workspace.prefix,
+            guides=guides_of(self.bench.repository),
         )
 
     def _wired(self, engine: Engine, told: Told) -> Engine:

@@ -38,6 +38,7 @@ def test_a_suite_that_fails_with_the_new_test_and_passes_without_it_is_red() -> 
     assert played.verdict.test_result is TestOutcome.FAIL
     assert played.verdict.facts["evidence"] == "exit-code"
     assert played.verdict.facts["unmeasured"]
+    assert played.verdict.facts["failure"] == "1 failed"
 
 
 def test_without_the_new_test_means_with_the_tests_as_they_were() -> None:

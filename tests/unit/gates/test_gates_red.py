@@ -19,6 +19,7 @@ from gates_support import (
     suite,
 )
 
+from redgreenrefactor.gates.reason import how_it_failed
 from redgreenrefactor.model.evidence import (
     UNANSWERED,
     CollectError,
@@ -72,6 +73,15 @@ def test_one_failing_test_is_accepted() -> None:
     assert accepted(played), played.told
     assert played.verdict.test_result is TestOutcome.FAIL
     assert played.verdict.facts["tests"] == ["test_thing.py::test_doubles"]
+    assert played.verdict.facts["failure"].startswith("test_thing.py:")
+
+
+def test_how_the_new_test_failed_is_noted_with_its_lines_and_within_bounds() -> None:
+    long = failing("t.py::a", exception="ValueError", message="one\ntwo" + "x" * 900, line=7)
+    assert how_it_failed(long).startswith("t.py:7: ValueError: one\ntwox")
+    assert len(how_it_failed(long)) == 600
+    bare = failing("t.py::a", exception="AssertionError", message="AssertionError: 1 != 2", line=0)
+    assert how_it_failed(bare) == "AssertionError: 1 != 2"
 
 
 def test_the_new_test_is_run_alone_and_twice_with_other_seeds() -> None:

@@ -92,6 +92,9 @@ def test_all_cases_written_and_failing_are_accepted() -> None:
     facts = found.verdict.facts
     assert (facts["written"], facts["expected"], facts["testFiles"]) == (2, 2, ["test_calc.py"])
     assert facts["suite"]["total"] == 2
+    first, second = facts["failure"].split("\n")
+    assert first.startswith("test_calc.py::test_adds: ")
+    assert second.startswith("test_calc.py::test_subtracts: ")
 
 
 def test_stubs_beside_the_tests_are_fine() -> None:
@@ -184,6 +187,7 @@ def test_a_file_that_waits_for_its_module_fails_for_the_right_reason() -> None:
     found = red(WRITTEN, bend=uncollected("ModuleNotFoundError"))
     assert found.verdict.ruling is Ruling.ACCEPTED, found.told
     assert found.verdict.facts["tests"] == ["test_calc.py::test_adds", "test_calc.py::test_subtracts"]
+    assert found.verdict.facts["failure"].startswith("test_calc.py: ModuleNotFoundError: ")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +216,8 @@ def by_exit_code(code: int, output: str = "") -> Any:
 
 
 def test_by_exit_code_the_suite_should_fail_now() -> None:
-    found = red(WRITTEN, bend=by_exit_code(1))
+    found = red(WRITTEN, bend=by_exit_code(1, "2 of 2 failed"))
+    assert found.verdict.facts["failure"] == "2 of 2 failed"
     assert (found.verdict.ruling, found.verdict.test_result) == (Ruling.ACCEPTED, TestOutcome.FAIL)
     assert found.verdict.facts["evidence"] == "exit-code"
     passing = red(WRITTEN, bend=by_exit_code(0))

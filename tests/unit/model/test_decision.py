@@ -25,6 +25,7 @@ from redgreenrefactor.model.decision import (
 )
 from redgreenrefactor.model.goal import Case, Item, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json, with_extra
+from redgreenrefactor.model.rejections import Rejection, rejections_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.workflows.tdd import TDD
@@ -123,6 +124,28 @@ def test_retries_are_counted_and_the_last_one_aborts() -> None:
     assert counts == [(1, State.RUNNING), (2, State.RUNNING), (2, State.ABORTED)]
     assert world.handoff.attempts == 3
     assert decide(TDD, world.handoff) == Halt()
+
+
+def test_the_rejections_of_a_set_of_retries_are_remembered_in_short() -> None:
+    world = World(start())
+    long = rule(Finding(FindingType.TEST_FAILURE, "it  fails\n" + "x" * 500))
+    world.turn(Ruling.REJECTED)
+    turn = Turn(TDD.phase(PhaseName.PLAN), 1, 2, Plan(), "t")
+    world.handoff = rejected(world.handoff, turn, long, retries=3, kept="1-PLAN-2")
+
+    first, second = rejections_of(from_json(to_json(world.handoff)))
+    assert first == Rejection(1, str(REFUSED.findings[0].type), REFUSED.findings[0].message)
+    assert (second.attempt, second.type, second.kept) == (2, "TestFailure", "1-PLAN-2")
+    assert second.message.startswith("it fails xxx")
+    assert len(second.message) == 300
+
+    world.handoff = refreshed(world.handoff)
+    assert len(rejections_of(world.handoff)) == 2  # until the next one
+    world.turn(Ruling.REJECTED)
+    assert [each.attempt for each in rejections_of(world.handoff)] == [3]
+    world.turn(Ruling.ACCEPTED)
+    assert "rejections" not in world.handoff.extra
+    assert rejections_of(world.handoff) == ()
 
 
 def test_an_accepted_turn_says_what_it_took_and_has_no_error() -> None:

@@ -56,11 +56,17 @@ def test_attempts_and_costs_of_what_is_left_behind_are_remembered() -> None:
 
 
 def test_an_error_that_was_overcome_is_gone_its_attempts_are_not() -> None:
-    tried = replace(RED, attempts=2, retry_count=2, extra={**USED, "retries": 1, "due": USED}, **REJECTED)
+    tried = replace(
+        RED,
+        attempts=2,
+        retry_count=2,
+        extra={**USED, "retries": 1, "due": USED, "rejections": []},
+        **REJECTED,
+    )
     due = gone_back(tried, [replace(GREEN, attempts=3)], "t9")
     assert (due.error, due.error_details, due.findings, due.retry_count) == (None, None, (), 0)
     assert due.attempts == 2  # of RED: one retry
-    assert "due" not in due.extra
+    assert not due.extra.keys() & {"due", "rejections"}
     assert attempts_left_behind(due, 1, "GREEN") == 3
 
 

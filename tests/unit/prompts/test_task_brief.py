@@ -8,7 +8,7 @@ import pytest
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.task_file import task_from
-from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.task import Source
 from redgreenrefactor.model.verdict import Finding, FindingType
@@ -103,6 +103,30 @@ def test_a_retry_is_told_what_was_wrong_and_where_its_files_are() -> None:
     assert "off by one" not in told(PhaseName.GREEN, going_on, attempt=3).task
     assert "### The last try was rejected\n" in told(PhaseName.RED, rejected(), attempt=2).task
     assert "only words" in told(PhaseName.RED, replace(rejected(), findings=(), error="only words")).task
+
+
+def test_green_is_told_how_the_tests_fail_and_every_rejection_so_far() -> None:
+    red = Handoff(PhaseName.RED, PhaseName.GREEN, extra={"failure": "a.py::test_x: assert 1 == 2"})
+    assert (
+        "### How the new tests fail\n\n```text\na.py::test_x: assert 1 == 2\n```"
+        in told(PhaseName.GREEN, red).task
+    )
+    assert "How the new tests fail" not in told(PhaseName.REFACTOR, red).task
+    rejections = [
+        {"attempt": 1, "type": "TestFailure", "message": "first", "kept": "1-GREEN-1"},
+        {"attempt": 2, "type": "TestFailure", "message": "it fails", "kept": ""},
+    ]
+    details = ErrorDetails("TestFailure", "it fails")
+    later = replace(rejected(failure="x", rejections=rejections), error_details=details, run_id="r")
+    task = told(PhaseName.GREEN, later, attempt=3).task
+    assert "- 1: TestFailure: first (`git show refs/tdd/attempts/r/1-GREEN-1`)" in task
+    assert "- 2:" not in task
+    assert "How the new tests fail" not in task
+
+
+def test_the_projects_own_rules_are_named() -> None:
+    assert "stands in `AGENTS.md`" in told(PhaseName.CODE, given=replace(TOLD, guides=("AGENTS.md",))).task
+    assert "AGENTS.md" not in told(PhaseName.CODE).task
 
 
 def test_a_task_without_cycles_conventions_or_a_session_is_fine() -> None:
