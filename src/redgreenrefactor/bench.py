@@ -86,6 +86,9 @@ class Bench:
                 self.suite.measure,
                 resumed=resumed,
                 sandbox=str(self.cages.level),
+                held=self.cages.told(
+                    {self.settings.agent_for(phase.key) for phase in self.table.workflow.sessions()}
+                ),
             ),
         )
         whole = task_of(run_id) in (None, task_id_of(run_id))  # not the coder of a round

@@ -1,7 +1,7 @@
 """Who is held how: the cages of one invocation's suites and sessions."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from redgreenrefactor.sandbox.policies import (
     Ground,
     Lent,
     agent_policy,
+    leads_out,
     session_policy,
     suite_policy,
     tools_of,
@@ -66,6 +67,25 @@ class Cages:
         lacks = "not installed" in self.means.why
         why = "'apt install bubblewrap' for the full one" if lacks else self.means.why
         return f"reduced sandbox (Landlock): {why or 'as the settings want it'}"
+
+    def told(self, agents: Collection[str]) -> str:
+        """Return who is held by what, as it is: suites, tools of the agents that have ours, and programs that are agents."""
+        if self.level is Level.OFF:
+            return "off, nothing is held"
+        network = {"on": "with the network", "off": "no network", "auto": "no network unless they need it"}
+        ours = [spec for spec in agents if spec.startswith(("api", "replay:"))]
+        parts = [f"{self.level}: suites ({network[self._settings.sandbox_suite_network]})"]
+        if ours:
+            parts.append(f"tools ({network[self._settings.sandbox_network]})")
+        if len(ours) < len(agents):
+            held = self._settings.sandbox_agents == "on"
+            parts.append("the agent (with the network)" if held else "not the agent, which runs outside")
+        shown = [str(lead.folder) for lead in leads_out(*self._where)]
+        return ", ".join([*parts, *([f"shows {' and '.join(shown)}"] if shown else ())])
+
+    @property
+    def _where(self) -> tuple[Path, Path, Mapping[str, str]]:
+        return self._repository.root, self._repository.project, self._repository.environ
 
     @property
     def suite_may_need_network(self) -> bool:
@@ -134,7 +154,7 @@ class Cages:
             cache=found.cache,
             compiled=self._compiled,
             environ=found.environ,
-            tools=(*tools_of(found.root, found.project, found.environ), *lent(found)),
+            tools=(*tools_of(*self._where), *lent(found)),
         )
 
 

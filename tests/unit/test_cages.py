@@ -23,7 +23,7 @@ from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox import process
-from redgreenrefactor.sandbox.cage import Means
+from redgreenrefactor.sandbox.cage import NO_MEANS, Means
 from redgreenrefactor.sandbox.policies import BYTECODE, collapsed
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.process import Finished
@@ -408,3 +408,51 @@ def test_a_session_under_landlock_commits_too(repo: Repo) -> None:
 
 def test_paths_below_others_need_no_rule_of_their_own() -> None:
     assert collapsed(["tests/a.py", "tests", "tests/b/c.py", "tests2/x", "a"]) == ["a", "tests", "tests2/x"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "agents", "told"),
+    [
+        ("", ["api"], "landlock: suites (no network unless they need it), tools (no network)"),
+        (
+            "sandbox.suite.network=off\nsandbox.network=on",
+            ["replay:x"],
+            "landlock: suites (no network), tools (with the network)",
+        ),
+        (
+            "sandbox.suite.network=on",
+            ["command:x"],
+            "landlock: suites (with the network), not the agent, which runs outside",
+        ),
+        (
+            "sandbox.agents=on",
+            ["command:x"],
+            "landlock: suites (no network unless they need it), the agent (with the network)",
+        ),
+        (
+            "",
+            ["api", "command:x"],
+            "landlock: suites (no network unless they need it), tools (no network), not the agent, which runs outside",
+        ),
+        ("sandbox=off", ["api"], "off, nothing is held"),
+    ],
+)
+def test_who_is_held_by_what_is_told_as_it_is(
+    repo: Repo, settings: str, agents: list[str], told: str
+) -> None:
+    env = {name: value for name, value in repo.env.items() if name != "TDD_SANDBOX"}
+    repository = opened(repo.path, env)
+    wanted = load(("tdd.properties", settings), env, Flags())
+    level = NO_MEANS if wanted.sandbox == "off" else Means(Level.LANDLOCK)
+    assert Cages(repository, repo.path, wanted, level, None).told(agents) == told
+
+
+def test_folders_that_are_shown_for_the_projects_environment_are_told(repo: Repo, tmp_path: Path) -> None:
+    (tmp_path / "other" / "sibling").mkdir(parents=True)
+    packages = repo.path / ".venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "sibling.pth").write_text(f"{tmp_path}/other/sibling\n")
+    repository = opened(repo.path, repo.env)
+    settings = load(None, {}, Flags())
+    said = Cages(repository, repo.path, settings, Means(Level.LANDLOCK), None).told(["api"])
+    assert said.endswith(f", shows {tmp_path}/other/sibling")

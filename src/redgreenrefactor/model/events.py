@@ -21,6 +21,7 @@ class RunStarted:
     measure: str
     resumed: bool = False
     sandbox: str = "off"
+    held: str = ""  # who is held by what, in words
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ class Story:
             *aligned(title, [f"run {self._run_id}"], width, ink, indent=0, keep=0),
             (Span(cut(f"project: {ink.line(event.project)}", width, ink), Tone.FAINT),),
             (Span(cut(f"tests: {ink.line(event.test_command)} ({told})", width, ink), Tone.FAINT),),
-            (Span(cut(f"sandbox: {ink.line(event.sandbox)}", width, ink), Tone.FAINT),),
+            (Span(cut(f"sandbox: {ink.line(event.held or event.sandbox)}", width, ink), Tone.FAINT),),
         ]
 
     def _baseline(self, event: SuiteEnded, width: int) -> list[Row]:
