@@ -34,6 +34,7 @@ from redgreenrefactor.repository.results import KeptResults
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.runners.coverage import Meter, meter_for
 from redgreenrefactor.runners.detect import detect
+from redgreenrefactor.runners.editable import imported_from
 from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox.policies import leads_out
@@ -189,6 +190,8 @@ def agent_of(
 ) -> Agent:
     """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
     kind, _, rest = spec.partition(":")
+    environ = imported_from(repository.project, repository.main_project, around.environ)
+    around = replace(around, environ=environ)
     if kind == "api":
         return _api_agent(model or settings.model, repository, settings, around, cages)
     if kind == "command":

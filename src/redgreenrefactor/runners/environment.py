@@ -69,7 +69,7 @@ class Surroundings:
         if env.get("PYTHONPATH"):
             entries = env["PYTHONPATH"].split(os.pathsep)
             for home in self.homes:
-                entries = [_moved(entry, home, folder) for entry in entries]
+                entries = [moved(entry, home, folder) for entry in entries]
             env["PYTHONPATH"] = os.pathsep.join(entries)
         return env
 
@@ -92,7 +92,7 @@ class Surroundings:
 
     def anchored(self, command: str) -> str:
         """Return the command with the project's virtual environments, which no checkout has, found all the same."""
-        for folder in _virtual_environments(self.project):
+        for folder in virtual_environments(self.project):
             spelled = rf"(?<![^\s;&|('\"=])(?:\./)?{re.escape(folder.name)}(?=/bin\b)"
             command = re.sub(spelled, shlex.quote(str(folder)).replace("\\", r"\\"), command)
         return command
@@ -105,7 +105,7 @@ def identity(command: str, project: Path, env: Mapping[str, str]) -> str:
     """
     programs = {shutil.which(word, path=env.get("PATH", os.defpath)) for word in command.split()}
     places = [Path(program) for program in sorted(filter(None, programs))]
-    prefixes = {place.parent.parent for place in places} | set(_virtual_environments(project))
+    prefixes = {place.parent.parent for place in places} | set(virtual_environments(project))
     prefixes |= {Path(sys.prefix), Path(env.get("VIRTUAL_ENV") or sys.prefix)}
     packages = (
         file
@@ -126,7 +126,7 @@ def _dated(place: Path) -> str:
 
 def with_managers(env: Mapping[str, str], command: str, project: Path) -> dict[str, str]:
     """Return the environment in which a package manager uses the project's virtual environment as it is."""
-    folder = next(_virtual_environments(project), None)
+    folder = next(virtual_environments(project), None)
     if folder is None:
         return dict(env)
     known = {"UV_PROJECT_ENVIRONMENT": str(folder), "UV_NO_SYNC": "1"} if _UV.search(command) else {}
@@ -134,14 +134,14 @@ def with_managers(env: Mapping[str, str], command: str, project: Path) -> dict[s
     return {**known, **env}
 
 
-def _virtual_environments(project: Path) -> Iterator[Path]:
+def virtual_environments(project: Path) -> Iterator[Path]:
     """Yield the folders right inside the project that are virtual environments, the usual one first."""
     names = sorted(path.parent.name for path in project.absolute().glob("*/pyvenv.cfg"))
     for name in sorted(names, key=_USUAL.__ne__):
         yield project.absolute() / name
 
 
-def _moved(entry: str, project: Path, folder: Path) -> str:
+def moved(entry: str, project: Path, folder: Path) -> str:
     """Return the same place in the checkout, for a place in the project."""
     if not Path(entry).is_absolute():
         return entry

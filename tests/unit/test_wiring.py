@@ -1,0 +1,42 @@
+"""What an agent is given of the checkout it works in."""
+
+from contextlib import closing
+from pathlib import Path
+
+from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.config import Flags, load
+from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.wiring import Surroundings, agent_of, guides_of
+from repos import Repo
+
+
+def test_a_session_beside_the_main_checkout_imports_what_lies_before_it(repo: Repo, tmp_path: Path) -> None:
+    repo.commit(
+        "chore: begin", {"src/demo.py": "", ".gitignore": ".venv\n", "CLAUDE.md": "", "sub/AGENTS.md": ""}
+    )
+    repo.write(".venv/pyvenv.cfg", "")
+    repo.write(".venv/lib/python3/site-packages/demo.pth", f"{repo.path}/src\n")
+    beside = tmp_path / "beside"
+    repo.git("worktree", "add", "-q", str(beside))
+    found: list[str | None] = []
+    for place in (beside, repo.path):
+        with closing(open_repository(place, repo.env)) as repository:
+            interrupt = Interrupt()
+            around = Surroundings(place, repo.env, Flags(), lambda _: None, interrupt)
+            agent = agent_of("command:true", repository, load(None, {}, Flags()), around)
+            interrupt.close()
+        assert isinstance(agent, CommandAgent)
+        found.append(agent.env.get("PYTHONPATH"))
+
+    assert found == [f"{beside}/src", None]
+
+
+def test_files_that_tell_agents_how_to_work_are_looked_for_in_the_project_and_above(repo: Repo) -> None:
+    repo.commit("chore: begin", {"CLAUDE.md": "", "sub/AGENTS.md": ""})
+    found: list[tuple[str, ...]] = []
+    for place in (repo.path, repo.path / "sub"):
+        with closing(open_repository(place, repo.env)) as repository:
+            found.append(guides_of(repository))
+
+    assert found == [("CLAUDE.md",), ("AGENTS.md", "../CLAUDE.md")]
