@@ -14,6 +14,7 @@ from stage import (
     SWIFT,
     TEST,
     Json,
+    Parts,
     Stage,
     alive_with,
     calculator,
@@ -127,7 +128,9 @@ def _play(folder: Path) -> None:
     repo.git("config", "user.email", "ada@localhost")
     repo.commit("chore: start", PATIENT)
     repo.git("tag", "v1")
-    parts = calculator(1) | {"RED-1": {"files": {TEST: ONE}, "commit": "test: add"}}
+    parts: Parts = calculator(1) | {"RED-1": {"files": {TEST: ONE}, "commit": "test: add"}}
+    parts["PLAN-1"] |= {"run": ["echo x > nohup.out"]}  # what is left lying about, committed and not
+    parts["GREEN-1"]["files"] |= {"debug.log": "seen\n"}
     stage = Stage(repo, parts | {rejection.turn: rejection.part for rejection in REJECTIONS})
     stage.env = {"ANTHROPIC_API_KEY": "key-1", "GITHUB_TOKEN": "token-1", "OTHER": "other-1"}
     done = stage.run("--json")
@@ -160,6 +163,19 @@ def test_after_every_kind_of_rejection_the_run_comes_to_its_end(stage: Stage) ->
     assert (cycle["retries"], cycle["outcome"]) == (len(REJECTIONS), "done")
     assert stage.is_clean()
     assert {line[0] for line in stage.repo.git("ls-files", "-v").splitlines()} == {"H"}  # nothing is hidden
+
+
+def test_what_is_left_lying_about_is_in_no_commit_but_at_a_ref_and_told_to_those_who_come_later(
+    stage: Stage,
+) -> None:
+    log = stage.repo.git("log", "--name-only", "--format=", "main").split()
+    assert sorted(set(log)) == sorted([*PATIENT, "calc.py", TEST, "test-list.md"])
+    kept = [name for name in stage.kept() if "/left-out-" in name]
+    assert {stage.repo.git("ls-tree", "--name-only", ref) for ref in kept} == {"nohup.out", "debug.log"}
+    for turn in ("REFACTOR-1-1", "REFACTOR-1-2", "PLAN-2-1"):
+        brief = stage.session(turn)["brief"]
+        assert "- GREEN: left out of the commit, being used by nothing: debug.log" in brief
+        assert "- PLAN: left out of the commit, being used by nothing: nohup.out" in brief
 
 
 @pytest.mark.parametrize("rejection", REJECTIONS, ids=lambda rejection: rejection.turn)
@@ -229,7 +245,8 @@ def test_history_shows_the_run_and_on_demand_its_attempts(stage: Stage) -> None:
         *["REFACTOR-1", "GREEN-4", "GREEN-3", "GREEN-2", "GREEN-1"],
         *["RED-3", "RED-2", "RED-1", "PLAN-2", "PLAN-1"],
     ]
-    assert [entry for entry in everything if entry["commit"] not in stage.attempts().values()] == plain
+    known = {*stage.attempts().values(), None}  # an attempt that left nothing behind has no commit
+    assert [entry for entry in everything if entry["commit"] not in known] == plain
     assert [entry["commit"] for entry in everything[:3]] == [
         *[e["commit"] for e in plain[:2]],
         stage.attempts()["1-REFACTOR-1"],

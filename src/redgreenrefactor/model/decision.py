@@ -6,6 +6,7 @@ from typing import Any, cast
 from redgreenrefactor.model.goal import Case, Plan, comparable
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, to_object, with_extra
 from redgreenrefactor.model.rejections import REJECTIONS, Rejection, in_short, noted, rejections_of
+from redgreenrefactor.model.remarks import REMARKS, remarks_after
 from redgreenrefactor.model.verdict import STOPPING, Finding, FindingType, Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 
@@ -99,6 +100,7 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
                 **extra,
                 ROLLED_BACK: handoff.extra.get(ROLLED_BACK),
                 LEGACY: still_failing(handoff.extra.get(LEGACY), verdict.facts.get("mended")),
+                REMARKS: remarks_after(handoff, turn.phase.name, verdict),
             }.items()
             if value is not None
         },

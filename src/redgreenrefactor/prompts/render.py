@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from redgreenrefactor.model.decision import cycle_of, has_worked
 from redgreenrefactor.model.handoff import Handoff, to_json
+from redgreenrefactor.model.remarks import remarks_of
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.verdict import Finding, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
@@ -96,6 +97,7 @@ def _values(ask: Ask) -> dict[str, str]:
         "finished": _finished(handoff),
         "legacy": legacy(handoff),
         "failing": _failing(ask),
+        "remarks": remarks(ask.phase.name, handoff),
         "project": _project(ask),
         "test_command": _code(ask.test_command),
         "phase": ask.phase.name,
@@ -178,6 +180,21 @@ def legacy(handoff: Handoff) -> str:
     rest = f" and {more} more" if more > 0 else ""
     told = ", ".join(_code(name) for name in names[:OLD_FAILURES])
     return f"Failing since before this run: {told}{rest}. Let them fail, unless the feature or the case asks to mend them."
+
+
+_WHAT_FOR = {
+    PhaseName.PLAN: "see whether it calls for another case",
+    PhaseName.REFACTOR: "mend what is yours to mend; code that no test needs may go",
+}
+
+
+def remarks(phase: PhaseName, handoff: Handoff) -> str:
+    """Return what was noticed in the cycle and rejected nothing, for those who may do something about it."""
+    noticed = remarks_of(handoff)
+    if not noticed or phase not in _WHAT_FOR:
+        return ""
+    lines = "\n".join(f"- {in_line(text, _LONG_LINE)}" for text in noticed)
+    return f"Noticed in this cycle ({_WHAT_FOR[phase]}):\n\n{lines}"
 
 
 def _failing(ask: Ask) -> str:

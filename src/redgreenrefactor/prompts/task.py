@@ -13,7 +13,7 @@ from redgreenrefactor.model.verdict import GRAVITY, Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import bounded, in_line, plain, quoted
 from redgreenrefactor.prompts.rejection import earlier, told_of
-from redgreenrefactor.prompts.render import guided, legacy
+from redgreenrefactor.prompts.render import guided, legacy, remarks
 from redgreenrefactor.prompts.templates import PLACEHOLDERS, fill, template
 
 COMMON = "task-common.md"
@@ -91,7 +91,7 @@ def _parts(told: Told, phase: Phase, handoff: Handoff, attempt: int) -> Iterator
     yield from _cases(task, phase.name)
     yield from _steps(task, phase.name)
     yield _criteria(told)
-    yield from filter(None, [legacy(handoff)])
+    yield from filter(None, [legacy(handoff), remarks(phase.name, handoff)])
     yield from _shared(task)
     yield from _parents(told.parents)
     yield from _gathered(told.sources)

@@ -24,6 +24,7 @@ PLACEHOLDERS: tuple[str, ...] = (
     "finished",
     "legacy",
     "failing",
+    "remarks",
     "project",
     "test_command",
     "phase",

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.repository import hidden, lock, mark
+from redgreenrefactor.repository import hidden, leftovers, lock, mark
 from redgreenrefactor.repository.checkout import CleanCheckout
 from redgreenrefactor.repository.git import Git, decoded, encoded, scrubbed
 from redgreenrefactor.repository.ledger import only_others_wrote
@@ -169,7 +169,10 @@ class GitWorkspace(GitPast):
         self._clear_locks()
         taken = self._stand_in.take(self._branch())
         unhidden = hidden.shown_again(self._git, self._hidden())
-        status, later = self.status(), read_refs(self._git)
+        status = self.status()
+        if swept := self._swept(base, status):
+            status = self.status()
+        later = read_refs(self._git)
         self._clean.untracked.settle(status.ignored)
         work = self._objects.commit(status.head or base) or self._commit(base)
         harm = self._damage(later)
@@ -192,7 +195,7 @@ class GitWorkspace(GitPast):
             resealed=commit.oid != work.oid,
             signed=signed,
             rewritten=rewritten,
-            warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden)),
+            warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden), *swept),
         )
 
     def lay_out(self, run_id: str, attempt: str) -> None:
@@ -441,6 +444,27 @@ class GitWorkspace(GitPast):
             return ()
         run_id = self._mark.run_id if self._mark else "unknown"
         return damage(taken.before, taken.refs, self._branch(), run_id).rewritten
+
+    def _swept(self, base: str, status: Status) -> tuple[str, ...]:
+        """Put away what the session has left lying about, committed or not; return what to say about it."""
+        work = self._objects.commit(status.head or base) or self._commit(base)
+        committed = self._objects.differences(self._commit(base).tree, work.tree)
+        new = [path for path, before, _ in committed if before is None]
+        new += leftovers.untracked(self._git) if status.untracked else ()
+        doubtful = [path for path in new if leftovers.looks_left_behind(path) and self._is_file(path)]
+        paths = leftovers.unused(self._git, doubtful) if doubtful else []
+        if not paths:
+            return ()
+        oid = leftovers.kept(self._git, self._repository.cache / "left-out.index", paths)
+        ref = f"{KEPT}{folder_of(self._mark.run_id if self._mark else 'unknown')}/left-out-{oid[:10]}"
+        update_refs(self._git, [f"update {ref} {oid}"])
+        self._remember({ref: oid})
+        leftovers.removed(self._repository.root, paths)
+        return (leftovers.told(paths, ref),)
+
+    def _is_file(self, path: str) -> bool:
+        place = self._repository.root / path
+        return place.is_file() and not place.is_symlink()
 
     def _to_be_signed(self, taken: Taken) -> bool:
         """Tell whether commits are signed here, which a held session could not do."""

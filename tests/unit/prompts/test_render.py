@@ -227,6 +227,17 @@ def test_a_plan_after_a_person_emptied_the_list_may_answer_null() -> None:
     assert "new feature, whose" not in text
 
 
+@pytest.mark.parametrize("phase", PHASES)
+def test_what_was_noticed_is_told_to_those_who_can_do_something_about_it(phase: Phase) -> None:
+    text = told(
+        phase, with_extra(due(phase), remarks=["GREEN: 60 % is needed", "GREEN: left out:\ndebug.log"])
+    )
+
+    hears = phase in (PLAN, REFACTOR)
+    assert ("- GREEN: 60 % is needed\n- GREEN: left out: debug.log" in text) is hears
+    assert "Noticed" not in told(phase)
+
+
 def test_a_later_plan_is_told_which_box_to_tick() -> None:
     text = told(PLAN)
 
