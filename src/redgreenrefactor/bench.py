@@ -1,5 +1,6 @@
 """The checkout a run works in, with everything the run needs there."""
 
+import re
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -23,11 +24,14 @@ from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.repository.hold import Held, held
 from redgreenrefactor.repository.lending import lend
 from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.runners.virtual import how_to_install, missing_module
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.wiring import Surroundings, Table, engine_of, now, settings_of, suite_of
 
 TDD_TABLE = Table()
+INSTALL = "Install the project's test dependencies, see that the command works, then try again."
+NAMED = 3  # files of many
 
 
 class Bench:
@@ -95,25 +99,14 @@ class Bench:
         if self.cages.reduced and whole and not resumed:
             self.emit(Warned(self.cages.reduced))
 
-    def baseline(self, base: str, *, may_fail: bool = False) -> Baseline:
+    def baseline(self, base: str, feature: str, *, may_fail: bool = False) -> Baseline:
         """Run the tests as they are before anything is done; where that cannot be measured nothing starts.
 
         A command of which only an exit code can be had may fail where it names tests that are still to be written.
         """
         found = self.with_network_if_needed(base, self.lab.judge(baseline(base)))
         run = found.run
-        if not run.finished:
-            words = " | ".join(line.strip() for line in run.output.strip().splitlines()[-5:] if line.strip())
-            why = (
-                "ran past test.timeout"
-                if run.timed_out
-                else f"did not come to its end (exit code {run.exit_code})"
-            )
-            raise NotReadyError(
-                f"the test command {self.suite.command!r} {why}" + (f": {words[-600:]}" if words else ""),
-                hint="Install the project's test dependencies, see that the command works, then try again.",
-                type="TestsNotRunnable",
-            )
+        self.require_runnable(run, feature)
         if run.foreign:
             elsewhere = foreign(run.foreign, "try again")
             raise NotReadyError(elsewhere.message, hint=elsewhere.hint or "", type=elsewhere.type)
@@ -123,7 +116,10 @@ class Bench:
                     f"{self.suite.command!r} tells no results test by test: phases are judged by its exit code"
                 )
             )
-            if not run.green and not may_fail:
+            red = not run.green and not may_fail
+            if red and (module := missing_module(run.output)):
+                raise self._unready(f"fails before the run: there is no module {module!r}", module)
+            if red:
                 raise NotReadyError(
                     f"the test command {self.suite.command!r} fails before the run (exit code {run.exit_code})",
                     hint="Make the suite pass first: by exit code alone a new failure could not be told from an old one.",
@@ -133,6 +129,33 @@ class Bench:
             for line in found.told:
                 self.emit(Warned(line))
         return found
+
+    def require_runnable(self, run: SuiteRun, feature: str) -> None:
+        """Refuse tests that do not run here, above all for want of what they import.
+
+        A module that the feature names is still to be written: its tests may be there before it.
+        """
+        lacking = [missing_module(error.message) for error in run.errors]
+        if not run.finished:
+            words = " | ".join(line.strip() for line in run.output.strip().splitlines()[-5:] if line.strip())
+            how = f"did not come to its end (exit code {run.exit_code})"
+            what = ": ".join(filter(None, ["ran past test.timeout" if run.timed_out else how, words[-600:]]))
+            raise self._unready(what, missing_module(run.output))
+        asked = set(re.findall(r"\w+", feature))
+        planned = all(name and name.rpartition(".")[2] in asked for name in lacking)
+        ran = any(result.passed or result.failed for result in run.results.values())
+        if run.errors and not ran and not planned:
+            files = ", ".join(sorted({error.file for error in run.errors})[:NAMED])
+            module = next(filter(None, lacking), None)
+            why = f"there is no module {module!r}" if module else run.errors[0].message.strip()[-300:]
+            raise self._unready(f"can collect no test ({files}): {why}", module)
+
+    def _unready(self, what: str, module: str | None) -> NotReadyError:
+        where = self.repository
+        how = how_to_install(where.environ, where.project, where.root, module) if module else INSTALL
+        return NotReadyError(
+            f"the test command {self.suite.command!r} {what}", hint=how, type="TestsNotRunnable"
+        )
 
     def recall(self, run_id: str) -> None:
         """Know again what the suite did where the run began and where it stands."""

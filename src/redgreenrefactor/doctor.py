@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,11 +25,12 @@ from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.refs import NOTES
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.runners.command import last_invocation
+from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.policy import Level as Hold
 from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
-from redgreenrefactor.wiring import Surroundings, agent_of, properties, suite_of, trusted
+from redgreenrefactor.wiring import Surroundings, agent_of, environ_of, properties, suite_of, trusted
 from redgreenrefactor.workflows.tdd import TDD
 
 PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
@@ -190,17 +192,21 @@ def tests(patient: Patient) -> Iterator[Remark]:
     suite = suite_of(patient.repository, patient.settings, patient.around, patient.repository.cache)
     program = _program(suite.command)
     own = last_invocation(suite.command)
-    known = bool(shutil.which(program, path=patient.path)) or os.access(
-        patient.repository.project / program, os.X_OK
-    )
+    path = environ_of(patient.repository, patient.around).get("PATH", os.defpath)
+    known = bool(shutil.which(program, path=path)) or os.access(patient.repository.project / program, os.X_OK)
     if not known and not (own and not own.as_module):  # a bare pytest is found by other ways, too
         yield Remark(
             f"the test command is {suite.command!r}, but there is no program {program!r}",
             Level.ERROR,
             f"Install {program}, or set test.command in tdd.properties (or TDD_TEST_COMMAND=…).",
         )
-    else:
-        yield Remark(f"the test command is {suite.command!r}")
+        return
+    yield Remark(f"the test command is {suite.command!r}")
+    if own:
+        where, environ = patient.repository, environ_of(patient.repository, patient.around)
+        program = shutil.which("pytest" if own.runner == "pytest" else "python", path=path)
+        message, hint = run_with(environ, where.project, where.root, program or sys.executable)
+        yield Remark(message, Level.WARNING if hint else Level.OK, hint)
 
 
 def _program(command: str) -> str:

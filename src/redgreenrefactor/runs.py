@@ -74,7 +74,7 @@ def begin(bench: Bench, feature: str, wishes: Wishes, run_id: str, **noted: Any)
     with nothing_begun():
         bench.engine.probe(handoff)
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
-        legacy = bench.baseline(base)
+        legacy = bench.baseline(base, feature)
     noted |= {"suiteRun": bench.lab.receipt(base), **bench.cages.noted()}
     entry = Entry(base, with_extra(handoff, legacy=legacy.facts or None, **noted))
     bench.ledger.write({base: entry.handoff})

@@ -37,6 +37,7 @@ from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.editable import imported_from
 from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.virtual import activated
 from redgreenrefactor.sandbox.policies import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
@@ -169,7 +170,7 @@ def suite_of(
     return suite_for(
         command,
         project=repository.project,
-        env=without_secrets(around.environ, settings.sandbox_env),
+        env=without_secrets(environ_of(repository, around), settings.sandbox_env),
         timeout=settings.test_timeout,
         interrupt=around.interrupt,
         cache=compiled,
@@ -177,6 +178,11 @@ def suite_of(
         setup=settings.setup_command,
         main=repository.main_project,
     )
+
+
+def environ_of(repository: Repository, around: Surroundings) -> dict[str, str]:
+    """Return the environment with the project's own virtual environment in it, or its repository's."""
+    return activated(around.environ, repository.project, repository.root)
 
 
 def agent_of(
@@ -210,7 +216,7 @@ def agent_of(
 
         return ReplayAgent(
             load_script(rest),
-            env=around.environ,
+            env=environ_of(repository, around),
             bash_timeout=settings.bash_timeout,
             interrupt=around.interrupt,
             identity=repository.identity,
@@ -234,7 +240,8 @@ def _api_agent(
     from redgreenrefactor.agents.providers import access  # noqa: PLC0415
     from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in  # noqa: PLC0415
 
-    env = environment(around.environ, passed_on=settings.agent_env, identity=repository.identity)
+    found = environ_of(repository, around)
+    env = environment(found, passed_on=settings.agent_env, identity=repository.identity)
 
     def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
         cage = cages.session(brief) if cages else None
@@ -302,7 +309,7 @@ def results_of(
     cages: Cages | None = None,
 ) -> KeptResults:
     """Return what keeps results of the whole suite for the next process."""
-    env = without_secrets(around.environ, settings.sandbox_env)
+    env = without_secrets(environ_of(repository, around), settings.sandbox_env)
     around_tests = identity(command, repository.project, env)
     held = f" {cages.level}" if cages else ""
     return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}{held}")
@@ -360,7 +367,8 @@ def engine_of(
         ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix, guides, where)
         return brief(prompts, ask, model_of(settings, phase.key))
 
-    meter = meter_of(suite.command, workspace, settings, around, cages)
+    active = replace(around, environ=environ_of(repository, around))
+    meter = meter_of(suite.command, workspace, settings, active, cages)
     lab = replace(
         lab_of(workspace, suite, settings, around),
         meter=meter,

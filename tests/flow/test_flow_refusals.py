@@ -69,6 +69,20 @@ def dependencies_missing(stage: Stage) -> None:
     stage.repo.commit("chore: conftest", {"conftest.py": "import no_such_package\n"})
 
 
+def nothing_collected(stage: Stage) -> None:
+    stage.repo.commit("test: a", {"tests/test_a.py": "import absent\n\n\ndef test_a() -> None:\n    pass\n"})
+
+
+def another_environment(stage: Stage) -> None:
+    nothing_collected(stage)
+    stage.env["VIRTUAL_ENV"] = str(stage.repo.path.parent / "elsewhere")
+
+
+def script_without_module(stage: Stage) -> None:
+    stage.repo.commit("chore: a script", {"run.py": "import absent\n"})
+    stage.env["TDD_TEST_COMMAND"] = "python run.py"
+
+
 def command_too_slow(stage: Stage) -> None:
     stage.repo.commit("chore: slow", {"tdd.properties": "test.timeout=0.2\ntest.command=sleep 30\n"})
 
@@ -134,7 +148,18 @@ REFUSALS = {
     "merge": Refusal(merge_in_progress, 3, "a merge is in progress", "Finish or abort it"),
     "no_test_command": Refusal(no_test_command, 3, "no test command", "TDD_TEST_COMMAND"),
     "test_command_missing": Refusal(command_missing, 3, "no-such-runner", "Install"),
-    "test_dependencies_missing": Refusal(dependencies_missing, 3, "no_such_package", "Install"),
+    "test_dependencies_missing": Refusal(
+        dependencies_missing, 3, "no_such_package", ".venv/bin/python -m pip install no_such_package"
+    ),
+    "nothing_collected": Refusal(
+        nothing_collected, 3, "can collect no test (tests/test_a.py): there is no module 'absent'", "absent"
+    ),
+    "another_environment": Refusal(
+        another_environment, 3, "there is no module 'absent'", "/elsewhere/bin/activate'"
+    ),
+    "script_without_module": Refusal(
+        script_without_module, 3, "fails before the run: there is no module 'absent'", "pip install absent"
+    ),
     "test_command_too_slow": Refusal(command_too_slow, 3, "test.timeout", "see that the command works"),
     "unreadable_notes": Refusal(unreadable_notes, 3, "cannot be read", "tdd-orchestrator repair-notes"),
     "notes_of_another_age": Refusal(

@@ -164,6 +164,15 @@ def test_a_missing_tool_blocks_the_task(make_repo: MakeRepo) -> None:
     assert stage.is_clean()
 
 
+def test_tests_that_cannot_be_collected_block_the_task_before_anybody_works(make_repo: MakeRepo) -> None:
+    tests = "import absent\n\n\ndef test_old() -> None:\n    pass\n"
+    stage = staged(make_repo, files={**FILES, "tests/test_old.py": tests})
+    done = stage.rgr_task("--json")
+    assert (done.code, done.json["status"]) == (3, "blocked"), done
+    assert "there is no module 'absent'" in done.err + done.out
+    assert stage.sessions == []
+
+
 @pytest.mark.slow
 def test_the_refactored_code_is_what_was_asked_for(make_repo: MakeRepo) -> None:
     stage = staged(make_repo, parts(REFACTOR={}))

@@ -97,6 +97,21 @@ def test_the_runner_of_the_tests_is_looked_for(
     assert len(errors) == bool(wrong)
 
 
+def test_the_virtual_environment_of_the_tests_is_told_and_one_elsewhere_is_worth_a_warning(
+    healthy: Repo, interrupt: Interrupt, tmp_path: Path
+) -> None:
+    fine = "tests: no virtual environment is active, and none is in the project: tests would be run with"
+    assert any(line.startswith(fine) for line in told(looked(healthy, interrupt), Level.OK))
+    above = tmp_path / ".venv"
+    (above / "bin").mkdir(parents=True)
+    found = looked(healthy, interrupt)
+    assert any(line.startswith(fine) for line in told(found, Level.WARNING))
+    assert f"'source {above}/bin/activate'" in " ".join(remark.hint for remark in found.of(Level.WARNING))
+    (healthy.path / "venv" / "bin").mkdir(parents=True)
+    own = f"tests: tests would be run with the virtual environment {healthy.path / 'venv'}"
+    assert own in told(looked(healthy, interrupt), Level.OK)
+
+
 def test_an_agent_s_program_that_is_not_there_is_told(healthy: Repo, interrupt: Interrupt) -> None:
     health = looked(healthy, interrupt, agent="command:no-such-agent")
     assert health.ok

@@ -20,6 +20,7 @@ from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.runners.detect import is_python_only
 from redgreenrefactor.runners.environment import Held, Surroundings, unheld, with_managers
 from redgreenrefactor.runners.probed import PROBES
+from redgreenrefactor.runners.virtual import activated
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.process import Interrupt
 
@@ -84,7 +85,8 @@ def meter_for(
     setup: str | None = None,
 ) -> Meter:
     """Return what measures how much of a checkout this test command reaches, once the setup has made it runnable."""
-    where = Surroundings(project, with_managers(env, command, project), timeout, cache, interrupt, cage)
+    env = with_managers(activated(env, project), command, project)
+    where = Surroundings(project, env, timeout, cache, interrupt, cage)
 
     def measure(folder: Path) -> Coverage:
         with where.drop() as place:

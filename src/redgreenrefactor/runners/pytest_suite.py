@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.runners.command import last_invocation
@@ -16,7 +15,6 @@ from redgreenrefactor.runners.environment import Surroundings
 from redgreenrefactor.runners.probed import PROBES, ProbedSuite, Probing
 
 _BARE = re.compile(r"\s*(pytest|py\.test)(?=\s|$)")
-_ENVIRONMENTS = (".venv", "venv")
 
 
 def recognise(command: str, where: Surroundings) -> ProbedSuite | None:
@@ -51,7 +49,7 @@ def _resolved(command: str, where: Surroundings) -> tuple[str, bool]:
     if bare is None:
         return where.anchored(command), False
     rest = command[bare.end() :]
-    program = _program(bare.group(1), where)
+    program = shutil.which(bare.group(1), path=where.env.get("PATH", os.defpath))
     if program is not None:
         return shlex.quote(program) + rest, False
     if importlib.util.find_spec("pytest") is not None:
@@ -60,11 +58,3 @@ def _resolved(command: str, where: Surroundings) -> tuple[str, bool]:
         f"The tests are run with '{command}', but there is no pytest.",
         hint="Install it into the project's .venv (python -m pip install pytest), or set test.command.",
     )
-
-
-def _program(name: str, where: Surroundings) -> str | None:
-    for folder in _ENVIRONMENTS:
-        program = Path(where.project, folder, "bin", name).absolute()
-        if os.access(program, os.X_OK):
-            return str(program)
-    return shutil.which(name, path=where.env.get("PATH", os.defpath))

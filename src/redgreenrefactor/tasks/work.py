@@ -36,7 +36,7 @@ from redgreenrefactor.tasks.diary import Diary
 from redgreenrefactor.tasks.held_shell import HeldShell
 from redgreenrefactor.tasks.settings import settings_for
 from redgreenrefactor.tasks.standing import digest_of, said_by
-from redgreenrefactor.wiring import Table, agent_of, engine_of, guides_of, model_of, now, suite_of
+from redgreenrefactor.wiring import Table, agent_of, engine_of, environ_of, guides_of, model_of, now, suite_of
 from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 
 DIAGNOSIS_SECONDS = 300.0
@@ -103,7 +103,8 @@ class Work:
     def baseline(self, base: str) -> Baseline:
         """Run the tests as they are before anything is done; where they never run the task is blocked."""
         self.bench.lab = self.lab
-        return self.bench.baseline(base, may_fail=True)
+        planned = [point for step in self.task.steps for point in step.modification_points]
+        return self.bench.baseline(base, " ".join([_feature(self.task), *planned]), may_fail=True)
 
     def go(self, entry: Entry, base: str) -> TaskFileResult:
         """Take turns until the end, write down what came of it, and tell."""
@@ -161,7 +162,7 @@ class Work:
         bench, settings = self.bench, self.settings
         where = Surroundings(
             bench.repository.project,
-            without_secrets(bench.around.environ, settings.sandbox_env),
+            without_secrets(environ_of(bench.repository, bench.around), settings.sandbox_env),
             settings.bash_timeout,
             bench.workspace.compiled,
             bench.around.interrupt,
