@@ -210,6 +210,8 @@ class Engine:
         )
         changes = self.workspace.changes(here.commit, sealed.commit)
         self.emit(WorkSealed(sealed.commit, sealed.subject, self.workspace.prefix, changes))
+        for line in sealed.advice:
+            self.emit(Warned(line))
         verdict = self._verdict(here, phase, report, sealed, changes)
         turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
         return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started)
@@ -286,6 +288,7 @@ class Engine:
             plan_before=self._plan(here.commit),
             plan_after=self._plan(sealed.commit),
             rewritten=sealed.rewritten,
+            pushed=sealed.pushed,
             prefix=self.workspace.prefix,
             command=self.command,
             rules=self.rules,

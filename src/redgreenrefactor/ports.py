@@ -103,6 +103,8 @@ class Sealed:
     resealed: bool = False  # the commit is ours, not the agent's own
     signed: bool | None = None  # None: signing was not asked for
     rewritten: tuple[str, ...] = ()  # what was done to history and refs; all of it has been put back
+    pushed: tuple[str, ...] = ()  # what has reached a remote, where it stays
+    advice: tuple[str, ...] = ()  # what only the person can put right, and how; not for sessions
     warnings: tuple[str, ...] = ()
 
 

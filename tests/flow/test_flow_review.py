@@ -279,6 +279,29 @@ def test_a_github_that_is_gone_after_the_approval_can_be_tried_again(
     assert len(stage.sessions) == 4
 
 
+@pytest.mark.long
+def test_a_coder_that_pushes_is_rejected_and_the_remote_is_the_persons_to_put_back(
+    stage: ReviewStage, server: GitHubServer
+) -> None:
+    main = stage.pushed("refs/heads/main")
+    commit = "git add -A && git commit -q -m 'feat: mine' && git push -q origin HEAD:main"
+    stage.play({"CODE-1": coded(), "CODE-1-1": coded(run=[commit]), "REVIEW-1": said(APPROVE)})
+    keys = {"SSH_AUTH_SOCK": "/tmp/agent", "GIT_ASKPASS": "/bin/true", "GH_TOKEN": "x"}
+    done = stage.tdd("SPEC.md", "--json", env=keys)
+    assert done.code == 0, done
+    assert stage.turns == ["CODE-1-1", "CODE-1-2", "REVIEW-1-1"]
+    assert "HistoryRewritten" in stage.sessions[1]["brief"]
+    assert "force-with-lease" not in stage.sessions[1]["brief"]
+    assert not [name for session in stage.sessions for name in keys if name in session["env"]]
+    moved = stage.pushed("refs/heads/main")
+    assert moved != main
+    assert f"git push --force-with-lease=main:{moved} origin {main}:refs/heads/main" in " ".join(
+        done.err.split()
+    )
+    assert len(server.pulls) == 1
+
+
+@pytest.mark.long
 def test_a_remote_that_takes_only_branches_gets_the_branch_and_that_is_told(
     stage: ReviewStage, server: GitHubServer
 ) -> None:

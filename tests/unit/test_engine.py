@@ -487,6 +487,26 @@ def test_what_the_workspace_remarks_is_recorded_and_rejects_nothing(fails: bool)
     assert (verdict.gravest is not None) is fails
 
 
+class Pushing(FakeWorkspace):
+    """A workspace whose sessions push what they do."""
+
+    def seal(self, base: str, phase: Phase, description: str, *, empty: bool) -> Sealed:
+        sealed = super().seal(base, phase, description, empty=empty)
+        return replace(sealed, pushed=("main was moved",), advice=("type: git push",))
+
+
+def test_a_push_reaches_the_gate_and_what_to_do_about_it_only_the_person() -> None:
+    world = World()
+    world.workspace = Pushing(NOWHERE)
+    world.ledger = FakeLedger(world.workspace)
+    world.session_does = lambda _: Report(failure=Finding(FindingType.AGENT_FAILURE, "it died"))
+    ended = world.run(rules=Rules(retries=0))
+    assert ended.entry.handoff.error_details is not None
+    assert ended.entry.handoff.error_details.type == "HistoryRewritten"
+    assert "git push" not in str(ended.entry.handoff.findings)
+    assert [event.message for event in world.of(Warned)] == ["type: git push"]
+
+
 # --- undecided
 
 

@@ -19,12 +19,25 @@ _OF_THE_USER = (
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     "GIT_EXEC_PATH",
     "GIT_TEMPLATE_DIR",
-    "GIT_SSH*",
     "GIT_SSL_*",
     "GIT_EDITOR",
     "GIT_PAGER",
     "GIT_TERMINAL_PROMPT",
 )
+
+# What git reaches remotes with. A session publishes nothing, so it finds none of it unless `agent.env` names it.
+_PUSHING = frozenset(
+    (
+        "SSH_AUTH_SOCK",
+        "SSH_AGENT_PID",
+        "SSH_ASKPASS",
+        "GIT_ASKPASS",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_SSH_VARIANT",
+    )
+)
+_NO_HELPERS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": ""}
 
 
 def free(_brief: Brief) -> Cage | None:
@@ -35,8 +48,15 @@ def free(_brief: Brief) -> Cage | None:
 def environment(
     env: Mapping[str, str], *, passed_on: Collection[str] = (), identity: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return what a session finds: no credentials that were not named, no git but that of its own folder."""
-    return {**without_git(without_secrets(env, passed_on)), **(identity or {})}
+    """Return what a session finds: no credentials that were not named, no git but that of its own folder.
+
+    Where GIT_ASKPASS is named, git may also ask its credential helpers.
+    """
+    kept = without_git(without_secrets(env, passed_on))
+    usual = {name: value for name, value in kept.items() if name not in _PUSHING}
+    named = {name: env[name] for name in _PUSHING.intersection(passed_on, env)}
+    helpers = {} if "GIT_ASKPASS" in passed_on else {**_NO_HELPERS, "GIT_TERMINAL_PROMPT": "0"}
+    return {**usual, **helpers, **named, **(identity or {})}
 
 
 def of_a_program(

@@ -28,6 +28,12 @@ def history(evidence: Evidence) -> Iterator[Finding]:
             f"history was rewritten: {what}; it has been put back",
             hint="Add commits on top only. Leave other branches, tags, notes and earlier commits alone.",
         )
+    for what in evidence.pushed:
+        yield Finding(
+            FindingType.HISTORY_REWRITTEN,
+            f"work that was not accepted yet has left the repository: {what}",
+            hint="Push nothing, and leave the remote as it is now: what is accepted is published by others.",
+        )
 
 
 def off_limits(evidence: Evidence) -> Iterator[Finding]:

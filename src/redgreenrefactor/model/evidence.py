@@ -256,6 +256,7 @@ class Evidence:
     plan_before: Plan = NO_PLAN
     plan_after: Plan = NO_PLAN
     rewritten: tuple[str, ...] = ()  # what was done to history and refs
+    pushed: tuple[str, ...] = ()  # what has reached a remote
     prefix: str = ""  # the project's folder inside the repository, with a slash, or nothing
     command: str = ""  # the test command
     rules: Rules = DEFAULT_RULES

@@ -19,6 +19,7 @@ from redgreenrefactor.repository.mark import MARK, Mark
 from redgreenrefactor.repository.message import fits, mended
 from redgreenrefactor.repository.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.repository.past import GitPast
+from redgreenrefactor.repository.pushed import Line, Push, checked_out, moved_elsewhere, pushes
 from redgreenrefactor.repository.refs import (
     ATTEMPTS,
     KEPT,
@@ -177,6 +178,7 @@ class GitWorkspace(GitPast):
         work = self._objects.commit(status.head or base) or self._commit(base)
         harm = self._damage(later)
         rewritten = (*self._cut_loose(base, work), *harm.rewritten, *self._rewritten_inside(taken))
+        pushed = self._pushes(base, work, later, taken)
         signed: bool | None = None
         untouched = work.oid == base and not status.dirty and not empty
         fits_as_it_is = not rewritten and self._good_as_it_is(work, base, phase, status)
@@ -195,6 +197,8 @@ class GitWorkspace(GitPast):
             resealed=commit.oid != work.oid,
             signed=signed,
             rewritten=rewritten,
+            pushed=tuple(push.words for push in pushed),
+            advice=tuple(push.advice for push in pushed),
             warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden), *swept),
         )
 
@@ -294,6 +298,7 @@ class GitWorkspace(GitPast):
         if not begun.sealed:
             later = read_refs(self._git)
             self._put_back(begun.base, later, self._damage(later))
+            self._remember(moved_elsewhere(begun.refs, later))
         self.rewind(begun.base)
         self.end()
         return kept
@@ -465,6 +470,16 @@ class GitWorkspace(GitPast):
     def _is_file(self, path: str) -> bool:
         place = self._repository.root / path
         return place.is_file() and not place.is_symlink()
+
+    def _pushes(self, base: str, work: Commit, later: Refs, taken: Taken) -> list[Push]:
+        """Return what has reached remotes since the session began, and know of it from now on."""
+        line = Line(self._branch(), base, (work.oid, *checked_out(self._repository.git_dir)))
+        before = self._refs()
+        found = {push.ref: push for push in pushes(self._git, before, later, line)}
+        if taken.before is not None and taken.refs is not None:
+            found |= {push.ref: push for push in pushes(self._git, taken.before, taken.refs, line)}
+        self._remember(moved_elsewhere(before, later))
+        return list(found.values())
 
     def _to_be_signed(self, taken: Taken) -> bool:
         """Tell whether commits are signed here, which a held session could not do."""

@@ -51,6 +51,9 @@ def test_rewritten_history_is_told_as_it_was_found() -> None:
     found = list(history(evidence(GREEN, rewritten=("a tag was moved", "a note was edited"))))
     assert [item.type for item in found] == [FindingType.HISTORY_REWRITTEN] * 2
     assert list(history(evidence(GREEN))) == []
+    (left,) = history(evidence(GREEN, pushed=("main on origin was moved",)))
+    assert left.type is FindingType.HISTORY_REWRITTEN
+    assert "put back" not in left.message
 
 
 # --- out of bounds
