@@ -1,4 +1,4 @@
-"""What a run needs, looked at before one is started: nothing is changed, no model is asked, no suite is run."""
+"""What a run needs, looked at before one is started: nothing is changed, no suite is run, models are asked for a word."""
 
 import os
 import shlex
@@ -19,6 +19,7 @@ from redgreenrefactor.forge.github import GitHub, token_of
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Greeting
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.credentials import remote_url
 from redgreenrefactor.repository.ledger import GitLedger
@@ -219,11 +220,13 @@ def _program(command: str) -> str:
 
 def agents(patient: Patient) -> Iterator[Remark]:
     """The agents that are configured can work here; which programs are found."""
-    roles: dict[str, list[str]] = {}
+    roles: dict[tuple[str, str], list[str]] = {}
     for phase in TDD.phases:
-        roles.setdefault(patient.settings.agent_for(phase.key), []).append(phase.key)
-    for spec, names in roles.items():
-        yield from _agent(patient, spec, ", ".join(names))
+        spec = patient.settings.agent_for(phase.key)
+        model = patient.settings.model_for(phase.key) if spec == "api" else ""
+        roles.setdefault((spec, model), []).append(phase.key)
+    for (spec, model), names in roles.items():
+        yield from _agent(patient, spec, model, ", ".join(names))
     for name, program in PROGRAMS.items():
         if found := _outside(patient, program):
             yield Remark(f"{name}: {_version(patient, found)}")
@@ -236,11 +239,14 @@ def _outside(patient: Patient, program: str) -> str | None:
     return None if inside else found
 
 
-def _agent(patient: Patient, spec: str, names: str) -> Iterator[Remark]:
-    """Yield whether an agent can be had; making one asks no model, and names what it lacks."""
+def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Remark]:
+    """Yield whether an agent can be had; a model is asked for a word, as a run would: a key may be refused."""
     kind, _, rest = spec.partition(":")
     try:
-        agent_of(spec, patient.repository, patient.settings, patient.around)
+        agent = agent_of(spec, patient.repository, patient.settings, patient.around, model=model or None)
+        approved = not list(trust(patient))  # nobody is sent a key whom only the repository names
+        if approved and isinstance(agent, Greeting):
+            agent.greet()
     except RgrError as error:
         yield Remark(f"agent {kind} ({names}): {error.message.rstrip('.')}", Level.ERROR, error.hint)
         return
@@ -252,7 +258,8 @@ def _agent(patient: Patient, spec: str, names: str) -> Iterator[Remark]:
             f"Install {program}, or choose another agent: --agent command:…, TDD_AGENT=….",
         )
     else:
-        yield Remark(f"agent {spec[:80]} ({names})")
+        answers = f", {model} answers" if model and approved else ""
+        yield Remark(f"agent {spec[:80]} ({names}){answers}")
 
 
 def _version(patient: Patient, program: str) -> str:

@@ -107,7 +107,7 @@ class Lab:
                 purpose=purpose,
                 passed=len(run.passed),
                 failed=sum(result.failed for result in run.results.values()) + len(run.errors),
-                total=len(run.results),
+                total=len(run.results) + len(run.errors),
                 seconds=run.seconds,
                 per_test=run.measure is Measure.PER_TEST,
                 exit_code=run.exit_code,

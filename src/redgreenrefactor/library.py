@@ -230,7 +230,8 @@ def roles(project: Folder = ".", *, environ: Mapping[str, str] | None = None) ->
             settings = settings_of(repository, around)
         finally:
             repository.close()
-    models = {phase.role: settings.model_for(phase.key) for phase in TDD.phases}
+    keys = {phase.role: phase.key for phase in TDD.phases}
+    models = {role: settings.model_for(keys.get(role, str(role))) for role in RoleName}
     prompts_dir = repository.project / settings.prompts_dir if settings.prompts_dir else None
     return render.roles(prompts_dir, models)
 

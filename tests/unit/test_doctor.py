@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from model_server import KEY, Reply, model_server
 from redgreenrefactor import doctor
 from redgreenrefactor.config import Flags
 from redgreenrefactor.doctor import Health, Level, examine
@@ -129,8 +130,34 @@ def test_programs_that_could_be_agents_are_found(healthy: Repo, interrupt: Inter
 
 def test_no_credential_is_ever_shown(healthy: Repo, interrupt: Interrupt) -> None:
     secret = "sk-ant-very-secret"
-    health = looked(healthy, interrupt, agent="api", ANTHROPIC_API_KEY=secret)
+    nowhere = "http://me:pa55word@127.0.0.1:9"
+    health = looked(healthy, interrupt, agent="api", ANTHROPIC_API_KEY=secret, ANTHROPIC_BASE_URL=nowhere)
+    assert not health.ok
     assert secret not in json.dumps(health.to_json())
+    assert "pa55word" not in json.dumps(health.to_json())
+
+
+def test_a_model_is_asked_for_a_word_and_a_refused_key_is_told(healthy: Repo, interrupt: Interrupt) -> None:
+    with model_server(lambda _asked: Reply("ready")) as server:
+        reached = {"ANTHROPIC_BASE_URL": server.url, "TDD_MODEL": "claude-x"}
+        good = looked(healthy, interrupt, agent="api", ANTHROPIC_API_KEY=KEY, **reached)
+        bad = looked(healthy, interrupt, agent="api", ANTHROPIC_API_KEY="sk-wrong", **reached)
+        assert len(server.asked) == 2
+
+    assert "agents: agent api (plan, red, green, refactor), claude-x answers" in told(good, Level.OK)
+    assert good.ok
+    assert any("refused the key in ANTHROPIC_API_KEY" in each for each in told(bad, Level.ERROR))
+
+
+def test_a_server_that_only_the_repository_names_is_sent_no_key(
+    make_repo: MakeRepo, interrupt: Interrupt
+) -> None:
+    with model_server(lambda _asked: Reply("ready")) as server:
+        repo = make_repo(files={"pyproject.toml": "", "tdd.properties": f"agent.url={server.url}\n"})
+        health = looked(repo, interrupt, agent="api", ANTHROPIC_API_KEY=KEY, TDD_TRUST="")
+        assert server.asked == []
+
+    assert any(each.startswith("trust:") for each in told(health, Level.ERROR))
 
 
 def test_a_folder_that_is_no_repository_is_an_error(

@@ -144,7 +144,7 @@ def test_runs_are_told_as_they_begin_and_end(bench: Bench) -> None:
     bench.lab.answer(Trial(bench.workspace.head()))
     assert bench.events == [
         SuiteStarted("suite"),
-        SuiteEnded("suite", passed=1, failed=2, total=3, seconds=10.0, per_test=True, exit_code=1),
+        SuiteEnded("suite", passed=1, failed=2, total=4, seconds=10.0, per_test=True, exit_code=1),
     ]
 
 

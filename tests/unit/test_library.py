@@ -213,7 +213,7 @@ def test_roles_have_the_projects_own_templates_and_models(make_repo: MakeRepo, e
     own = make_repo(
         "own",
         {
-            "tdd.properties": "prompts.dir=prompts\nmodel.green=small\n",
+            "tdd.properties": "prompts.dir=prompts\nmodel.green=small\nmodel.reviewer=large\n",
             "prompts/implementing.md": "Write little.\n",
         },
     )
@@ -223,6 +223,8 @@ def test_roles_have_the_projects_own_templates_and_models(make_repo: MakeRepo, e
     assert "Write little." in changed[rgr.RoleName.IMPLEMENTING].system_prompt
     assert changed[rgr.RoleName.IMPLEMENTING].model == "small"
     assert changed[rgr.RoleName.TEST] == plain[rgr.RoleName.TEST]
+    assert {role.model for role in plain.values()} == {"claude-opus-4-5-20251101"}
+    assert changed[rgr.RoleName.REVIEWER].model == "large"
 
 
 def test_every_exported_name_is_there_and_no_other() -> None:

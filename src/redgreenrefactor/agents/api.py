@@ -14,7 +14,7 @@ from redgreenrefactor.agents.lines import Lines
 from redgreenrefactor.agents.patience import ONCE, Patience, Waits
 from redgreenrefactor.agents.providers import Access, model_of
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.model.events import Emit, Event, ModelAnswered
+from redgreenrefactor.model.events import Emit, Event, ModelAnswered, ModelAsked
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Step, Usage, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say, SessionInterruptedError
@@ -107,11 +107,13 @@ class ApiAgent:
     def probe(self, brief: Brief) -> None:
         """Make the session's first request, once; whatever hinders it is a NotReadyError, its answer is kept for `work`."""
         if self.way.model not in self.known.answered:
+            self.emit(ModelAsked(self.way.model))
             _run(self._probed(brief))
 
     def greet(self) -> None:
         """Ask the model for a word, unless it has answered before; whatever hinders it is a NotReadyError."""
         if self.way.model not in self.known.answered:
+            self.emit(ModelAsked(self.way.model))
             _run(self._greeted())
 
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:

@@ -43,6 +43,13 @@ class SessionSaid:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelAsked:
+    """A model is about to be asked for the first time, which takes a while: its client has to be loaded."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelAnswered:
     """A request to a model is over, well or not."""
 
@@ -193,6 +200,7 @@ Event = (
     RunStarted
     | TurnStarted
     | SessionSaid
+    | ModelAsked
     | ModelAnswered
     | ToolUsed
     | SessionEnded

@@ -204,7 +204,8 @@ def _turn(event: TurnStarted) -> Attributes:
 
 def _session(event: SessionBegan) -> Attributes:
     brief = event.brief
-    model = {"gen_ai.request.model": brief.role.model} if brief.role.model else {}
+    asked = brief.role.model.partition(":")[2] or brief.role.model  # whose it is has a name of its own
+    model = {"gen_ai.request.model": asked} if asked else {}
     return {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": str(brief.role.name),

@@ -9,6 +9,7 @@ from redgreenrefactor.model.events import (
     Event,
     Judged,
     LookedBack,
+    ModelAsked,
     Paused,
     RunEnded,
     RunStarted,
@@ -126,6 +127,8 @@ class Story:
                 self._await_tests(event)
             case Judged() | RunStarted():
                 self._await("getting ready")
+            case ModelAsked():
+                self._await(f"asking {self._ink.line(event.model)}")
             case Paused():
                 self._await(f"waiting {pause(event.seconds)} before the next attempt")
             case LookedBack():
@@ -192,6 +195,8 @@ class Story:
         match event:
             case TurnStarted():
                 return [*self._header(self._case(event), width), self._start(event, width)]
+            case ModelAsked():
+                return [(Span(cut(f"  asking {self._ink.line(event.model)}", width, self._ink), Tone.FAINT),)]
             case LookedBack():
                 return [(Span(f"  judging again {event.number} of {event.total}: {event.what}", Tone.FAINT),)]
             case SessionSaid():

@@ -32,7 +32,7 @@ from redgreenrefactor.agents.conversation import CUT_CALL, CUT_OFF, CUT_REPLIES,
 from redgreenrefactor.agents.patience import Patience
 from redgreenrefactor.agents.providers import access
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError
-from redgreenrefactor.model.events import Event, ModelAnswered, ToolUsed
+from redgreenrefactor.model.events import Event, ModelAnswered, ModelAsked, ToolUsed
 from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Step, Usage, Uttered
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
@@ -548,6 +548,8 @@ def test_a_word_is_short_asked_for_once_and_paid_with_the_next_session(spec: str
         it.agent.greet()
         it.agent.greet()
         assert len(it.server.asked) == 1
+        assert it.events[0] == ModelAsked(spec.partition(":")[2])  # said before the client is loaded
+        assert sum(isinstance(event, ModelAsked) for event in it.events) == 1
         assert not it.server.asked[0].body.get("tools")
         assert len(it.server.asked[0].raw) < 1000
         reports = [it.work(), it.work()]

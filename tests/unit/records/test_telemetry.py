@@ -28,7 +28,9 @@ from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.records.telemetry import Tracing, tracing, wanted
 
 CASE = Case("adds", "test_a.py", "a.py")
-BRIEF = Brief(Role(RoleName.TEST, "writes", "", model="claude"), PhaseName.RED, 1, 2, "r7", "", "{}")
+BRIEF = Brief(
+    Role(RoleName.TEST, "writes", "", model="anthropic:claude"), PhaseName.RED, 1, 2, "r7", "", "{}"
+)
 USED = Usage(100, 20, 30, 7, 0.5)
 START: list[Event] = [
     RunStarted("r7", "A calculator", "here", "pytest", "per-test"),
@@ -81,6 +83,7 @@ def test_a_run_is_a_tree_of_spans() -> None:
 def test_names_are_those_of_the_conventions() -> None:
     spans = traced([*START, *WORK[:2], *END])
 
+    assert attributes(spans, "invoke_agent test")["gen_ai.request.model"] == "claude"
     assert attributes(spans, "chat gemini") == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "gcp.gemini",
