@@ -506,7 +506,8 @@ def test_a_probe_that_fails_says_why_at_once(spec: str, trouble: Answer, kind: s
     ids=["failure", "another server", "cut connection"],
 )
 def test_user_and_password_of_the_address_never_leave_the_client(spec: str, trouble: Answer) -> None:
-    with model_server(script(trouble)) as server:
+    with model_server(script(END)) as server:
+        server.troubles = {1: trouble}
         way = access(spec, server.url.replace("://", "://me:pa55word@"), KEYS)
         agent = ApiAgent(way, tools=[], toolbox=lambda _b, _f, _s: Tools(done))
         with pytest.raises(NotReadyError) as caught:
