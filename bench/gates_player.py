@@ -42,8 +42,8 @@ from redgreenrefactor.model.verdict import (
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository.hold import Held, held
 from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.testing import FakeAgent
-from redgreenrefactor.wiring import Surroundings
 from redgreenrefactor.workflows.tdd import TDD
 
 LIST = "test-list.md"

@@ -13,7 +13,7 @@ from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
-from redgreenrefactor.wiring import Surroundings
+from redgreenrefactor.surroundings import Surroundings
 from repos import Repo
 
 FOLLOWS = {

@@ -27,7 +27,8 @@ from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.runners.virtual import how_to_install, missing_module
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking
-from redgreenrefactor.wiring import Surroundings, Table, engine_of, now, settings_of, suite_of
+from redgreenrefactor.surroundings import Surroundings, loosening_of, settings_of
+from redgreenrefactor.wiring import Table, engine_of, now, suite_of
 
 TDD_TABLE = Table()
 INSTALL = "Install the project's test dependencies, see that the command works, then try again."
@@ -47,6 +48,7 @@ class Bench:
             checkout.ledger,
         )
         self.settings = settings_of(self.repository, around)
+        self._approved = loosening_of(self.settings, self.repository)
         self.unborn = self.repository.objects.resolve("HEAD") is None
 
     def enclose(self) -> None:
@@ -200,6 +202,11 @@ class Bench:
     def tell_on(self, run_id: str, status: str, head: str) -> None:
         """Run the user's own command about a run that has ended; whatever becomes of it, the result stands."""
         if not self.settings.on_finish:
+            return
+        if loosening_of(self.settings, self.repository) != self._approved:
+            self.emit(
+                Warned("on.finish was not run: what it runs in the repository is not what it was before")
+            )
             return
         told = {"TDD_RUN_ID": run_id, "TDD_STATUS": status, "TDD_HEAD": head}
         finished = process.shell(

@@ -8,7 +8,7 @@ from redgreenrefactor import runs
 from redgreenrefactor.agents.script_file import load_script
 from redgreenrefactor.model.result import WorkflowResult
 from redgreenrefactor.repository.git import Git, scrubbed
-from redgreenrefactor.wiring import Surroundings
+from redgreenrefactor.surroundings import Surroundings
 
 KATA = "roman"
 

@@ -31,7 +31,8 @@ from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.policy import Level as Hold
 from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
-from redgreenrefactor.wiring import Surroundings, agent_of, environ_of, properties, suite_of, trusted
+from redgreenrefactor.surroundings import Surroundings, properties, trusted
+from redgreenrefactor.wiring import agent_of, environ_of, suite_of
 from redgreenrefactor.workflows.tdd import TDD
 
 PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}

@@ -25,7 +25,7 @@ from redgreenrefactor.records import telemetry
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import masked_in, masking
-from redgreenrefactor.wiring import Surroundings, settings_of
+from redgreenrefactor.surroundings import Surroundings, settings_of
 from redgreenrefactor.workflows.tdd import TDD
 
 Folder = str | os.PathLike[str]

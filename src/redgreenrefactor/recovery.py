@@ -20,7 +20,8 @@ from redgreenrefactor.repository.remote import remote_of
 from redgreenrefactor.repository.repair import Mend, Repair
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.transfer import Carried
-from redgreenrefactor.wiring import PROPERTIES, Surroundings, now
+from redgreenrefactor.surroundings import PROPERTIES, Surroundings
+from redgreenrefactor.wiring import now
 from redgreenrefactor.writing import replace_file
 
 OFFERED = 6  # commits that a refusal names

@@ -24,12 +24,9 @@ from redgreenrefactor.model.result import (
 )
 from redgreenrefactor.model.verdict import NOT_READY
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.lines import count
-from redgreenrefactor.wiring import (
-    Surroundings,
-    new_run_id,
-    now,
-)
+from redgreenrefactor.wiring import new_run_id, now
 
 NO_LIMITS = Limits()
 

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -11,13 +11,13 @@ from pathlib import Path
 from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.agents.environment import free
 from redgreenrefactor.cages import Cages
-from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
+from redgreenrefactor.config import Settings
 from redgreenrefactor.engine import Engine
-from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates import TDD_GATES, Gate
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lab import Lab
-from redgreenrefactor.model.events import Emit, SessionNoted, Warned
+from redgreenrefactor.model.events import SessionNoted, Warned
 from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
@@ -26,7 +26,6 @@ from redgreenrefactor.ports import Agent, Past, Suite
 from redgreenrefactor.prompts import templates
 from redgreenrefactor.prompts.render import NO_ROUND, Ask, brief
 from redgreenrefactor.prompts.rounds import Round
-from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.repository.results import FOLDER as RESULTS
@@ -38,31 +37,12 @@ from redgreenrefactor.runners.editable import imported_from
 from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.virtual import activated
-from redgreenrefactor.sandbox.policies import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
-from redgreenrefactor.trust import Approval, approvals_of, not_trusted, once
+from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.workflows.tdd import TDD
 
-PROPERTIES = "tdd.properties"
 GUIDES = ("AGENTS.md", "CLAUDE.md")
-UNHEARD = frozenset(
-    key.name for key in known_keys() if key.harmless and key.name not in ("test.command", "setup.command")
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Where and how one invocation works."""
-
-    project: Path
-    environ: Mapping[str, str]
-    flags: Flags
-    emit: Emit
-    interrupt: Interrupt
-    edit: Callable[[Path], None] | None = None  # opens a file for a person; None: nobody is there
-    ask: Callable[[Sequence[str]], bool] | None = None  # has a person approve of lines; None: nobody is there
-    may_lack_sandbox: bool = False  # everything that is run is ours
 
 
 def now() -> str:
@@ -73,83 +53,6 @@ def now() -> str:
 def new_run_id() -> str:
     """Return a name no other run has."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-
-
-def settings_of(repository: Repository, around: Surroundings, commit: str = "HEAD") -> Settings:
-    """Return the settings as the commit the invocation starts from has them; from disk where git has none.
-
-    What they execute or loosen is approved by the user, or a NotReadyError; a person who is there is asked.
-    """
-    return trusted(load(properties(repository, commit), around.environ, around.flags), repository, around)
-
-
-def judging_settings_of(repository: Repository, around: Surroundings, commit: str) -> Settings:
-    """Return the settings that turns made from a commit are judged by again.
-
-    Of what loosens or executes, the repository has a say only in how tests are run, if the user approves.
-    """
-    settings = load(
-        properties(repository, commit), around.environ, around.flags, unheard=lambda name: name in UNHEARD
-    )
-    return trusted(settings, repository, around, commit)
-
-
-def trusted(
-    settings: Settings, repository: Repository, around: Surroundings, commit: str = "HEAD"
-) -> Settings:
-    """Return the settings, if the user approves of what they execute or loosen because the repository says so."""
-    loosening = loosening_of(settings, repository)
-    wanted, approvals = approval_of(loosening, repository), approvals_of(around.environ)
-    if not wanted.lines or once(around.environ) or approvals.has(wanted):
-        return settings
-    lines = [line.shown for line in loosening]
-    if around.ask is None or not around.ask(lines):
-        raise not_trusted(lines, "rgr trust" if commit == "HEAD" else f"rgr trust --at {commit[:10]}")
-    approvals.add(wanted)
-    return settings
-
-
-def loosening_of(settings: Settings, repository: Repository) -> tuple[Line, ...]:
-    """Return what counts only if the user approves: lines of the settings, and folders outside that would be shown."""
-    if settings.sandbox == "off":
-        return settings.loosening
-    root, project = repository.root, repository.project
-    opened = {
-        str(lead.folder): Line(str(lead.file.relative_to(root)), "shows", str(lead.folder))
-        for lead in leads_out(root, project, repository.environ)
-    }
-    return (*settings.loosening, *opened.values())
-
-
-def approval_of(lines: Sequence[Line], repository: Repository) -> Approval:
-    """Return what a user would have to approve; all checkouts of a repository are one."""
-    where = repository.main_project or repository.common_dir / repository.prefix
-    return Approval(str(where), tuple(sorted(line.text for line in lines)))
-
-
-def properties(repository: Repository, commit: str) -> tuple[str, str] | None:
-    """Return name and text of the file of settings at a commit, from disk where git has none."""
-    raw, tracked = (_stored(repository, name) for name in (commit, "HEAD"))
-    if raw is None and tracked is not None:
-        return None  # it came later: it says nothing about what was there before
-    if raw is None:
-        try:
-            raw = head_of(repository.project / PROPERTIES, LARGEST)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise UsageError(f"{PROPERTIES} cannot be read: {error.strerror}") from error
-    try:
-        return PROPERTIES, raw.decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{PROPERTIES} is not UTF-8 text (byte {error.start})", hint="Save it as UTF-8, then try again."
-        ) from error
-
-
-def _stored(repository: Repository, commit: str) -> bytes | None:
-    found = repository.objects.get(f"{commit}:{repository.prefix}{PROPERTIES}")
-    return found[2] if found and found[1] == "blob" else None
 
 
 def suite_of(

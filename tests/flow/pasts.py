@@ -14,8 +14,8 @@ from redgreenrefactor.config import Flags
 from redgreenrefactor.model.events import Event
 from redgreenrefactor.model.proof import CheckedCycle, Verification
 from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.verification import verify
-from redgreenrefactor.wiring import Surroundings
 from repos import Repo
 
 NOTES = "--ref=tdd-handoffs"

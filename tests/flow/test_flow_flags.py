@@ -405,3 +405,20 @@ def test_on_finish_is_told_how_the_run_ended_and_its_failure_is_a_warning(make_r
     first, second = (stage.repo.path.parent / "told").read_text().splitlines()
     assert first.split()[:2] == ["stopped", run_id]
     assert second.split() == ["complete", run_id, stage.head()]
+
+
+@pytest.mark.long
+def test_on_finish_does_not_run_what_a_session_has_made_of_a_script(
+    make_repo: MakeRepo, tmp_path: Path
+) -> None:
+    settings = f"{PLAIN_SETTINGS}on.finish=sh ./tell.sh\n"
+    repo = make_repo(files={**PLAIN, "tdd.properties": settings, "tell.sh": f"touch {tmp_path}/told\n"})
+    assert Stage(repo, calculator(1)).run().code == 0
+    assert (tmp_path / "told").exists()
+    parts = calculator(1)
+    evil = {"tell.sh": f"touch {tmp_path}/got-out\n"}
+    parts["REFACTOR-1"] = {"files": evil, "commit": "refactor: tell otherwise"}
+    other = make_repo("other", {**PLAIN, "tdd.properties": settings, "tell.sh": "true\n"})
+    done = Stage(other, parts).run()
+    assert (done.code, (tmp_path / "got-out").exists()) == (0, False), done
+    assert "on.finish was not run" in done.err + done.out

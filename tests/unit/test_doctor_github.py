@@ -6,7 +6,7 @@ from github_server import TOKEN, github
 from redgreenrefactor.config import Flags
 from redgreenrefactor.doctor import Level, examine
 from redgreenrefactor.sandbox.process import Interrupt
-from redgreenrefactor.wiring import Surroundings
+from redgreenrefactor.surroundings import Surroundings
 from repos import Repo
 
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 from redgreenrefactor.cli import rgr
 from redgreenrefactor.config import Flags, known_keys, load
 from redgreenrefactor.errors import RgrError
+from redgreenrefactor.surroundings import UNHEARD
 from redgreenrefactor.trust import Approval, Approvals, approvals_of
-from redgreenrefactor.wiring import UNHEARD
 from repos import MakeRepo, Repo
 
 PYPROJECT = '[tool.pytest.ini_options]\npythonpath = ["."]\n'
@@ -272,4 +272,30 @@ def test_a_folder_outside_that_the_projects_environment_leads_to_is_approved_onc
     assert refused(result) == "NotTrusted"
     assert f"sibling.pth: shows={sibling}" in result.stderr
     typed(repo, "trust", "--yes")
+    assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("on.finish=./tools/tell.sh done", "tools/tell.sh"),
+        ("agent=command:sh tools/agent.sh", "tools/agent.sh"),
+        ("prompts.dir=prompts", "prompts/red.md"),
+    ],
+)
+def test_what_approved_lines_run_or_read_in_the_repository_counts_as_it_was_approved(
+    typed: Typed, make_repo: MakeRepo, line: str, file: str
+) -> None:
+    repo = make_repo(files={"tdd.properties": line, file: "as it was\n", "pyproject.toml": PYPROJECT})
+    assert f"content of {file}=" in typed(repo, "run", "x", "--json").stderr
+    typed(repo, "trust", "--yes")
+    assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"
+    repo.commit("refactor: something else", {file: "what a session made of it\n"})
+    assert refused(typed(repo, "run", "x", "--json")) == "NotTrusted"
+
+
+def test_what_is_held_anyway_may_change_with_the_code(typed: Typed, make_repo: MakeRepo) -> None:
+    repo = make_repo(files={"tdd.properties": "test.command=sh test.sh", "test.sh": "exit 0\n"})
+    typed(repo, "trust", "--yes")
+    repo.commit("test: one more", {"test.sh": "exit 1\n"})
     assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"

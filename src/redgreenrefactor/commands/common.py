@@ -17,8 +17,8 @@ from redgreenrefactor.errors import RgrError, UsageError
 if TYPE_CHECKING:
     from redgreenrefactor.model.events import Emit, Event
     from redgreenrefactor.model.result import WorkflowResult
+    from redgreenrefactor.surroundings import Surroundings
     from redgreenrefactor.views.console import View
-    from redgreenrefactor.wiring import Surroundings
 
 Command = Callable[..., Any]
 
@@ -139,7 +139,7 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Su
     from redgreenrefactor.records import telemetry  # noqa: PLC0415
     from redgreenrefactor.sandbox.process import Interrupt  # noqa: PLC0415
     from redgreenrefactor.sandbox.secrets import masked_in, masking  # noqa: PLC0415
-    from redgreenrefactor.wiring import Surroundings  # noqa: PLC0415
+    from redgreenrefactor.surroundings import Surroundings  # noqa: PLC0415
 
     with ExitStack() as stack:
         view: View = stack.enter_context(_view(flags, aside=aside))

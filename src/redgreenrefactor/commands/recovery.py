@@ -13,7 +13,7 @@ from redgreenrefactor.errors import RgrError
 if TYPE_CHECKING:
     from redgreenrefactor.model.events import Event
     from redgreenrefactor.repository.transfer import Carried
-    from redgreenrefactor.wiring import Surroundings
+    from redgreenrefactor.surroundings import Surroundings
 
 
 @click.command(short_help="Go back to an earlier handoff; nothing is lost.")

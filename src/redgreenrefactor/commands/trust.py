@@ -9,8 +9,8 @@ from redgreenrefactor.commands.common import approved, common, print_json, repor
 from redgreenrefactor.errors import NotReadyError, UsageError
 
 if TYPE_CHECKING:
+    from redgreenrefactor.surroundings import Surroundings
     from redgreenrefactor.trust import Approval
-    from redgreenrefactor.wiring import Surroundings
 
 
 @click.command(short_help="Approve what tdd.properties executes or loosens.")
@@ -45,8 +45,8 @@ def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
 
     from redgreenrefactor.config import load  # noqa: PLC0415
     from redgreenrefactor.repository.repository import open_repository  # noqa: PLC0415
+    from redgreenrefactor.surroundings import approval_of, loosening_of, properties  # noqa: PLC0415
     from redgreenrefactor.trust import approvals_of  # noqa: PLC0415
-    from redgreenrefactor.wiring import approval_of, loosening_of, properties  # noqa: PLC0415
 
     approvals = approvals_of(around.environ)
     with closing(open_repository(around.project, around.environ)) as repository:

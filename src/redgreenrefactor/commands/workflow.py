@@ -23,7 +23,7 @@ from redgreenrefactor.commands.recovery import pushing
 if TYPE_CHECKING:
     from redgreenrefactor.model.result import Entry
     from redgreenrefactor.model.task_result import TaskFileResult
-    from redgreenrefactor.wiring import Surroundings
+    from redgreenrefactor.surroundings import Surroundings
 
 
 SCREEN, MANY = 50, 2000  # lines of a history that are shown at once: the first ones soon, the others cheaply

@@ -23,7 +23,8 @@ from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.repository.worktrees import main_root
 from redgreenrefactor.sandbox.secrets import masking
-from redgreenrefactor.wiring import Surroundings, now, settings_of
+from redgreenrefactor.surroundings import Surroundings, settings_of
+from redgreenrefactor.wiring import now
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from redgreenrefactor.repository.worktrees import drop_branch, exclude, is_made,
 from redgreenrefactor.reviews.cleaning import cleaned, require_idle
 from redgreenrefactor.reviews.home import Home, home_of
 from redgreenrefactor.reviews.work import Work
-from redgreenrefactor.wiring import Surroundings, new_run_id, now
+from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.wiring import new_run_id, now
 
 IGNORED = (".codex/", ".workflow/")
 REVIEWS = 3

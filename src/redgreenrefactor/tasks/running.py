@@ -14,9 +14,10 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.tasks.standing import Begun, begun_in, digest_of, done_before
 from redgreenrefactor.tasks.work import Work
-from redgreenrefactor.wiring import Surroundings, new_run_id
+from redgreenrefactor.wiring import new_run_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from redgreenrefactor.repository.objects import Commit
 from redgreenrefactor.repository.past import GitPast, looking_back
 from redgreenrefactor.repository.refs import NOTES, RUNS
 from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.verification.benches import Benches
 from redgreenrefactor.verification.loose import loose_beside
 from redgreenrefactor.verification.merges import Merges, Source, differs
 from redgreenrefactor.verification.retrial import Retrial
 from redgreenrefactor.verification.strands import Strand, Wanted, runs_along, strand, tests_noted
-from redgreenrefactor.wiring import Surroundings
 
 
 def verify(

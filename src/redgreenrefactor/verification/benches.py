@@ -15,7 +15,8 @@ from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.runners.absent import MaybeAbsent
 from redgreenrefactor.runners.detect import detect_in
-from redgreenrefactor.wiring import Surroundings, judging_settings_of, lab_of, suite_of
+from redgreenrefactor.surroundings import Surroundings, judging_settings_of
+from redgreenrefactor.wiring import lab_of, suite_of
 
 GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
 ENOUGH = 60.0  # seconds for probes at least: what a branch sets does not decide whether it is looked at

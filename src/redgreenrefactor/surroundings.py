@@ -1,0 +1,142 @@
+"""Where and how one invocation works, and whose word counts: settings, approved where they execute or loosen something."""
+
+import hashlib
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.model.events import Emit
+from redgreenrefactor.reading import LARGEST, head_of
+from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.sandbox.policies import leads_out
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.trust import Approval, approvals_of, not_trusted, once
+
+PROPERTIES = "tdd.properties"
+UNHEARD = frozenset(
+    key.name for key in known_keys() if key.harmless and key.name not in ("test.command", "setup.command")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where and how one invocation works."""
+
+    project: Path
+    environ: Mapping[str, str]
+    flags: Flags
+    emit: Emit
+    interrupt: Interrupt
+    edit: Callable[[Path], None] | None = None  # opens a file for a person; None: nobody is there
+    ask: Callable[[Sequence[str]], bool] | None = None  # has a person approve of lines; None: nobody is there
+    may_lack_sandbox: bool = False  # everything that is run is ours
+
+
+def settings_of(repository: Repository, around: Surroundings, commit: str = "HEAD") -> Settings:
+    """Return the settings as the commit the invocation starts from has them; from disk where git has none.
+
+    What they execute or loosen is approved by the user, or a NotReadyError; a person who is there is asked.
+    """
+    return trusted(load(properties(repository, commit), around.environ, around.flags), repository, around)
+
+
+def judging_settings_of(repository: Repository, around: Surroundings, commit: str) -> Settings:
+    """Return the settings that turns made from a commit are judged by again.
+
+    Of what loosens or executes, the repository has a say only in how tests are run, if the user approves.
+    """
+    settings = load(
+        properties(repository, commit), around.environ, around.flags, unheard=lambda name: name in UNHEARD
+    )
+    return trusted(settings, repository, around, commit)
+
+
+def trusted(
+    settings: Settings, repository: Repository, around: Surroundings, commit: str = "HEAD"
+) -> Settings:
+    """Return the settings, if the user approves of what they execute or loosen because the repository says so."""
+    loosening = loosening_of(settings, repository)
+    wanted, approvals = approval_of(loosening, repository), approvals_of(around.environ)
+    if not wanted.lines or once(around.environ) or approvals.has(wanted):
+        return settings
+    lines = [line.shown for line in loosening]
+    if around.ask is None or not around.ask(lines):
+        raise not_trusted(lines, "rgr trust" if commit == "HEAD" else f"rgr trust --at {commit[:10]}")
+    approvals.add(wanted)
+    return settings
+
+
+def loosening_of(settings: Settings, repository: Repository) -> tuple[Line, ...]:
+    """Return what counts only if the user approves.
+
+    That is lines of the settings, the files of the repository that these have us run or read outside the sandbox, as
+    they are, and folders outside the project that would be shown inside.
+    """
+    files = {name: line for line in settings.loosening for name, line in _files_of(line, repository)}
+    return (*settings.loosening, *files.values(), *_shown(settings, repository))
+
+
+def _shown(settings: Settings, repository: Repository) -> tuple[Line, ...]:
+    if settings.sandbox == "off":
+        return ()
+    root = repository.root
+    found = {lead.folder: lead.file for lead in leads_out(root, repository.project, repository.environ)}
+    return tuple(Line(str(file.relative_to(root)), "shows", str(folder)) for folder, file in found.items())
+
+
+def _files_of(line: Line, repository: Repository) -> Iterator[tuple[str, Line]]:
+    """Yield what a line has us run or read that a session could write: it counts as it was approved."""
+    _, command, rest = line.value.partition("command:")
+    text = rest if command else line.value
+    if line.name != "on.finish" and not command and line.name != "prompts.dir":
+        return  # suites and what they need are held
+    root = repository.root.resolve()
+    with suppress(ValueError):
+        for word in shlex.split(text, comments=True):
+            place = repository.project / word
+            files = sorted(place.glob("**/*")) if line.name == "prompts.dir" else [place]
+            for file in (each.resolve() for each in files):
+                if file.is_relative_to(root) and file.is_file():
+                    name = str(file.relative_to(root))
+                    yield name, Line(name, f"content of {name}", _digest(file))
+
+
+def _digest(file: Path) -> str:
+    with suppress(OSError):
+        return hashlib.sha256(head_of(file, LARGEST)).hexdigest()[:12]
+    return "unreadable"
+
+
+def approval_of(lines: Sequence[Line], repository: Repository) -> Approval:
+    """Return what a user would have to approve; all checkouts of a repository are one."""
+    where = repository.main_project or repository.common_dir / repository.prefix
+    return Approval(str(where), tuple(sorted(line.text for line in lines)))
+
+
+def properties(repository: Repository, commit: str) -> tuple[str, str] | None:
+    """Return name and text of the file of settings at a commit, from disk where git has none."""
+    raw, tracked = (_stored(repository, name) for name in (commit, "HEAD"))
+    if raw is None and tracked is not None:
+        return None  # it came later: it says nothing about what was there before
+    if raw is None:
+        try:
+            raw = head_of(repository.project / PROPERTIES, LARGEST)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageError(f"{PROPERTIES} cannot be read: {error.strerror}") from error
+    try:
+        return PROPERTIES, raw.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{PROPERTIES} is not UTF-8 text (byte {error.start})", hint="Save it as UTF-8, then try again."
+        ) from error
+
+
+def _stored(repository: Repository, commit: str) -> bytes | None:
+    found = repository.objects.get(f"{commit}:{repository.prefix}{PROPERTIES}")
+    return found[2] if found and found[1] == "blob" else None
