@@ -7,7 +7,8 @@ from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
-from redgreenrefactor.wiring import Surroundings, agent_of, guides_of
+from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.wiring import agent_of, guides_of
 from repos import Repo
 
 
