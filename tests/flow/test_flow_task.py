@@ -39,6 +39,8 @@ def test_a_task_goes_through_red_green_and_refactor(make_repo: MakeRepo) -> None
     assert notes[2]["complexity"] == {"before": 2, "after": 2}
     assert stage.is_clean()
     assert "- Test Cases Written: 2 (expected: 2)" in stage.summary
+    assert f"- `{CODE}`: added (feat: the calculator; refactor: say what it is)" in stage.summary
+    assert f"- **add(a: int, b: int) -> int**: says nothing about itself (`{CODE}`)" in stage.summary
     assert "## TDD Compliance: 100/100" in stage.summary
     assert "## Status: Complete (TDD Compliant)" in stage.summary
     assert ".workflow/" in (stage.repo.path / ".git/info/exclude").read_text()
@@ -72,7 +74,11 @@ def test_tries_at_green_build_on_each_other_with_a_diagnosis_between(make_repo: 
         "REFACTOR-1-1",
     ]
     assert "The sign is wrong." in stage.session("GREEN-1-3")["brief"]
-    assert "test_subtracts fails" in stage.session("DIAGNOSE-1-3")["brief"]
+    diagnosing = stage.session("DIAGNOSE-1-3")["brief"]
+    assert "test_subtracts fails" in diagnosing
+    assert "assert calc.subtract(6, 3) == 3" in diagnosing  # what pytest printed
+    assert f"- `{CODE}`: added" in diagnosing
+    assert "IMPL-1.json" in diagnosing
     assert "AttributeError" in stage.log(2)
     assert "The sign is wrong." in stage.log(3)
     assert "tests: 2 of 2 pass" in stage.log(3)

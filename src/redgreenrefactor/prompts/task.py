@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.model.decision import built_on, cycle_of
+from redgreenrefactor.model.decision import built_on, cycle_of, retries_used
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.task import Source, Step, Task
@@ -24,6 +24,15 @@ FILES = {
     PhaseName.CODE: "task-plain.md",
     PhaseName.DIAGNOSE: "task-diagnosis.md",
 }
+HANDOFF = "task-handoff.md"
+PARTS: tuple[str, ...] = (  # of what is handed to a session, as its template names them
+    *("task_id", "title", "task_file", "mode", "description", "project", "guides", "cases", "steps"),
+    *("criteria", "legacy", "remarks", "conventions", "sessions", "context", "failing", "rejected"),
+    *("test_command", "phase", "attempt"),
+)
+_ON_THEIR_OWN = (PhaseName.CODE, PhaseName.DIAGNOSE)  # not part of the phases that the common text tells of
+ANALYSIS = "Mode: analysis. Nothing that you change is kept, only what you say at the end."
+WRITE = "Mode: write. What you commit is judged by what the task asks for; follow what is there, break nothing that works."
 EVIDENCE = 12_000  # characters of findings and test output that a brief quotes
 SAID = 8_000  # characters of an earlier session's final message
 _DESCRIPTIONS = {
@@ -41,21 +50,42 @@ class Told:
 
     task: Task
     command: str  # the test command
-    iterations: int
     texts: dict[PhaseName, str]  # who a session is, by phase
+    template: str  # how everything about the task is put together
     sources: tuple[Source, ...] = ()
     parents: tuple[tuple[str, str], ...] = ()  # id and final message of the sessions it goes on from
     prefix: str = ""
     guides: tuple[str, ...] = ()  # files that tell how this project is worked on
+    file: str = ""  # where the task file lies
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The try that was rejected last, for whoever is to say why it failed."""
+
+    ref: str  # where its work is kept
+    changed: tuple[str, ...]
+    output: str  # what the tests printed, if they were run
 
 
 def texts(prompts_dir: Path | None) -> dict[PhaseName, str]:
     """Return who the sessions are, with a user's own templates in the place of ours."""
-    common = template(prompts_dir, COMMON).strip()
-    return {phase: f"{common}\n\n{template(prompts_dir, name).strip()}\n" for phase, name in FILES.items()}
+    common, bundled = (template(folder, COMMON).strip() for folder in (prompts_dir, None))
+    own = {phase: template(prompts_dir, name).strip() for phase, name in FILES.items()}
+    return {
+        phase: f"{text}\n" if phase in _ON_THEIR_OWN and common == bundled else f"{common}\n\n{text}\n"
+        for phase, text in own.items()
+    }
 
 
-def brief(told: Told, phase: Phase, handoff: Handoff, attempt: int, model: str) -> Brief:
+def handoff_template(prompts_dir: Path | None) -> str:
+    """Return how everything about a task is put together for a session."""
+    return template(prompts_dir, HANDOFF, PARTS)
+
+
+def brief(
+    told: Told, phase: Phase, handoff: Handoff, attempt: int, model: str, tried: Tried | None = None
+) -> Brief:
     """Return everything one session of a task is told."""
     values = dict.fromkeys(PLACEHOLDERS, "") | {
         "test_command": f"`{told.command}`",
@@ -72,7 +102,7 @@ def brief(told: Told, phase: Phase, handoff: Handoff, attempt: int, model: str) 
         cycle=cycle_of(handoff),
         attempt=attempt,
         run_id=handoff.run_id,
-        task="\n\n".join(_parts(told, phase, handoff, attempt)) + "\n",
+        task=fill(told.template, values | _parts(told, phase.name, handoff, attempt, tried)) + "\n",
         handoff=to_json(handoff),
         session=link.id,
         strategy=link.strategy if link.id else "",
@@ -80,23 +110,35 @@ def brief(told: Told, phase: Phase, handoff: Handoff, attempt: int, model: str) 
     )
 
 
-def _parts(told: Told, phase: Phase, handoff: Handoff, attempt: int) -> Iterator[str]:
+def _parts(
+    told: Told, phase: PhaseName, handoff: Handoff, attempt: int, tried: Tried | None
+) -> dict[str, str]:
+    """Return what the placeholders of the handed over task stand for."""
     task = told.task
-    yield f"## Task {task.id}: {in_line(task.title)}"
-    yield quoted(task.description, EVIDENCE)
-    if told.prefix:
-        yield f"The project is the folder `{told.prefix}` of its repository. Change nothing outside of it."
-    if told.guides:
-        yield guided(told.guides)
-    yield from _cases(task, phase.name)
-    yield from _steps(task, phase.name)
-    yield _criteria(told)
-    yield from filter(None, [legacy(handoff), remarks(phase.name, handoff)])
-    yield from _shared(task)
-    yield from _parents(told.parents)
-    yield from _gathered(told.sources)
-    yield from _failing(phase.name, handoff)
-    yield from _rejected(told, phase.name, handoff, attempt)
+    inside = f"The project is the folder `{told.prefix}` of its repository. Change nothing outside of it."
+    parts: dict[str, Iterator[str]] = {
+        "cases": _cases(task, phase),
+        "steps": _steps(task, phase),
+        "conventions": _shared(task),
+        "sessions": _parents(told.parents),
+        "context": _gathered(told.sources),
+        "failing": _failing(phase, handoff),
+        "rejected": _rejected(told, phase, handoff, attempt, tried),
+    }
+    return {name: "\n\n".join(texts) for name, texts in parts.items()} | {
+        "task_id": task.id,
+        "title": in_line(task.title),
+        "task_file": f"The task file is `{told.file}`; nothing else in it concerns your phase."
+        if told.file
+        else "",
+        "mode": ANALYSIS if phase is PhaseName.DIAGNOSE else WRITE,
+        "description": quoted(task.description, EVIDENCE),
+        "project": inside if told.prefix else "",
+        "guides": guided(told.guides) if told.guides else "",
+        "criteria": _criteria(told),
+        "legacy": legacy(handoff),
+        "remarks": remarks(phase, handoff),
+    }
 
 
 def _cases(task: Task, phase: PhaseName) -> Iterator[str]:
@@ -167,23 +209,27 @@ def _failing(phase: PhaseName, handoff: Handoff) -> Iterator[str]:
 # --- after a rejection
 
 
-def _rejected(told: Told, phase: PhaseName, handoff: Handoff, attempt: int) -> Iterator[str]:
+def _rejected(
+    told: Told, phase: PhaseName, handoff: Handoff, attempt: int, tried: Tried | None
+) -> Iterator[str]:
     if handoff.error is None:
         return
-    yield (
-        f"### The last try was rejected (this is number {attempt} of {told.iterations})"
-        if phase
-        in (
-            PhaseName.GREEN,
-            PhaseName.DIAGNOSE,
-        )
-        else "### The last try was rejected"
-    )
-    if built_on(handoff):
-        yield "Its files lie before you as it left them; go on from there, not from the beginning."
-    else:
+    counted = phase in (PhaseName.GREEN, PhaseName.DIAGNOSE)
+    before = attempt - 1 - retries_used(handoff)  # it was gone on with: it has as many tries again
+    most = told.task.max_iterations + before
+    yield "### The last try was rejected" + (f" (this is number {attempt} of {most})" if counted else "")
+    if not built_on(handoff):
         yield "Its changes were undone; you start where it started."
+    elif phase is PhaseName.DIAGNOSE:
+        yield "Its files lie before you as it left them."
+    else:
+        yield "Its files lie before you as it left them; go on from there, not from the beginning."
     yield "What was wrong:\n\n" + quoted("\n\n".join(_told(handoff)), EVIDENCE)
+    if tried and phase is PhaseName.DIAGNOSE:
+        changed = "\n".join(f"- {line}" for line in tried.changed) or "- nothing"
+        yield f"What it changed (`git show {tried.ref}`):\n\n{changed}"
+        if tried.output:
+            yield "What the tests printed:\n\n" + quoted(tried.output, EVIDENCE)
     yield from filter(None, [earlier(handoff)])
     diagnosis = diagnosis_of(handoff, attempt)
     if diagnosis and phase is not PhaseName.DIAGNOSE:

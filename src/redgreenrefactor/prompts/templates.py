@@ -1,7 +1,7 @@
 """The templates of the roles: bundled ones, and a user's own in their place."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -56,8 +56,8 @@ def load(prompts_dir: Path | None = None) -> Prompts:
             f"prompts.dir: there is no folder {prompts_dir}",
             hint="Name a folder with templates in prompts.dir, or take the key out of tdd.properties.",
         )
-    common, bundled = _template(prompts_dir, COMMON).strip(), _bundled(COMMON).strip()
-    halves = {name: _halves(_template(prompts_dir, f"{name}.md")) for name in RoleName}
+    common, bundled = template(prompts_dir, COMMON).strip(), _bundled(COMMON).strip()
+    halves = {name: _halves(template(prompts_dir, f"{name}.md")) for name in RoleName}
     return Prompts(
         common=common,
         texts={
@@ -76,12 +76,8 @@ def fill(template: str, values: Mapping[str, object]) -> str:
     return Template(text).substitute(values).strip()
 
 
-def template(prompts_dir: Path | None, name: str) -> str:
-    """Return the user's own template of this name, or the bundled one."""
-    return _template(prompts_dir, name)
-
-
-def _template(prompts_dir: Path | None, name: str) -> str:
+def template(prompts_dir: Path | None, name: str, known: Sequence[str] = PLACEHOLDERS) -> str:
+    """Return the user's own template of this name, with no other placeholders than these, or the bundled one."""
     own = None if prompts_dir is None else prompts_dir / name
     if own is None or not own.exists():
         return _bundled(name)
@@ -91,7 +87,7 @@ def _template(prompts_dir: Path | None, name: str) -> str:
         raise UsageError(
             f"{own}: the template cannot be read: {error}", hint="Save it as UTF-8 text, or remove it."
         ) from error
-    _check(own, text)
+    _check(own, text, known)
     return text
 
 
@@ -99,16 +95,16 @@ def _bundled(name: str) -> str:
     return (files("redgreenrefactor.prompts") / name).read_text(encoding="utf-8")
 
 
-def _check(file: Path, text: str) -> None:
+def _check(file: Path, text: str, placeholders: Sequence[str]) -> None:
     """Raise a UsageError that names file, line and placeholder if the template cannot be filled."""
     for match in Template.pattern.finditer(text):
         name = match["named"] or match["braced"]
-        if match["escaped"] is not None or name in PLACEHOLDERS:
+        if match["escaped"] is not None or name in placeholders:
             continue
         place = f"{file}, line {text.count(chr(10), 0, match.start()) + 1}"
         if name is None:
             raise UsageError(f"{place}: this '$' begins no placeholder", hint="Write '$$' for a dollar sign.")
-        known = ", ".join(f"${known}" for known in PLACEHOLDERS)
+        known = ", ".join(f"${known}" for known in placeholders)
         raise UsageError(
             f"{place}: there is no placeholder '${name}'",
             hint=f"Known are {known}; write '$$' for a dollar sign.",

@@ -1,15 +1,18 @@
 """What a task leaves in its folder: a log of every try at Green, and a summary."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from itertools import pairwise
 
 from redgreenrefactor.bench import Bench
-from redgreenrefactor.model.evidence import Change
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, earlier_attempts
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.prompts.task import Tried
 from redgreenrefactor.records.task import Iteration, TaskFolder, failure_text
+from redgreenrefactor.tasks.content import added_content, described
 from redgreenrefactor.views.task_text import summary
 
 
@@ -50,6 +53,19 @@ class Diary:
             yield Iteration(number, most, entry, before.handoff if before else None, changed, ref)
             ground = entry.commit if entry else ground
 
+    def tried(self, handoff: Handoff) -> Tried | None:
+        """Return the try at Green that was rejected last, if it made a commit."""
+        tries = [
+            entry
+            for entry in self.bench.ledger.attempts(handoff.run_id)
+            if entry.handoff.phase is handoff.next_phase and entry.handoff.attempts == handoff.attempts
+        ]
+        if not tries:
+            return None
+        ref = f"refs/tdd/attempts/{handoff.run_id}/1-{handoff.next_phase}-{handoff.attempts}"
+        output = str(tries[-1].handoff.extra.get("output") or "")
+        return Tried(ref, self._changed(self.bench.workspace.head(), tries[-1].commit), output)
+
     def _changed(self, base: str, head: str) -> tuple[str, ...]:
         return tuple(described(change) for change in self.bench.workspace.changes(base, head))
 
@@ -62,18 +78,17 @@ class Diary:
         if failed:
             kept = [item.ref for item in self._iterations() if item.ref]
             self.folder.fail(failure_text(result, latest.handoff, kept))
-        changed = self._changed(history[-1].commit, latest.commit)
-        self.folder.summarise(result, summary(result, changed))
+        changes = self.bench.workspace.changes(history[-1].commit, latest.commit)
+        subjects = self._subjects(history)
+        files = [described(change, subjects.get(change.path, ())) for change in changes]
+        self.folder.summarise(result, summary(result, files, added_content(changes)))
 
-
-def described(change: Change) -> str:
-    """Return what happened to a file, in a line."""
-    if change.before is None:
-        return f"`{change.path}`: added"
-    if change.after is None:
-        return f"`{change.path}`: deleted"
-    before, after = ((side.text or "").splitlines() for side in (change.before, change.after))
-    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    more = sum(code[4] - code[3] for code in codes if code[0] != "equal")
-    less = sum(code[2] - code[1] for code in codes if code[0] != "equal")
-    return f"`{change.path}`: edited, {more} lines in, {less} out"
+    def _subjects(self, history: Sequence[Entry]) -> dict[str, list[str]]:
+        """Return what the commits of the task are called, by the files they changed, oldest first."""
+        found: dict[str, list[str]] = {}
+        commits = [entry.commit for entry in reversed(history)]
+        for base, head in pairwise(commits):
+            commit = self.bench.repository.objects.commit(head)
+            for change in self.bench.workspace.changes(base, head):
+                found.setdefault(change.path, []).append(commit.subject if commit else head)
+        return found

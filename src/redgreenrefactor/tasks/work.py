@@ -55,6 +55,7 @@ class Work:
     def __init__(self, bench: Bench, file: TaskFile, session: str) -> None:
         self.bench = bench
         self.task = file.task
+        self.file = str(file.path)
         self.session = _checked(session)
         self.folder = TaskFolder(bench.repository.project, self.session, masking(bench.around.environ))
         self.diary = Diary(bench, file.task, self.folder)
@@ -179,8 +180,9 @@ class Work:
         return Told(
             task=self.task,
             command=self.suite.command,
-            iterations=self.task.max_iterations,
             texts=prompts.texts(prompts_dir),
+            template=prompts.handoff_template(prompts_dir),
+            file=self.file,
             sources=gather(self.task, project, self._shell),
             parents=tuple((name, said_by(self.bench, name)) for name in self.task.link.resume_from),
             prefix=self.bench.workspace.prefix,
@@ -191,7 +193,8 @@ class Work:
         """Return the engine with the task's own gates, agents, briefs and memory."""
 
         def brief(phase: Phase, handoff: Handoff, attempt: int) -> Brief:
-            return prompts.brief(told, phase, handoff, attempt, model_of(self.settings, phase.key))
+            tried = self.diary.tried(handoff) if phase.name is PhaseName.DIAGNOSE else None
+            return prompts.brief(told, phase, handoff, attempt, model_of(self.settings, phase.key), tried)
 
         wanted = [level for level in (self.task.coverage_min, engine.rules.coverage_min) if level is not None]
         return replace(

@@ -107,7 +107,7 @@ def coverage(result: TaskFileResult) -> str:
 # --- the summary
 
 
-def summary(result: TaskFileResult, changes: Sequence[str]) -> str:
+def summary(result: TaskFileResult, changes: Sequence[str], content: Sequence[str] = ()) -> str:
     """Return the summary of a task as it is kept in a file."""
     task = result.task
     parts = [f"# Task: {task.id} {task.title}"]
@@ -118,6 +118,7 @@ def summary(result: TaskFileResult, changes: Sequence[str]) -> str:
     parts += [
         "## Implementation Summary",
         "### Files Modified\n" + ("\n".join(f"- {line}" for line in changes) or "- none"),
+        "### Content Added\n" + ("\n".join(f"- {line}" for line in content) or "- none"),
         "### Warnings\n" + ("\n".join(f"- {_line(line)}" for line in result.warnings) or "- none"),
         f"## TDD Compliance: {result.compliance}/100\n"
         + (

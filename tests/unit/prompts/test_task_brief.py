@@ -13,18 +13,24 @@ from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.task import Source
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
-from redgreenrefactor.prompts.task import Told, brief, texts
+from redgreenrefactor.prompts.task import PARTS, Told, Tried, brief, handoff_template, texts
 from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 from task_samples import tdd_task
 
-TOLD = Told(task_from(tdd_task(), Path("T.json")), "pytest -q", 3, texts(None))
+TOLD = Told(task_from(tdd_task(), Path("T.json")), "pytest -q", texts(None), handoff_template(None))
 PHASES = {phase.name: phase for phase in (*taskfile(3).sessions(), *PLAIN.sessions())}
 FRESH = Handoff(PhaseName.RED, PhaseName.RED, run_id="r")
 FAILED = (Finding(FindingType.TEST_FAILURE, "it fails", "a.py", 3, hint="mend it"),)
 
 
-def told(phase: PhaseName, handoff: Handoff = FRESH, given: Told = TOLD, attempt: int = 1) -> Brief:
-    return brief(given, phase_of(phase), handoff, attempt, "some-model")
+def told(
+    phase: PhaseName,
+    handoff: Handoff = FRESH,
+    given: Told = TOLD,
+    attempt: int = 1,
+    tried: Tried | None = None,
+) -> Brief:
+    return brief(given, phase_of(phase), handoff, attempt, "some-model", tried)
 
 
 def phase_of(name: PhaseName) -> Phase:
@@ -32,7 +38,15 @@ def phase_of(name: PhaseName) -> Phase:
 
 
 def rejected(**extra: Any) -> Handoff:
-    return Handoff(PhaseName.RED, PhaseName.GREEN, error="no", findings=FAILED, extra=extra, cycle_number=1)
+    return Handoff(
+        PhaseName.RED,
+        PhaseName.GREEN,
+        error="no",
+        findings=FAILED,
+        extra=extra,
+        cycle_number=1,
+        retry_count=1,
+    )
 
 
 def test_red_is_told_the_cases_its_own_step_and_the_conventions() -> None:
@@ -91,7 +105,10 @@ def test_what_was_gathered_and_what_parents_said_is_quoted() -> None:
 
 def test_a_retry_is_told_what_was_wrong_and_where_its_files_are() -> None:
     task = told(PhaseName.GREEN, rejected(), attempt=2).task
-    assert "this is number 2 of 3" in task
+    assert "this is number 2 of 5" in task
+    assert (
+        "this is number 4 of 7" in told(PhaseName.GREEN, rejected(), attempt=4).task
+    )  # gone on with after two
     assert "Its changes were undone" in task
     assert "TestFailure in a.py, line 3: it fails\nHint: mend it" in task
     diagnosis = {"before": 2, "message": "off by one", "failed": False}
@@ -143,3 +160,38 @@ def test_users_may_have_their_own_templates(tmp_path: Path) -> None:
     (tmp_path / "task-red.md").write_text("$nonsense")
     with pytest.raises(UsageError, match="nonsense"):
         texts(tmp_path)
+
+
+def test_a_diagnosis_changes_nothing_and_sees_what_was_tried() -> None:
+    tried = Tried("refs/tdd/attempts/r/1-GREEN-1", ("`a.py`: edited",), "E  assert 1 == 2\n")
+    found = told(PhaseName.DIAGNOSE, rejected(), attempt=2, tried=tried)
+    assert "Mode: analysis" in found.task
+    assert "What it changed (`git show refs/tdd/attempts/r/1-GREEN-1`):\n\n- `a.py`: edited" in found.task
+    assert "What the tests printed:\n\n```text\nE  assert 1 == 2\n```" in found.task
+    assert "commit on the current branch" not in found.role.system_prompt
+    empty = told(PhaseName.DIAGNOSE, rejected(), tried=Tried("refs/x", (), "")).task
+    assert "- nothing" in empty
+    assert "printed" not in empty
+
+
+def test_a_plain_session_hears_nothing_of_phases_it_does_not_have() -> None:
+    found = told(PhaseName.CODE)
+    assert not any(word in found.role.system_prompt for word in ("RED", "GREEN", "REFACTOR"))
+    assert "commit on the current branch" in found.role.system_prompt
+    assert "Mode: write" in found.task
+
+
+def test_what_is_handed_over_has_a_template_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "task-handoff.md").write_text("$title from $task_file\n\n$rejected\n\n$criteria\n")
+    given = replace(TOLD, template=handoff_template(tmp_path), file="tasks/T.json")
+    task = told(PhaseName.CODE, given=given).task
+    assert task.startswith("Calculator from The task file is `tasks/T.json`;")
+    assert "\n\n### It is done when" in task
+    assert "A calculator." not in task
+    (tmp_path / "task-handoff.md").write_text(" ".join(f"${name}" for name in PARTS))
+    assert handoff_template(tmp_path)
+    (tmp_path / "task-handoff.md").write_text("$feature")
+    with pytest.raises(UsageError, match=r"no placeholder '\$feature'"):
+        handoff_template(tmp_path)
+    (tmp_path / "task-common.md").write_text("Mine for all.")
+    assert all(text.startswith("Mine for all.") for text in texts(tmp_path).values())

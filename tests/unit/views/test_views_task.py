@@ -87,7 +87,8 @@ def test_a_blocked_task_ends_with_what_is_missing() -> None:
 
 
 def test_the_summary_has_every_section() -> None:
-    text = summary(COMPLETE, ["`a.py`: added"])
+    text = summary(COMPLETE, ["`a.py`: added"], ["**add()**: Add."])
+    assert "### Content Added\n- **add()**: Add.\n" in text
     for line in (
         "# Task: T Calculator",
         "- Test Cases Written: 2 (expected: 2)",
