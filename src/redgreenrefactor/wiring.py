@@ -143,8 +143,7 @@ def _api_agent(
     from redgreenrefactor.agents.providers import access  # noqa: PLC0415
     from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in  # noqa: PLC0415
 
-    found = environ_of(repository, around)
-    env = environment(found, passed_on=settings.agent_env, identity=repository.identity)
+    env = environment(environ_of(repository, around), settings.agent_env, repository.identity)
 
     def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
         cage = cages.session(brief) if cages else None

@@ -267,6 +267,7 @@ def test_a_worktree_is_made_beside_the_project_and_left_in_place(make_repo: Make
     assert (done.code, done.json["status"]) == (0, "complete"), done
     assert "The work is on branch tdd/calc, in ../.codex-worktrees/calc." in done.err
     assert "git merge tdd/calc" in done.err
+    assert "git merge" not in failed.out
     assert beside.subjects()[1:] == subjects(1)
     assert beside.git("status", "--porcelain") == ""
     assert (stage.head(), stage.repo.git("rev-parse", "main")) == (start, start)

@@ -46,7 +46,7 @@ def free(_brief: Brief) -> Cage | None:
 
 
 def environment(
-    env: Mapping[str, str], *, passed_on: Collection[str] = (), identity: Mapping[str, str] | None = None
+    env: Mapping[str, str], passed_on: Collection[str] = (), identity: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return what a session finds: no credentials that were not named, no git but that of its own folder.
 

@@ -91,7 +91,7 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
             code = code or 3
             told = f"what came of the run is here, but not pushed: {unpushed.message}"
             complain(told, f"{unpushed.hint} 'rgr push' does it later.".strip())
-        tell_worktree(flags)
+        tell_worktree(flags, complete=result.status == "complete")
 
     try:
         yield answer
@@ -103,7 +103,7 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
         sys.exit(code)
 
 
-def tell_worktree(flags: dict[str, Any]) -> None:
+def tell_worktree(flags: dict[str, Any], *, complete: bool) -> None:
     """Say where the work of a command with --worktree lies, and how it is brought home."""
     name = flags.get("worktree")
     if not name or flags["quiet"]:
@@ -112,7 +112,7 @@ def tell_worktree(flags: dict[str, Any]) -> None:
     from redgreenrefactor.views.recovery import worktree_lines  # noqa: PLC0415
 
     if folder := looking.worktree_of(project(flags), os.environ, f"tdd/{name}"):
-        for line in worktree_lines(f"tdd/{name}", os.path.relpath(folder)):
+        for line in worktree_lines(f"tdd/{name}", os.path.relpath(folder), complete=complete):
             click.echo(line, err=flags["as_json"])
 
 

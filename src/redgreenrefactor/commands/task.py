@@ -91,8 +91,8 @@ def answer_task(results: "list[TaskFileResult]", flags: dict[str, Any], *, sever
     from redgreenrefactor.model.task_result import TaskFileStatus  # noqa: PLC0415
     from redgreenrefactor.views.task_text import last_section  # noqa: PLC0415
 
-    tell_worktree(flags)
     shown = next((result for result in results if result.status is not TaskFileStatus.COMPLETE), results[-1])
+    tell_worktree(flags, complete=shown.status is TaskFileStatus.COMPLETE)
     if flags["as_json"]:
         listed = {"status": str(shown.status), "tasks": [result.to_json() for result in results]}
         print_json(listed if several else shown.to_json())

@@ -44,10 +44,11 @@ def carried_text(what: str, remote: str, branch: str | None, notes: str, refs: i
     return f"{what} {remote}: {line}; notes {notes}{kept}"
 
 
-def worktree_lines(branch: str, folder: str) -> Iterator[str]:
-    """Yield where a branch was worked at, and what to type to have its commits."""
-    merge, remove = f"git merge {branch}", f"git worktree remove {shlex.quote(folder)}"
-    wide = max(len(merge), len(remove))
+def worktree_lines(branch: str, folder: str, *, complete: bool) -> Iterator[str]:
+    """Yield where a branch was worked at, and what to type to have its commits once it is done."""
     yield f"\nThe work is on branch {branch}, in {folder}."
-    yield f"  → {merge:<{wide}}  brings it into the branch you are on"
-    yield f"  → {remove:<{wide}}  takes the folder away afterwards"
+    if complete:
+        merge, remove = f"git merge {branch}", f"git worktree remove {shlex.quote(folder)}"
+        wide = max(len(merge), len(remove))
+        yield f"  → {merge:<{wide}}  brings it into your branch"
+        yield f"  → {remove:<{wide}}  takes the folder away"

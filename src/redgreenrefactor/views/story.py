@@ -182,7 +182,7 @@ class Story:
             *aligned(title, [f"run {self._run_id}"], width, ink, indent=0, keep=0),
             (Span(cut(f"project: {ink.line(event.project)}", width, ink), Tone.FAINT),),
             (Span(cut(f"tests: {ink.line(event.test_command)} ({told})", width, ink), Tone.FAINT),),
-            (Span(cut(f"sandbox: {ink.line(event.held or event.sandbox)}", width, ink), Tone.FAINT),),
+            *self._texts(ink.line(event.held or event.sandbox), width, Tone.FAINT, lead="sandbox: "),
         ]
 
     def _baseline(self, event: SuiteEnded, width: int) -> list[Row]:
@@ -266,7 +266,7 @@ class Story:
         rows += aligned(left, [told, seconds(event.seconds)], width, ink, indent=detail_indent(width))
         rows += self._outcome(verdict.outcome, width)
         if learned := probed(verdict.facts):
-            rows += self._texts(learned, width, Tone.FAINT, indent=detail_indent(width), most=1)
+            rows += self._texts(learned, width, Tone.FAINT, indent=detail_indent(width), most=2)
         rows += self._split(event, width)
         if plans and known:
             following = f"next case: {ink.headline(case.description)}" if case else "no case left"

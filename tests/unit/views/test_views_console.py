@@ -183,6 +183,14 @@ def test_green_tells_how_many_pass() -> None:
         assert re.search(r"GREEN     ✓ .* 3 passed  0\.8 s\n", told)
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_what_probes_have_shown_is_told_whole_on_a_narrow_terminal(width: int) -> None:
+    facts = {"minimality": {"share": 100}, "mutants": {"noticed": 3, "tried": 3}}
+    shown = plain([turn(PhaseName.GREEN), accepted(PhaseName.GREEN, facts=facts)], width=width)
+    told = " ".join(shown.split())
+    assert "100 % of the change needed by the test, 3 of 3 planted mistakes noticed" in told
+
+
 def test_probes_do_not_pass_for_the_result_of_a_phase() -> None:
     for told in both(
         [turn(PhaseName.GREEN), suite(3, 0), suite(0, 9, purpose="probe"), accepted(PhaseName.GREEN)]
