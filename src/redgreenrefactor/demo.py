@@ -42,9 +42,9 @@ def what_to_look_at(folder: Path) -> str:
             "",
             f"The repository is {folder}. Have a look:",
             f"  cd {folder}",
-            "  git log --oneline                              every phase is one commit",
-            "  git notes --ref=tdd-handoffs show HEAD         what a session is handed",
-            "  rgr history --attempts                         the attempts that were rejected, and why",
-            "  rgr verify                                     re-judge every cycle from its commits",
+            "  git log --oneline                       every phase is one commit",
+            "  git notes --ref=tdd-handoffs show HEAD  what a session is handed",
+            "  rgr history --attempts                  what was rejected, and why",
+            "  rgr verify                              judge every cycle again",
         ],
     )
