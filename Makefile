@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Tests wait for other processes now and then: one more at a time than there are cores.
-WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+# Each collects all tests and imports all libraries for itself: no more of them than cores.
+WORKERS = $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 2)")
+# Tests are compiled once, also where the machine says that nothing shall be.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 .PHONY: demo test tools long check slow gates overhead size fuzz handoffs format clean
 
@@ -21,8 +22,10 @@ test: $(STAMP)
 tools: $(STAMP)
 	@$(PYTEST) -m "needs and not slow and not long"
 
+# And what is tried out with made-up examples, with many more of them.
 long: $(STAMP)
 	@$(PYTEST) -m "long and not slow"
+	@RGR_EXAMPLES=200 $(PYTEST) -m "hypothesis and not slow"
 
 slow: $(STAMP)
 	@$(PYTEST) -m slow -k "$(or $(ONLY),not corpus)"

@@ -1,5 +1,6 @@
 """What all tests share: a scrubbed environment and real repositories."""
 
+import os
 import shutil
 import signal
 from collections.abc import Mapping
@@ -9,8 +10,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from repos import MakeRepo, Repo
+from shared import compiled
 
-settings.register_profile("rgr", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Each time only some: `make long` asks for many more.
+EXAMPLES = int(os.environ.get("RGR_EXAMPLES", "20"))
+settings.register_profile(
+    "rgr", max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("rgr")
 
 
@@ -33,31 +39,47 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
     What suites compile is kept for all tests, as it is for all of a person's repositories.
     """
-    import os  # noqa: PLC0415
-
     home = tmp_path_factory.mktemp("home")
+    cache = tmp_path_factory.getbasetemp() / "cache"
+    compiled(tmp_path_factory, cache / "redgreenrefactor" / "compiled")
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     return {
         **kept,
         "HOME": str(home),
-        "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache"),
+        "XDG_CACHE_HOME": str(cache),
         "GIT_CONFIG_NOSYSTEM": "1",
         "TDD_SANDBOX": "off",
         "TDD_TRUST": "1",
     }
 
 
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for what suites keep, in which their runners are compiled already."""
+    return compiled(tmp_path_factory, tmp_path_factory.mktemp("cache of ours"))
+
+
+@pytest.fixture(scope="session")
+def unborn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository without a commit, with an identity of its own: to be copied, which takes no process."""
+    folder = tmp_path_factory.mktemp("unborn")
+    repo = Repo(folder, {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"})
+    repo.git("init", "-q", "-b", "main")
+    repo.git("config", "user.name", "Ada")
+    repo.git("config", "user.email", "ada@localhost")
+    for sample in (folder / ".git/hooks").glob("*.sample"):
+        sample.unlink()
+    return folder
+
+
 @pytest.fixture
-def make_repo(tmp_path: Path, env: dict[str, str]) -> MakeRepo:
+def make_repo(tmp_path: Path, env: dict[str, str], unborn: Path) -> MakeRepo:
     """Make a repository with an identity of its own and one commit."""
 
     def make(name: str = "project", files: Mapping[str, str] | None = None, *, born: bool = True) -> Repo:
         path = tmp_path / name
-        path.mkdir(parents=True)
+        shutil.copytree(unborn, path)
         repo = Repo(path, env)
-        repo.git("init", "-q", "-b", "main")
-        repo.git("config", "user.name", "Ada")
-        repo.git("config", "user.email", "ada@localhost")
         if born:
             repo.commit("chore: start", files or {"README.md": "hello\n"})
         return repo

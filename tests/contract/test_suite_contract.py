@@ -65,11 +65,6 @@ def fake_answer(folder: Path, tests: Sequence[str]) -> SuiteRun:
     return SuiteRun(results, exit_code=int(any(result.failed for result in results.values())))
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(params=["pytest", "unittest", "fake"])
 def subject(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> Subject:
     folder = tmp_path / "project"

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from pasts import Past, copied, made
-from stage import GREENFIELD, PLAIN, once
+from stage import GREENFIELD, PLAIN
+
+from shared import once
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """Where whole runs are played: a repository, the program as a process of its own, and a scripted agent."""
 
-import fcntl
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,7 +162,7 @@ def surroundings(repo: Repo) -> dict[str, str]:
         **repo.env,
         **_measured(),
         "PATH": f"{BIN}{os.pathsep}{repo.env['PATH']}",
-        "XDG_CACHE_HOME": str(repo.path.parent.parent / "cache"),
+        "XDG_CACHE_HOME": repo.env.get("XDG_CACHE_HOME", str(repo.path.parent.parent / "cache")),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
 
@@ -281,7 +279,7 @@ class Stage:
         return not left and self.repo.git("status", "--porcelain") == ""
 
 
-# --- waiting and sharing
+# --- waiting and choosing
 
 
 def alive_with(marker: str) -> list[int]:
@@ -302,17 +300,6 @@ def wait_for(condition: Callable[[], object], what: str, patience: float = PATIE
         time.sleep(0.01)
 
 
-def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder that is filled once, whichever of the test processes comes first."""
-    shared = factory.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        shared = shared.parent
-    folder = shared / name
-    with (shared / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "made").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            make(folder)
-            (folder / "made").touch()
-    return folder
+def sampled(names: Iterable[str], *kept: str) -> list[Any]:
+    """Return these cases of a test: all are played, but only the kept ones each time."""
+    return [name if name in kept else pytest.param(name, marks=pytest.mark.long) for name in names]

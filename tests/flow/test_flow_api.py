@@ -157,6 +157,7 @@ def test_a_run_survives_whatever_happens_between_it_and_the_model(make_repo: Mak
     assert KEY not in done.out + done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", APIS)
 def test_any_providers_model_can_do_the_work(spec: str, repo: Repo, server: ModelServer) -> None:
     url = f"agent.url={server.url}\n"
@@ -178,13 +179,19 @@ def test_any_providers_model_can_do_the_work(spec: str, repo: Repo, server: Mode
     ("trouble", "kind", "told"),
     [
         (Status(401, "invalid x-api-key", "authentication_error"), "CredentialsRefused", "ANTHROPIC_API_KEY"),
-        (
+        pytest.param(
             Status(404, "model: claude-opus-4-5-20251101", "not_found_error"),
             "ModelUnavailable",
             "claude-opus-4-5-20251101",
+            marks=pytest.mark.long,
         ),
-        (Status(404, body="<html>nothing here</html>"), "ModelUnavailable", "agent.url"),
-        (Dropped(), "NetworkError", "connection"),
+        pytest.param(
+            Status(404, body="<html>nothing here</html>"),
+            "ModelUnavailable",
+            "agent.url",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(Dropped(), "NetworkError", "connection", marks=pytest.mark.long),
     ],
     ids=["key", "model", "address", "network"],
 )
@@ -344,6 +351,7 @@ def test_a_phase_that_costs_too_much_stops_the_run(repo: Repo, server: ModelServ
     assert len(server.asked) == 2
 
 
+@pytest.mark.long
 def test_a_price_nobody_knows_is_said_and_not_guessed(repo: Repo, server: ModelServer) -> None:
     heard: list[Event] = []
     more = {"OPENAI_BASE_URL": server.url}
@@ -380,6 +388,7 @@ def shared(one: Asked, two: Asked) -> float:
     return alike / max(map(len, texts))
 
 
+@pytest.mark.long
 def test_requests_are_small_and_begin_alike(repo: Repo, server: ModelServer) -> None:
     run(repo, server)
     first = first_requests(server)

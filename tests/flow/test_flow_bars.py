@@ -77,13 +77,10 @@ def detached(make_repo: MakeRepo) -> Stage:
     return Stage(repo)
 
 
-KINDS = [
-    greenfield,
-    existing_project,
-    *(pytest.param(kind, marks=pytest.mark.long) for kind in (subfolder, unborn, detached)),
-]
+KINDS = [greenfield, existing_project, subfolder, unborn, detached]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)  # pyright: ignore[reportUnknownLambdaType]
 def test_three_cases_are_thirteen_commits_that_tell_their_story(
     make_repo: MakeRepo, kind: Callable[[MakeRepo], Stage]
@@ -213,6 +210,7 @@ def _check_result(result: Json, commits: list[str]) -> None:
         }
 
 
+@pytest.mark.long
 def test_work_that_is_not_committed_is_sealed_and_the_note_says_so(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN))
     parts = calculator(1)
@@ -244,6 +242,7 @@ def test_work_that_is_not_committed_is_sealed_and_the_note_says_so(make_repo: Ma
     assert (stage.repo.path / "__pycache__/x.pyc").exists()
 
 
+@pytest.mark.long
 def test_where_git_knows_nobody_commits_are_ours_and_it_is_said_once(make_repo: MakeRepo) -> None:
     repo = make_repo(files=PLAIN)
     repo.git("config", "--unset", "user.name")
@@ -257,6 +256,7 @@ def test_where_git_knows_nobody_commits_are_ours_and_it_is_said_once(make_repo: 
     assert done.out.count("commits are made as RedGreenRefactor") == 1
 
 
+@pytest.mark.long
 def test_a_list_that_is_there_already_is_continued_and_its_ticks_are_taken_as_given(
     make_repo: MakeRepo,
 ) -> None:

@@ -32,6 +32,7 @@ def calls(stage: Stage) -> list[str]:
     return (stage.repo.path.parent / "shim/calls").read_text().splitlines()
 
 
+@pytest.mark.long
 def test_a_cycle_costs_at_most_twenty_processes_of_git_and_three_runs_of_the_suite(counted: Stage) -> None:
     parts = calculator()
     for cycle in (1, 3):  # an agent that commits, whatever it has to commit
@@ -54,6 +55,7 @@ def test_a_cycle_costs_at_most_twenty_processes_of_git_and_three_runs_of_the_sui
     assert (three - none) / 3 <= 20, calls(counted)
 
 
+@pytest.mark.long
 def test_the_baseline_is_measured_once_and_an_unchanged_tree_not_again(counted: Stage) -> None:
     counter = counted.repo.path.parent / "suites"
     counted.env["TDD_TEST_COMMAND"] = f"echo x >> {counter}; python -m pytest"
@@ -64,6 +66,7 @@ def test_the_baseline_is_measured_once_and_an_unchanged_tree_not_again(counted: 
     assert len(events) <= 1 + 3 + probes
 
 
+@pytest.mark.long
 def test_a_tree_that_was_judged_is_not_judged_again_after_a_resume(counted: Stage) -> None:
     events = counted.repo.path.parent / "events"
     counted.play(calculator(2))

@@ -1,13 +1,15 @@
 """The demonstration: a complete workflow without a key and without a network."""
 
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
-from stage import Json, Stage, once
+from stage import Json, Stage
 
 from repos import MakeRepo, Repo
+from shared import once
 
 
 @pytest.fixture
@@ -18,7 +20,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Repo]:
         (folder / "somewhere").mkdir()
         (folder / "tmp").mkdir()
         repo = Repo(
-            folder / "somewhere", {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+            folder / "somewhere",
+            {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"},
         )
         stage = Stage(repo)
         done = stage.rgr(
@@ -28,7 +31,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Repo]:
 
     folder = once(tmp_path_factory, "demonstration", play)
     [place] = (folder / "tmp").glob("rgr-demo-*")
-    return (folder / "told").read_text(), Repo(place, {"PATH": "/usr/bin:/bin", "HOME": str(folder)})
+    return (folder / "told").read_text(), Repo(place, {"PATH": os.environ["PATH"], "HOME": str(folder)})
 
 
 @pytest.mark.long

@@ -32,6 +32,7 @@ def _answer(case: Json | None) -> str:
     return '{"currentTest": %s}' % ("null" if case is None else str(case).replace("'", '"'))
 
 
+@pytest.mark.long
 def test_phases_are_judged_by_exit_code_and_the_notes_say_what_was_not_measured(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=FILES), honest())
     start = stage.head()
@@ -67,6 +68,7 @@ REJECTED = {
 }
 
 
+@pytest.mark.long
 def test_what_an_exit_code_shows_is_rejected(make_repo: MakeRepo) -> None:
     """Play one run in which each phase goes wrong in several ways first."""
     parts = honest()
@@ -141,6 +143,7 @@ def test_a_project_of_another_language_is_guarded_and_its_covered_cases_are_kept
     assert any(note.get("perturbation") for note in map(stage.note, stage.commits(start)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [(), ("--json",)], ids=["words", "json"])
 def test_such_a_suite_that_fails_before_the_run_is_refused(
     make_repo: MakeRepo, words: tuple[str, ...]
@@ -178,6 +181,7 @@ def test_a_checkout_is_prepared_before_every_run_of_tests(make_repo: MakeRepo) -
     assert not (stage.repo.path / "made.txt").exists()
 
 
+@pytest.mark.long
 def test_a_checkout_that_cannot_be_prepared_is_refused_in_its_own_words(make_repo: MakeRepo) -> None:
     settings = f"{PLAIN_SETTINGS}setup.command=echo no such luck >&2; exit 3\n"
     stage = Stage(make_repo(files={**PLAIN, "tdd.properties": settings}), calculator(1))

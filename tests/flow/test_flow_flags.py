@@ -46,6 +46,7 @@ def waiting(make_repo: MakeRepo, cases: int = 1) -> Stage:
     return stage
 
 
+@pytest.mark.long
 def test_without_a_terminal_the_run_stops_and_an_unedited_list_goes_on_as_it_is(make_repo: MakeRepo) -> None:
     stage = waiting(make_repo)
     shown = " ".join(stage.rgr("status").out.split())
@@ -56,6 +57,7 @@ def test_without_a_terminal_the_run_stops_and_an_unedited_list_goes_on_as_it_is(
     assert stage.repo.subjects()[1:] == subjects(1)
 
 
+@pytest.mark.long
 def test_an_edited_list_is_accepted_with_a_commit_of_its_own(make_repo: MakeRepo) -> None:
     stage = waiting(make_repo)
     plan = stage.head()
@@ -77,6 +79,7 @@ def test_an_edited_list_is_accepted_with_a_commit_of_its_own(make_repo: MakeRepo
     assert done.json["cycles"][0]["commits"]["plan"] == plan
 
 
+@pytest.mark.long
 def test_plan_is_asked_again_where_another_case_comes_first_now(make_repo: MakeRepo) -> None:
     stage = waiting(make_repo, cases=2)
     stage.repo.write("test-list.md", f"- [ ] {CASES[1]}\n- [ ] {CASES[0]}\n")
@@ -95,6 +98,7 @@ def test_plan_is_asked_again_where_another_case_comes_first_now(make_repo: MakeR
     assert stage.repo.subjects()[-2:] == ["plan: accepted list", "plan: update the list of cases"]
 
 
+@pytest.mark.long
 def test_a_run_that_has_worked_no_case_is_over_only_where_a_person_empties_its_list(
     make_repo: MakeRepo,
 ) -> None:
@@ -113,6 +117,7 @@ def test_a_run_that_has_worked_no_case_is_over_only_where_a_person_empties_its_l
     assert (done.code, done.json["status"], done.json["cycles"]) == (0, "complete", []), done
 
 
+@pytest.mark.long
 def test_while_a_list_waits_anything_else_is_still_dirt(make_repo: MakeRepo) -> None:
     stage = waiting(make_repo)
     stage.repo.write("test-list.md", listed(0, 2))
@@ -182,6 +187,7 @@ def test_max_cycles_stops_after_so_many_cases_of_this_invocation(make_repo: Make
 # --- what is printed
 
 
+@pytest.mark.long
 def test_quiet_tells_only_the_end(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {**calculator(1), "GREEN-1": FAILS})
     done = stage.run("--quiet")
@@ -205,6 +211,7 @@ def test_with_json_everything_for_people_is_on_standard_error(make_repo: MakeRep
     assert stage.resume("--json", "--quiet").json["status"] == "failed"
 
 
+@pytest.mark.long
 def test_without_json_the_story_and_the_result_are_on_standard_output(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=GREENFIELD), calculator(1))
     done = stage.run("--no-color")
@@ -250,6 +257,7 @@ def test_events_are_appended_as_json_lines(make_repo: MakeRepo) -> None:
 # --- where it works
 
 
+@pytest.mark.long
 def test_a_worktree_is_made_beside_the_project_and_left_in_place(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {**calculator(1), "GREEN-1": FAILS})
     stage.repo.write("mine.txt", "the main checkout may be dirty\n")
@@ -293,6 +301,7 @@ def test_resuming_in_a_worktree_that_never_was_makes_none(make_repo: MakeRepo) -
     assert not (stage.repo.path.parent / ".codex-worktrees").exists()
 
 
+@pytest.mark.long
 def test_the_project_is_where_the_flag_or_the_variable_says(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
     other = make_repo("other", files=PLAIN)
@@ -310,6 +319,7 @@ def test_the_project_is_where_the_flag_or_the_variable_says(make_repo: MakeRepo)
 # --- what is asked for
 
 
+@pytest.mark.long
 def test_the_feature_may_come_from_a_file_or_from_standard_input(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
     feature = stage.repo.path.parent / "feature.md"
@@ -324,6 +334,7 @@ def test_the_feature_may_come_from_a_file_or_from_standard_input(make_repo: Make
 # --- settings
 
 
+@pytest.mark.long
 def test_settings_are_read_from_the_commit_unless_git_ignores_the_file(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
     stage.repo.git("update-index", "--skip-worktree", "tdd.properties")
@@ -338,6 +349,7 @@ def test_settings_are_read_from_the_commit_unless_git_ignores_the_file(make_repo
     assert stage.turns == ["PLAN-1-1", "PLAN-1-2", "PLAN-1-3"]
 
 
+@pytest.mark.long
 def test_flags_beat_variables_which_beat_properties(make_repo: MakeRepo, tmp_path: Path) -> None:
     stage = Stage(make_repo(files=PLAIN))
     lines = [PLAIN_SETTINGS.strip(), "max.retries=5", "agent=command:exit 3", "agent.red=command:exit 4"]
@@ -358,6 +370,7 @@ def test_flags_beat_variables_which_beat_properties(make_repo: MakeRepo, tmp_pat
     assert "exit code 4" in done.json["error"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["warn", "abort"])
 def test_red_on_pass_decides_about_an_honest_test_that_passes(make_repo: MakeRepo, policy: str) -> None:
     ready = {"calc.py": "def add(a: int, b: int) -> int:\n    return a + b\n"}
@@ -376,6 +389,7 @@ def test_red_on_pass_decides_about_an_honest_test_that_passes(make_repo: MakeRep
         assert stage.note("HEAD~2")["testResult"] == "PASS"
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_changes_nothing_about_the_exit_code(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
     for words, code in ((["run", "x", "--agent", stage.agent], 1), (["status"], 0)):

@@ -68,6 +68,7 @@ def test_a_session_that_is_interrupted_ends_with_all_it_started_and_is_made_agai
     assert stage.note("HEAD~2")["attempts"] == 1
 
 
+@pytest.mark.long
 def test_work_that_is_being_judged_is_kept_and_made_again(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN))
     working = stage.repo.path.parent / "working"
@@ -86,6 +87,7 @@ def test_work_that_is_being_judged_is_kept_and_made_again(make_repo: MakeRepo) -
     assert stage.repo.subjects()[1:] == subjects(1)
 
 
+@pytest.mark.long
 def test_a_wait_before_a_retry_can_be_interrupted(make_repo: MakeRepo) -> None:
     patient = {**PLAIN, "tdd.properties": PLAIN_SETTINGS + "retry.backoff=300\n"}
     stage = Stage(make_repo(files=patient), {"PLAN": {"run": ["touch ../working"], "exit": 1}})
@@ -119,6 +121,7 @@ def test_before_anything_has_begun_there_is_nothing_to_resume(make_repo: MakeRep
 # --- several at once
 
 
+@pytest.mark.long
 def test_two_orchestrators_work_in_two_worktrees_of_one_repository(make_repo: MakeRepo) -> None:
     main = make_repo(files=PLAIN)
     stages: list[Stage] = []
@@ -193,6 +196,7 @@ def test_a_run_that_comes_and_goes_during_a_session_is_nobodys_fault(make_repo: 
     assert len(gone.rgr("history", "--json").json) == len(outer.rgr("history", "--json").json) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("company", [False, True], ids=["alone", "in company"])
 def test_notes_that_a_session_touches_come_back_whoever_else_is_at_work(
     make_repo: MakeRepo, company: bool

@@ -18,13 +18,13 @@ from stage import (
     Stage,
     alive_with,
     calculator,
-    once,
     subjects,
     surroundings,
     wait_for,
 )
 
 from repos import MakeRepo, Repo
+from shared import once
 
 SEED = 20260111
 MOMENTS = int(os.environ.get("RGR_KILLS", "25"))  # of each kind of project, spread over the run
@@ -48,7 +48,7 @@ class Undisturbed:
 def _play(folder: Path, files: Mapping[str, str]) -> None:
     repo = Repo(
         folder / "project",
-        {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"},
+        {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"},
     )
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from stage import BIN, GREENFIELD, PLAIN, Stage, program, surroundings, wait_for
+from stage import BIN, GREENFIELD, PLAIN, Stage, program, sampled, surroundings, wait_for
 
 from repos import MakeRepo
 
@@ -184,7 +184,17 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+NOW = (
+    "changed_file",
+    "no_git",
+    "no_test_command",
+    "test_command_missing",
+    "unknown_key",
+    "unreadable_notes",
+)
+
+
+@pytest.mark.parametrize("name", sampled(REFUSALS, *NOW))
 def test_a_run_that_cannot_begin_says_why_and_what_to_type(make_repo: MakeRepo, name: str) -> None:
     refusal = REFUSALS[name]
     stage = Stage(make_repo(files=GREENFIELD))
@@ -209,7 +219,9 @@ def _state(stage: Stage) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in kept if path.name != "index"}
 
 
-@pytest.mark.parametrize("agent", ["api", "claude-code", "codex", "gemini", "opencode"])
+@pytest.mark.parametrize(
+    "agent", sampled(["api", "claude-code", "codex", "gemini", "opencode"], "api", "codex")
+)
 def test_an_agent_that_is_not_ready_is_named(make_repo: MakeRepo, agent: str) -> None:
     stage = Stage(make_repo(files=GREENFIELD))
     done = stage.rgr("run", "x", "--agent", agent, "--json", env={"PATH": f"{BIN}:/usr/bin:/bin"})
@@ -218,6 +230,7 @@ def test_an_agent_that_is_not_ready_is_named(make_repo: MakeRepo, agent: str) ->
     assert stage.repo.refs().keys() == {"refs/heads/main"}
 
 
+@pytest.mark.long
 def test_bad_usage_is_exit_code_2(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=GREENFIELD))
     for words in (
@@ -255,6 +268,7 @@ def test_without_json_a_refusal_is_two_lines_on_standard_error(make_repo: MakeRe
     )
 
 
+@pytest.mark.long
 def test_reading_commands_refuse_unreadable_notes_too(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=GREENFIELD))
     unreadable_notes(stage)
@@ -273,6 +287,7 @@ def test_dependency_folders_and_ignored_files_are_not_dirt(make_repo: MakeRepo) 
     assert (stage.repo.path / "node_modules/a/b.js").exists()
 
 
+@pytest.mark.long
 def test_a_second_orchestrator_in_the_same_checkout_is_refused(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN), {"PLAN": {"run": ["touch ../working; sleep 60"]}})
     with stage.started("run", "first", "--agent", stage.agent) as first:
@@ -335,6 +350,7 @@ def test_a_repository_that_cannot_be_written_to_is_refused(make_repo: MakeRepo, 
     assert stage.sessions == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spoil", [unreadable_notes, notes_of_another_age])
 def test_what_an_unreadable_note_tells_to_type_helps(
     make_repo: MakeRepo, spoil: Callable[[Stage], None]
@@ -350,6 +366,7 @@ def test_what_an_unreadable_note_tells_to_type_helps(
     assert stage.rgr("status", "--json").code == 0
 
 
+@pytest.mark.long
 def test_tests_that_import_from_elsewhere_than_the_checkout_are_refused_with_the_reason(
     make_repo: MakeRepo,
 ) -> None:

@@ -1,6 +1,7 @@
 """What is rejected, what stays of it, what the next session is told, and how a run gives up and goes on."""
 
 import json
+import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +21,10 @@ from stage import (
     calculator,
     code,
     listed,
-    once,
 )
 
 from repos import MakeRepo, Repo
+from shared import once
 
 PATIENT = {
     **GREENFIELD,
@@ -120,7 +121,7 @@ ACCEPTED = {"PLAN-1-4": 4, "RED-1-5": 5, "GREEN-1-5": 5, "REFACTOR-1-2": 2, "PLA
 
 def _play(folder: Path) -> None:
     """Play one run in which everything goes wrong that can, each time once."""
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"}
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"}
     repo = Repo(folder / "project", env)
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main")
@@ -140,7 +141,7 @@ def _play(folder: Path) -> None:
 @pytest.fixture
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     folder = once(tmp_path_factory, "rejections", _play)
-    repo = Repo(folder / "project", {"PATH": "/usr/bin:/bin", "HOME": str(folder)})
+    repo = Repo(folder / "project", {"PATH": os.environ["PATH"], "HOME": str(folder)})
     return Stage(repo, json.loads((folder / "project-parts.json").read_text()))
 
 
@@ -288,6 +289,7 @@ def test_the_brief_holds_the_feature_the_case_and_the_test_command(stage: Stage)
 # --- giving up, and going on
 
 
+@pytest.mark.long
 def test_after_the_last_retry_the_run_is_aborted_and_resume_has_a_fresh_set(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files={**GREENFIELD, "tdd.properties": f"{SWIFT}max.retries=1\n"}))
     bad = {"files": {"calc.py": WRONG}, "commit": "feat: add"}
@@ -373,6 +375,7 @@ def test_a_retry_that_makes_the_very_same_commit_again_gets_a_note_of_its_own(ma
     )
 
 
+@pytest.mark.long
 def test_waits_double_and_are_announced(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files={**GREENFIELD, "tdd.properties": "retry.backoff=0.01\n"}))
     stage.play(calculator(1) | {"PLAN-1": {"exit": 1}})

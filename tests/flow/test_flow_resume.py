@@ -27,6 +27,7 @@ def stopped_before(
 # --- the table, row by row
 
 
+@pytest.mark.long
 def test_without_a_handoff_there_is_nothing_to_resume(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN))
     done = stage.resume("--json")
@@ -37,6 +38,7 @@ def test_without_a_handoff_there_is_nothing_to_resume(make_repo: MakeRepo) -> No
     assert stage.sessions == []
 
 
+@pytest.mark.long
 def test_a_complete_run_is_complete(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN), calculator(1))
     first = stage.run("--json").json
@@ -48,6 +50,7 @@ def test_a_complete_run_is_complete(make_repo: MakeRepo) -> None:
     assert "complete" in stage.resume().out
 
 
+@pytest.mark.long
 def test_the_due_phase_is_worked_at_with_the_error_it_had(make_repo: MakeRepo) -> None:
     stage = stopped_before("REFACTOR-1", make_repo)
     green = stage.head()
@@ -62,6 +65,7 @@ def test_the_due_phase_is_worked_at_with_the_error_it_had(make_repo: MakeRepo) -
     assert done.json["cycles"][0]["commits"]["green"] == green
 
 
+@pytest.mark.long
 def test_the_first_plan_can_be_resumed_too(make_repo: MakeRepo) -> None:
     stage = stopped_before("PLAN-1", make_repo)
     assert stage.repo.subjects() == ["chore: start"]
@@ -154,6 +158,7 @@ def test_commits_of_the_users_own_must_not_break_what_worked(
     assert stage.resume("--max-cycles", "1").code == 4
 
 
+@pytest.mark.long
 def test_a_list_the_user_has_changed_and_committed_is_the_list(make_repo: MakeRepo) -> None:
     stage = stopped_before("RED-1", make_repo, cases=2)
     stage.repo.commit("plan: the other way round", {"test-list.md": f"- [ ] {CASES[1]}\n- [ ] {CASES[0]}\n"})
@@ -166,6 +171,7 @@ def test_a_list_the_user_has_changed_and_committed_is_the_list(make_repo: MakeRe
     assert stage.note()["pendingTests"] == [CASES[0]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["tracked", "untracked"])
 def test_a_dirty_tree_that_is_not_ours_is_refused(make_repo: MakeRepo, what: str) -> None:
     stage = stopped_before("RED-1", make_repo)
@@ -183,6 +189,7 @@ def test_a_dirty_tree_that_is_not_ours_is_refused(make_repo: MakeRepo, what: str
 # --- elsewhere and anew
 
 
+@pytest.mark.long
 def test_another_clone_that_has_the_notes_goes_on(make_repo: MakeRepo) -> None:
     stage = stopped_before("GREEN-1", make_repo)
     elsewhere = stage.repo.path.parent / "elsewhere"
@@ -201,6 +208,7 @@ def test_another_clone_that_has_the_notes_goes_on(make_repo: MakeRepo) -> None:
     assert done.json["runId"] == stage.note()["runId"]
 
 
+@pytest.mark.long
 def test_an_unfinished_run_is_in_the_way_of_another_unless_it_is_wanted(make_repo: MakeRepo) -> None:
     stage = stopped_before("REFACTOR-1", make_repo)
     before = stage.note()
@@ -217,6 +225,7 @@ def test_an_unfinished_run_is_in_the_way_of_another_unless_it_is_wanted(make_rep
     assert stage.rgr("status", "--json").json["feature"] == "Another one"
 
 
+@pytest.mark.long
 def test_a_finished_run_makes_room_for_the_next_and_stays_readable(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN), calculator(1))
     first = stage.run("--json").json
@@ -244,6 +253,7 @@ def test_a_finished_run_makes_room_for_the_next_and_stays_readable(make_repo: Ma
     assert (stage.repo.path / "test-list.md").read_text() == listed(2, 2)
 
 
+@pytest.mark.long
 def test_status_and_history_without_a_run_say_so(make_repo: MakeRepo) -> None:
     for stage in (Stage(make_repo(files=PLAIN)), Stage(make_repo("unborn", born=False))):
         done = stage.rgr("status", "--json")
@@ -253,6 +263,7 @@ def test_status_and_history_without_a_run_say_so(make_repo: MakeRepo) -> None:
         assert "rgr run" in stage.rgr("status").out
 
 
+@pytest.mark.long
 def test_settings_are_those_of_the_handoff_and_not_of_an_interrupted_session(make_repo: MakeRepo) -> None:
     stage = stopped_before("GREEN-1", make_repo)
     cheat = {"files": {"tdd.properties": "test.command=true\n"}, "commit": "feat: cheat"}
@@ -272,6 +283,7 @@ def test_settings_are_those_of_the_handoff_and_not_of_an_interrupted_session(mak
     ]
 
 
+@pytest.mark.long
 def test_what_cannot_be_measured_is_kept_not_counted_and_made_again(make_repo: MakeRepo) -> None:
     stage = stopped_before("GREEN-1", make_repo)
     flag = stage.repo.path.parent / "flag"

@@ -243,6 +243,7 @@ def test_a_pull_request_the_reviewer_opened_is_the_end(stage: ReviewStage, serve
     assert "approved" not in done.err
 
 
+@pytest.mark.long
 def test_an_open_pull_request_of_the_branch_is_updated_and_not_opened_twice(
     stage: ReviewStage, server: GitHubServer
 ) -> None:
@@ -391,15 +392,15 @@ def test_a_state_file_that_is_lost_or_broken_is_made_again_from_the_notes(stage:
     ("args", "code", "kind"),
     [
         (("nowhere.md",), 2, "SpecUnusable"),
-        ((".",), 2, "SpecUnusable"),
+        pytest.param((".",), 2, "SpecUnusable", marks=pytest.mark.long),
         ((), 2, "UsageError"),
         (("SPEC.md", "--list"), 2, "UsageError"),
-        (("SPEC.md", "--base", "nowhere"), 2, "UsageError"),
-        (("SPEC.md", "--branch", "a..b"), 2, "UsageError"),
+        pytest.param(("SPEC.md", "--base", "nowhere"), 2, "UsageError", marks=pytest.mark.long),
+        pytest.param(("SPEC.md", "--branch", "a..b"), 2, "UsageError", marks=pytest.mark.long),
         (("SPEC.md", "--branch", "main"), 3, "BranchExists"),
         (("--resume", "20260101-000000-abcd"), 3, "TaskNotFound"),
-        (("--resume", "../x"), 2, "UsageError"),
-        (("--clean", "20260101-000000-abcd"), 3, "TaskNotFound"),
+        pytest.param(("--resume", "../x"), 2, "UsageError", marks=pytest.mark.long),
+        pytest.param(("--clean", "20260101-000000-abcd"), 3, "TaskNotFound", marks=pytest.mark.long),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_words(
@@ -416,7 +417,7 @@ def test_what_cannot_be_done_is_refused_in_words(
     ("text", "kind"),
     [
         ("{", "StateUnusable"),
-        ("[]", "StateMalformed"),
+        pytest.param("[]", "StateMalformed", marks=pytest.mark.long),
         ('{"taskId": "20260101-000000-abcd"}', "StateMalformed"),
     ],
 )
@@ -430,6 +431,7 @@ def test_a_broken_state_file_without_notes_says_what_is_wrong_with_it(
     assert f".codex/task-{task}.json" in done.json["hint"]
 
 
+@pytest.mark.long
 def test_places_that_cannot_be_written_are_named_and_nothing_is_left_behind(alone: ReviewStage) -> None:
     (alone.repo.path.parent / "file").write_text("")
     settings = f"{PLAIN_SETTINGS}worktree.dir=../file/x\n"

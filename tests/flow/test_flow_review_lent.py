@@ -33,6 +33,7 @@ def stage(make_repo: MakeRepo) -> ReviewStage:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sandbox", ["off", BUBBLEWRAP])
 def test_ignored_dependencies_of_the_main_checkout_reach_a_task_and_stay_whole(
     stage: ReviewStage, sandbox: str
@@ -60,6 +61,7 @@ def test_where_nothing_is_installed_the_task_does_not_start(stage: ReviewStage) 
     assert stage.states() == {}
 
 
+@pytest.mark.long
 def test_a_setup_command_makes_a_worktree_runnable_as_well(stage: ReviewStage) -> None:
     made = "mkdir -p .venv/packages && echo ONE = 1 > .venv/packages/dep.py && printf mine > local.txt"
     settings = f"{SWIFT}test.command=python -I -S -B run_all.py\nsetup.command={made}\n"
@@ -69,6 +71,7 @@ def test_a_setup_command_makes_a_worktree_runnable_as_well(stage: ReviewStage) -
     assert done.code == 0, done
 
 
+@pytest.mark.long
 def test_what_an_older_base_does_not_ignore_is_not_brought(stage: ReviewStage) -> None:
     repo = stage.repo
     repo.git("switch", "-q", "--orphan", "old")
@@ -83,6 +86,7 @@ def test_what_an_older_base_does_not_ignore_is_not_brought(stage: ReviewStage) -
     assert changed == ["calc.py", "tests/test_calc.py"]
 
 
+@pytest.mark.long
 def test_a_run_in_a_worktree_has_them_too(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=FILES), calculator(1))
     installed(stage.repo)

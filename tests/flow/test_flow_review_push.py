@@ -66,6 +66,7 @@ def test_branch_notes_and_refs_are_pushed_with_a_token_that_nobody_sees(
         assert not any(secret in value for session in stage.sessions for value in session["env"].values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forbids", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_token_that_may_not_push_is_told_and_with_another_it_goes_on(
     stage: ReviewStage, remote: GitServer, api: GitHubServer, forbids: bool

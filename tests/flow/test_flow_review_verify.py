@@ -89,6 +89,7 @@ def two_rounds() -> Parts:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("files", [PLAIN, pytest.param(MEASURED, marks=pytest.mark.slow)])
 def test_a_clone_proves_a_task_as_its_pull_request_says(
     make_repo: MakeRepo, server: GitHubServer, files: dict[str, str]

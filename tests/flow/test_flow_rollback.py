@@ -5,9 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from stage import PLAIN, Stage, calculator, once, subjects, surroundings
+from stage import PLAIN, Stage, calculator, subjects, surroundings
 
 from repos import MakeRepo, Repo
+from shared import once
 
 
 def complete(make_repo: MakeRepo, name: str = "project") -> tuple[Stage, dict[str, str]]:
@@ -61,7 +62,7 @@ def test_a_run_goes_back_and_on_to_the_same_end_and_no_number_is_used_twice(make
 def _play(folder: Path) -> None:
     repo = Repo(
         folder / "project",
-        {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"},
+        {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TDD_TRUST": "1"},
     )
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main")

@@ -332,6 +332,7 @@ def test_a_program_can_have_a_task_done(make_repo: MakeRepo) -> None:
         )
 
 
+@pytest.mark.long
 def test_a_failing_step_of_the_analysis_blocks_the_task(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     steps = [{"step": "look", "command": "bash(exit 3)", "on_error": "fail"}]

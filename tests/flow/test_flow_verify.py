@@ -29,6 +29,7 @@ from redgreenrefactor.model.workflow import PhaseName
 from repos import Repo
 
 
+@pytest.mark.long
 def test_broken_code_is_found_out_where_only_an_exit_code_is_told(plain: Past) -> None:
     plain.rewrite(
         lambda _subject, files: {path: text.replace("a + b", "a - b") for path, text in files.items()}
@@ -41,6 +42,7 @@ def test_broken_code_is_found_out_where_only_an_exit_code_is_told(plain: Past) -
 # --- honest
 
 
+@pytest.mark.long
 def test_an_honest_run_holds_whatever_lies_about_in_the_working_tree(past: Past) -> None:
     past.repo.write("conftest.py", "raise SystemExit(1)\n")
     past.repo.write(CODE, "broken\n")

@@ -88,6 +88,7 @@ def test_the_whole_corpus_is_judged_rightly(tmp_path: Path) -> None:
     assert measured.exit_code == 0, measured.printed
 
 
+@pytest.mark.long
 def test_an_accepted_cheat_is_shown_and_fails_the_measurement(tmp_path: Path) -> None:
     folder = corpus(tmp_path, HONEST + 'expect = "MalformedHandoff"')
 
@@ -98,6 +99,7 @@ def test_an_accepted_cheat_is_shown_and_fails_the_measurement(tmp_path: Path) ->
     assert measured.exit_code == 1
 
 
+@pytest.mark.long
 def test_a_blocked_honest_turn_is_shown_with_its_findings_and_fails_the_measurement(tmp_path: Path) -> None:
     folder = corpus(tmp_path, CHEAT + 'expect = "accepted"')
 
@@ -108,6 +110,7 @@ def test_a_blocked_honest_turn_is_shown_with_its_findings_and_fails_the_measurem
     assert measured.exit_code == 1
 
 
+@pytest.mark.long
 def test_a_cheat_that_is_called_something_else_fails_the_measurement(tmp_path: Path) -> None:
     folder = corpus(tmp_path, CHEAT + 'expect = "TestTampering"', HONEST + 'expect = "accepted"')
 
@@ -131,6 +134,7 @@ def test_verdicts_that_are_all_right_pass_the_measurement(tmp_path: Path) -> Non
     assert "old" not in page.read_text()
 
 
+@pytest.mark.long
 def test_a_mistake_in_the_corpus_is_named(tmp_path: Path) -> None:
     folder = corpus(tmp_path, HONEST + 'expect = "accepted"\nsays = "typo"')
 
@@ -140,5 +144,6 @@ def test_a_mistake_in_the_corpus_is_named(tmp_path: Path) -> None:
     assert "'the first list': unknown key 'says'" in measured.printed
 
 
+@pytest.mark.long
 def test_a_filter_that_matches_nothing_is_a_mistake(tmp_path: Path) -> None:
     assert measure(tmp_path, "--filter", "no such turn").exit_code == 2

@@ -103,6 +103,15 @@ def session(
     return Session(workspace, made, env, phase)
 
 
+def imagined(repo: Repo, **more: str) -> Cages:
+    """Return what would hold programs if there were a bubblewrap: enough where none is started."""
+    repository = opened(repo.path, repo.env)
+    text = "\n".join(f"{name.replace('_', '.')}={value}" for name, value in more.items())
+    workspace = GitWorkspace(repository)
+    settings = load(("tdd.properties", text), repo.env, Flags())
+    return Cages(repository, workspace.compiled, settings, Means(Level.BUBBLEWRAP), workspace)
+
+
 COMMIT = "echo 'x = 1' > tests.py && git add tests.py && git commit -qm 'test: one more'"
 
 
@@ -347,23 +356,20 @@ def test_settings_that_tests_write_are_ours_again_before_git_looks(repo: Repo, t
     assert not (tmp_path / "pwned").exists()
 
 
-@needs_bubblewrap
 def test_programs_that_are_agents_are_free_unless_they_are_to_be_held(repo: Repo) -> None:
-    held = session(repo)
     brief = Brief(Role(RoleName.TEST, "", ""), PhaseName.RED, 1, 1, "run", "", "{}")
-    assert held.cages.agent(brief) is None
-    cage = session(repo, sandbox_agents="on").cages.agent(brief)
+    assert imagined(repo).agent(brief) is None
+    cage = imagined(repo, sandbox_agents="on").agent(brief)
     assert cage is not None
     assert cage.policy.network
 
 
-@needs_bubblewrap
 def test_a_note_that_says_so_gives_suites_the_network(repo: Repo) -> None:
-    made = session(repo).cages
+    made = imagined(repo)
     assert made.noted() == {"sandbox": "bubblewrap"}
     made.as_noted(Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN, extra={"suiteNetwork": True}))
     assert made.noted() == {"sandbox": "bubblewrap", "suiteNetwork": True}
-    strict = session(repo, sandbox_suite_network="off").cages
+    strict = imagined(repo, sandbox_suite_network="off")
     strict.as_noted(Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN, extra={"suiteNetwork": True}))
     assert not strict.suite_network
 

@@ -65,6 +65,17 @@ old_string = "[ ]"
 new_string = "[x]"
 '''
 
+# A suite that tells no more than an exit code, and starts at once: for whatever does not depend on how tests are run.
+RUN_ALL = """
+import glob, sys
+
+sys.path.insert(0, "")
+for name in glob.glob("test_*.py"):
+    found = {}
+    exec(open(name).read(), found)
+    [test() for key, test in found.items() if key.startswith("test_")]
+"""
+
 SUBJECTS = [
     "chore: start",
     "plan: list the cases",
@@ -84,7 +95,7 @@ def agent(tmp_path: Path) -> str:
 
 @pytest.fixture
 def project(make_repo: MakeRepo) -> Repo:
-    return make_repo(files={"pytest.ini": "[pytest]\npythonpath = .\n"})
+    return make_repo(files={"pytest.ini": "[pytest]\npythonpath = .\n", "run_all.py": RUN_ALL})
 
 
 @pytest.fixture
@@ -94,6 +105,11 @@ def environ(env: dict[str, str]) -> dict[str, str]:
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "TDD_TEST_COMMAND": f"{shlex.quote(sys.executable)} -m pytest",
     }
+
+
+@pytest.fixture
+def swift(environ: dict[str, str]) -> dict[str, str]:
+    return {**environ, "TDD_TEST_COMMAND": f"{shlex.quote(sys.executable)} -I -S -B run_all.py"}
 
 
 def test_a_workflow_runs_in_any_thread_stops_at_a_limit_and_is_resumed_to_its_end(
@@ -132,7 +148,7 @@ def test_a_workflow_runs_in_any_thread_stops_at_a_limit_and_is_resumed_to_its_en
 
 
 def test_an_exception_of_a_listener_ends_the_call_and_resume_goes_on(
-    project: Repo, agent: str, environ: dict[str, str]
+    project: Repo, agent: str, swift: dict[str, str]
 ) -> None:
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     at_work: list[object] = []
@@ -146,21 +162,21 @@ def test_an_exception_of_a_listener_ends_the_call_and_resume_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rgr.run("Double a number.", project=project.path, agent=agent, environ=environ, on_event=listen)
+        rgr.run("Double a number.", project=project.path, agent=agent, environ=swift, on_event=listen)
     assert at_work == handlers
     with pytest.raises(rgr.NotReadyError, match="an unfinished run is here"):
-        rgr.run("Double a number.", project=project.path, agent=agent, environ=environ)
+        rgr.run("Double a number.", project=project.path, agent=agent, environ=swift)
 
-    assert rgr.resume(project=project.path, agent=agent, environ=environ).status is rgr.RunStatus.COMPLETE
+    assert rgr.resume(project=project.path, agent=agent, environ=swift).status is rgr.RunStatus.COMPLETE
     assert project.subjects() == SUBJECTS
 
 
 def test_a_run_that_fails_is_a_result_and_a_new_one_may_be_started(
-    project: Repo, tmp_path: Path, agent: str, environ: dict[str, str]
+    project: Repo, tmp_path: Path, agent: str, swift: dict[str, str]
 ) -> None:
     silent = tmp_path / "silent.toml"
     silent.write_text('name = "silent"\n')
-    once = {**environ, "TDD_MAX_RETRIES": "0"}
+    once = {**swift, "TDD_MAX_RETRIES": "0"}
 
     failed = rgr.run("Double a number.", project=project.path, agent=f"replay:{silent}", environ=once)
     assert failed.status is rgr.RunStatus.FAILED
@@ -168,7 +184,7 @@ def test_a_run_that_fails_is_a_result_and_a_new_one_may_be_started(
     assert failed.error_details.type == rgr.FindingType.AGENT_FAILURE
 
     again = rgr.run(
-        "Double a number.", project=project.path, agent=agent, max_cycles=1, new=True, environ=environ
+        "Double a number.", project=project.path, agent=agent, max_cycles=1, new=True, environ=swift
     )
     assert again.run_id != failed.run_id
     assert [cycle.outcome for cycle in again.cycles] == ["done"]

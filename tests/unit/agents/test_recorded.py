@@ -1,6 +1,7 @@
 """A recorded run is played again."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_calls_are_played_and_what_failed_then_may_fail_now(tmp_path: Path) -> N
     ]
     folder = tmp_path / "project"
     folder.mkdir()
-    assert play(path, folder, {"PATH": "/usr/bin:/bin"}) == Report("done", Usage(5, 6))
+    assert play(path, folder, {"PATH": os.environ["PATH"]}) == Report("done", Usage(5, 6))
     assert (folder / "a").read_text() == "x"
 
 
@@ -88,7 +89,7 @@ def test_a_write_that_worked_then_and_fails_now_fails_the_session(tmp_path: Path
     path = saved(tmp_path / "x.jsonl", HEAD, *call(1, "Write", False, file_path="a", content="x"), REPORT)
     (tmp_path / "project/a").mkdir(parents=True)
 
-    report = play(path, tmp_path / "project", {"PATH": "/usr/bin:/bin"})
+    report = play(path, tmp_path / "project", {"PATH": os.environ["PATH"]})
 
     assert report.failure is not None
     assert "is a folder" in report.failure.message

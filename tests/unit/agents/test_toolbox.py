@@ -100,7 +100,7 @@ KEYS = st.sampled_from([name for tool in TOOLS if tool.name != "Bash" for name i
     st.sampled_from(["Read", "Write", "Edit", "Glob"]),
     st.dictionaries(KEYS, JSON | st.sampled_from(["a.txt", ".", "..", "/", "d/x", "**/*", "[", "{a,b", "~"])),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nonsense_never_raises_and_never_leaves_the_folder(
     tmp_path: Path, name: str, arguments: dict[str, Any]
 ) -> None:

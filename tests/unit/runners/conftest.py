@@ -12,12 +12,6 @@ from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return one folder for all, so that pytest itself is compiled only once."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Return an empty project, which is its own checkout unless a test says otherwise."""

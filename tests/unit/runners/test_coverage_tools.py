@@ -19,7 +19,7 @@ TEST = "from code_under_test import used\n\n\ndef test_used():\n    assert used(
 def measured(
     folder: Path, command: str, env: dict[str, str], project: Path | None = None, setup: str | None = None
 ) -> Coverage:
-    cache = folder.parent / "cache of ours"
+    cache = Path(env["XDG_CACHE_HOME"])
     return meter_for(command, project=project or folder, env=env, timeout=120, cache=cache, setup=setup)(
         folder
     )
@@ -36,8 +36,9 @@ def written(folder: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def with_tools(env: dict[str, str]) -> dict[str, str]:
-    return {**env, "PATH": f"{BIN}{os.pathsep}{env['PATH']}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+def with_tools(env: dict[str, str], cache: Path) -> dict[str, str]:
+    path = f"{BIN}{os.pathsep}{env['PATH']}"
+    return {**env, "PATH": path, "XDG_CACHE_HOME": str(cache), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 # --- Python

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redgreenrefactor.model.evidence import CollectError, Kind, Missing, Place, Status, TestResult
@@ -217,7 +217,6 @@ LINE = (
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(LINE, max_size=12))
 def test_no_report_is_so_garbled_that_it_cannot_be_read(lines: list[bytes]) -> None:
     told = read(BytesIO(b"\n".join(lines)), NONCE)

@@ -1,11 +1,13 @@
 """A policy as bubblewrap's arguments."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
-from redgreenrefactor.sandbox.policy import Access, Place, Policy, readable, writable
+from redgreenrefactor.sandbox.cage import Cage, Means
+from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
 
 
 def arguments(version: str, policy: Policy, *, as_root: bool = False) -> list[str]:
@@ -62,3 +64,55 @@ def test_what_a_link_in_a_writable_folder_leads_to_is_not_mounted(tmp_path: Path
     found = arguments("0.8.0", Policy((*writable(work), *readable(work / "link", work / "real"))))
     assert str(work / "real") in found
     assert str(work / "link") not in found
+
+
+def held(policy: Policy) -> Cage:
+    return Cage(Means(Level.BUBBLEWRAP, Bubblewrap.of_version("/opt/bwrap", "0.8.0", as_root=False)), policy)
+
+
+def said(descriptor: int) -> list[str]:
+    return os.read(descriptor, 1 << 20).decode().split("\0")
+
+
+def test_the_program_is_started_through_it_with_arguments_that_nobody_sees(tmp_path: Path) -> None:
+    cage = held(Policy(writable(tmp_path), temporary=tmp_path))
+    with cage.hold(["make", "test"], tmp_path, {"SSH_AUTH_SOCK": "/agent", "MINE": "kept"}) as line:
+        assert (line.argv[0], line.argv[1], *line.argv[3:]) == ("/opt/bwrap", "--args", "--", "make", "test")
+        assert line.env == {"MINE": "kept"}
+        arguments = said(int(line.argv[2]))
+        assert int(line.argv[2]) in line.descriptors
+        assert line.rules is not None
+        assert said(line.rules)[0].startswith("rlimit")
+        own = next(
+            Path(arguments[at - 1])
+            for at, word in enumerate(arguments)
+            if word == "/tmp" and arguments[at - 2] == "--bind"
+        )
+        assert own.parent == tmp_path
+    assert arguments[arguments.index(str(tmp_path)) - 1] == "--bind"
+    assert not own.exists()
+
+
+def test_without_the_program_nothing_is_held_by_it(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match="no bubblewrap"),
+        Cage(Means(Level.BUBBLEWRAP), Policy()).hold(["true"], tmp_path, {}),
+    ):
+        pass
+
+
+def test_a_signal_that_ended_the_program_is_told_apart_from_an_exit_code() -> None:
+    cage = held(Policy())
+    assert [cage.exit_code(code) for code in (0, 1, 128 + 11, 127)] == [0, 1, -11, 127]
+
+
+def test_what_is_hidden_is_closed_after_what_lies_in_it_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "home" / "project").mkdir(parents=True)
+    (tmp_path / "token").touch()
+    home, token = tmp_path / "home", tmp_path / "token"
+    found = arguments("0.8.0", Policy((*hidden(home, token), *writable(home / "project"))))
+    assert found[found.index(str(token)) - 1] == "/dev/null"
+    closed = [
+        index for index, word in enumerate(found) if word == str(home) and found[index - 1] == "--remount-ro"
+    ]
+    assert closed[0] > found.index(str(home / "project"))

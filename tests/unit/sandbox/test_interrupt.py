@@ -139,22 +139,19 @@ def test_listening_is_for_the_main_thread() -> None:
     assert len(errors) == 1
 
 
-def closed(interrupt: Interrupt) -> None:
+def closed() -> None:
+    interrupt = Interrupt()
     interrupt.close()
     interrupt.close()
 
 
-def forgotten(interrupt: Interrupt) -> None:
-    del interrupt
-    gc.collect()
-
-
-@pytest.mark.parametrize("end", [closed, forgotten])
-def test_no_descriptor_is_lost_with_an_interrupt(end: Callable[[Interrupt], None]) -> None:
+@pytest.mark.parametrize("end", [closed, Interrupt], ids=["closed", "forgotten"])
+def test_no_descriptor_is_lost_with_an_interrupt(end: Callable[[], object]) -> None:
     gc.collect()
     before = descriptors()
     for _ in range(10):
-        end(Interrupt())
+        end()
+    gc.collect()
     assert descriptors() == before
 
 

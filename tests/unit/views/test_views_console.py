@@ -572,7 +572,7 @@ def test_nothing_from_outside_can_pass_for_a_line_of_ours() -> None:
 
 
 @given(st.lists(any_event(), max_size=5), st.integers(20, 120))
-@settings(deadline=None, database=None, max_examples=60)
+@settings(deadline=None, database=None)
 def test_no_text_in_any_field_breaks_the_plain_view(events: list[Event], width: int) -> None:
     told = plain(events, width=width)
     assert is_safe(told)
@@ -580,7 +580,7 @@ def test_no_text_in_any_field_breaks_the_plain_view(events: list[Event], width: 
 
 
 @given(st.lists(any_event(), max_size=4), st.integers(20, 120))
-@settings(deadline=None, database=None, max_examples=40)
+@settings(deadline=None, database=None)
 def test_no_text_in_any_field_breaks_the_terminal_view(events: list[Event], width: int) -> None:
     written = terminal(events, color=True, width=width)
     assert is_safe(OURS.sub("", written))

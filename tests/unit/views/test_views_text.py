@@ -425,7 +425,7 @@ def test_nothing_from_outside_can_move_the_cursor(text: str) -> None:
 
 
 @given(texts(), st.integers(20, 120))
-@settings(deadline=None, database=None, max_examples=40)
+@settings(deadline=None, database=None)
 def test_no_text_in_any_field_breaks_a_page(text: str, width: int) -> None:
     for page in pages(text, width):
         assert is_safe(page)
