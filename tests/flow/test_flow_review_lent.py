@@ -57,7 +57,8 @@ def test_ignored_dependencies_of_the_main_checkout_reach_a_task_and_stay_whole(
 def test_where_nothing_is_installed_the_task_does_not_start(stage: ReviewStage) -> None:
     done = stage.tdd("SPEC.md", "--forge", "none", "--json")
     assert done.code == 3, done
-    assert done.json["errorDetails"]["type"] == "SuiteRed"
+    assert done.json["errorDetails"]["type"] == "TestsNotRunnable"
+    assert "'dep'" in done.json["error"]
     assert stage.states() == {}
 
 
