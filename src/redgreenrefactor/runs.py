@@ -73,7 +73,8 @@ def begin(bench: Bench, feature: str, wishes: Wishes, run_id: str, **noted: Any)
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
         legacy = bench.baseline(base, feature)
     noted |= {"suiteRun": bench.lab.receipt(base), **bench.cages.noted()}
-    entry = Entry(base, with_extra(handoff, legacy=legacy.facts or None, **noted))
+    begun = with_extra(handoff, legacy=legacy.facts or None, **noted)
+    entry = Entry(base, bench.ledger.shelved(begun))
     bench.ledger.write({base: entry.handoff})
     return _to_the_end(bench, entry, base, wishes)
 

@@ -7,6 +7,12 @@ from stage import PLAIN, Stage, calculator, subjects
 
 from repos import MakeRepo, Repo
 
+LONG = (
+    "# A calculator\n\n"
+    + "".join(f"## Part {number}\n\n{'words ' * 500}\n\n" for number in range(16))
+    + "END"
+)
+
 
 @pytest.fixture
 def bare(tmp_path: Path, env: dict[str, str]) -> Repo:
@@ -20,7 +26,7 @@ def bare(tmp_path: Path, env: dict[str, str]) -> Repo:
 def test_a_run_that_is_pushed_as_it_goes_goes_on_in_another_clone(make_repo: MakeRepo, bare: Repo) -> None:
     first = Stage(make_repo(files=PLAIN), calculator(2))
     first.repo.git("remote", "add", "origin", str(bare.path))
-    assert first.run("--push", "--max-cycles", "1").code == 4
+    assert first.run("--push", "--max-cycles", "1", feature=LONG).code == 4
     there = bare.refs()
     assert there["refs/heads/main"] == first.head()
     assert there["refs/notes/tdd-handoffs"] == first.repo.refs()["refs/notes/tdd-handoffs"]
@@ -30,8 +36,20 @@ def test_a_run_that_is_pushed_as_it_goes_goes_on_in_another_clone(make_repo: Mak
     assert stage.rgr("status", "--json").out.strip() == "null"
     fetched = stage.rgr("fetch", "--json")
     assert (fetched.code, fetched.json["notes"]) == (0, "fetched")
+    assert stage.rgr("status", "--json").json["feature"] == LONG
     done = stage.resume("--push", "--json")
-    assert (done.code, done.json["status"]) == (0, "complete"), done
+    assert (done.code, done.json["status"], done.json["feature"]) == (0, "complete", LONG), done
+    notes = [
+        second.git("notes", "--ref=tdd-handoffs", "show", commit)
+        for commit in second.git("rev-list", "HEAD").split()
+    ]
+    assert max(map(len, notes)) < 4000
+    for session in first.sessions + stage.sessions:
+        whole = session["env"]["TDD_PHASE"] == "PLAN"
+        assert (LONG in session["brief"]) is whole
+        assert session["handoff"]["feature"] == LONG
+        assert whole or ("## Part 15" in session["brief"] and len(session["brief"]) < 10_000)
+    assert {entry["feature"] for entry in stage.rgr("history", "--json").json} == {LONG}
     assert second.subjects()[1:] == subjects(2)
     assert bare.refs()["refs/heads/main"] == stage.head()
     assert first.rgr("fetch").code == 0
@@ -54,7 +72,7 @@ def test_after_an_amend_and_a_rebase_the_run_goes_on_and_holds(make_repo: MakeRe
     stage = Stage(make_repo(files=PLAIN), calculator(2))
     assert stage.rgr("init").code == 0
     assert "already set: notes.rewriteRef" in stage.rgr("init").out
-    assert stage.run("--max-cycles", "1").code == 4
+    assert stage.run("--max-cycles", "1", feature=LONG).code == 4
     stage.repo.git("commit", "-q", "--amend", "--allow-empty", "--no-edit", "--reset-author")
     stage.repo.git("checkout", "-q", "-b", "upstream", stage.repo.git("rev-list", "--max-parents=0", "HEAD"))
     stage.repo.commit("docs: upstream", {"UPSTREAM.md": "x\n"})

@@ -223,6 +223,7 @@ def test_every_key_of_a_note_is_explained() -> None:
         outcome=Outcome.COVERED,
         carried_from="0",
         awaiting="approval",
+        feature_blob="0",
         completed_tests=("done",) * 300,
     )
     explained = set(spans(DOCS / "handoffs.md"))

@@ -80,6 +80,7 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
     return Handoff(
         run_id=handoff.run_id,
         feature=handoff.feature,
+        feature_blob=handoff.feature_blob,
         state=State.COMPLETE if next_phase is PhaseName.COMPLETE else State.RUNNING,
         phase=turn.phase.name,
         next_phase=next_phase,

@@ -10,6 +10,7 @@ from typing import Any, cast
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.extra import Extra
 from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.long_feature import BLOB
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -62,6 +63,7 @@ class Handoff:
     findings: tuple[Finding, ...] = ()
     carried_from: str | None = None
     awaiting: str | None = None
+    feature_blob: str | None = None  # where git keeps a feature that is too long for every note
     extra: Mapping[str, Any] = field(default_factory=Extra)
 
     def __post_init__(self) -> None:
@@ -334,6 +336,7 @@ _KEYS = (
     ),
     _Key("carriedFrom", "carried_from", _text, always=False),
     _Key("awaiting", "awaiting", _text, always=False),
+    _Key(BLOB, "feature_blob", _text, always=False),
 )
 _SPELLINGS = tuple((key, key.spellings) for key in _KEYS)
 _CORE = frozenset({"schemaVersion"} | {key.name for key in _KEYS if key.always and key.core})

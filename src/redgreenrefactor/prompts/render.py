@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from redgreenrefactor.model.decision import cycle_of, has_worked
 from redgreenrefactor.model.handoff import Handoff, to_json
+from redgreenrefactor.model.long_feature import LONG, outline
 from redgreenrefactor.model.remarks import remarks_of
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.verdict import Finding, Outcome
@@ -16,7 +17,6 @@ from redgreenrefactor.prompts.rejection import rejection
 from redgreenrefactor.prompts.rounds import Round
 from redgreenrefactor.prompts.templates import Prompts, fill, load
 
-FEATURE_LIMIT = 2000  # characters of the feature for those who need it only for orientation
 FAILURE = 700  # characters of how the new test fails
 NEXT_FEW = 3
 OLD_FAILURES = 5  # tests that a task names before it counts the rest
@@ -108,16 +108,14 @@ def _values(ask: Ask) -> dict[str, str]:
 
 
 def _feature(ask: Ask) -> str:
-    """Return the whole feature for PLAN, which has to cover it, and its beginning for the others."""
+    """Return the whole feature for PLAN, which has to cover it, and its outline for the others."""
     feature = plain(ask.handoff.feature)
     needs_all = ask.phase.name in (PhaseName.PLAN, PhaseName.CODE, PhaseName.REVIEW)
-    if needs_all or len(feature) <= FEATURE_LIMIT:
+    if needs_all or len(feature) <= LONG:
         return quoted(feature, None)
-    return (
-        f"{quoted(feature[:FEATURE_LIMIT], None)}\n\n"
-        f"These are its first {FEATURE_LIMIT} of {len(feature)} characters;"
-        " `git notes --ref=tdd-handoffs show HEAD` has all of it."
-    )
+    blob = ask.handoff.feature_blob
+    whole = f"git cat-file -p {blob}" if blob else "git notes --ref=tdd-handoffs show HEAD"
+    return f"{quoted(outline(feature, LONG), None)}\n\nThis is an outline of {len(feature)} characters; `{whole}` has all."
 
 
 def _code(text: str) -> str:

@@ -1,14 +1,16 @@
 """The only memory: one JSON note a commit, in refs/notes/tdd-handoffs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import of_run, previous_of, runs_of, stacked
 from redgreenrefactor.model.glance import Glance, Glancing
-from redgreenrefactor.model.handoff import Handoff, from_json, plain_note, to_json, to_object
+from redgreenrefactor.model.handoff import Handoff, plain_note, to_json, to_object
+from redgreenrefactor.model.long_feature import compacted
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
+from redgreenrefactor.repository.features import FEATURES, features_of, handoff_in, shelved
 from redgreenrefactor.repository.git import Git, advice, said
 from redgreenrefactor.repository.objects import DIGITS, EMPTY, Commit, Objects
 from redgreenrefactor.repository.refs import ATTEMPTS, KEPT, NOTES, folder_of
@@ -75,6 +77,7 @@ class GitLedger:
         run_id: str | None = None
         for commit, raw in self._notes("HEAD"):
             body, text = plain_note(raw), raw
+            body = None if body and "featureBlob" in body else body  # it is told in full
             if body is None or run_id not in (None, body["runId"]):
                 handoff = self._of_run(commit, raw, run_id)
                 if handoff is None:
@@ -119,7 +122,7 @@ class GitLedger:
         tip = self.tip()
         for path, node in self._objects.files(tip.tree) if tip else ():
             handoff = _readable(self._objects, node.oid)
-            if handoff is not None:
+            if handoff is not None and not path.startswith(FEATURES):
                 yield Entry(path.replace("/", ""), handoff)
 
     def past(self) -> Iterator[Entry]:
@@ -161,7 +164,8 @@ class GitLedger:
         for _ in range(RACES):
             tip = self.tip()
             placed = {commit: place(self._at(tip, commit), handoff) for commit, handoff in notes.items()}
-            stream = _stream(tip, {commit: self._written(handoff) for commit, handoff in placed.items()})
+            texts = {commit: self._written(handoff) for commit, handoff in placed.items()}
+            stream = _stream(tip, texts, features_of(self._objects, placed.values()))
             finished = self._git.attempt(
                 "fast-import", "--quiet", "--date-format=now", "--done", stdin=stream
             )
@@ -177,8 +181,12 @@ class GitLedger:
             hint=advice(complaint, UNWRITTEN),
         )
 
+    def shelved(self, handoff: Handoff) -> Handoff:
+        """Return the handoff a run begins with; a long feature is kept once, and its notes say where."""
+        return shelved(self._git, handoff, self._mask)
+
     def _written(self, handoff: Handoff) -> bytes:
-        return to_json(handoff, lambda body: masked_in(body, self._mask, READ_BACK)).encode()
+        return to_json(handoff, lambda body: masked_in(compacted(body), self._mask, READ_BACK)).encode()
 
     def tip(self) -> Commit | None:
         """Return the commit that holds the notes, None if there are none yet."""
@@ -246,7 +254,7 @@ class GitLedger:
 
     def _read(self, commit: str, raw: bytes) -> Handoff:
         try:
-            return from_json(raw.decode())
+            return handoff_in(raw, self._objects)
         except (LedgerError, UnicodeDecodeError) as error:
             raise LedgerError(f"the handoff note on {commit[:10]} cannot be read: {error}") from error
 
@@ -267,6 +275,8 @@ def only_others_wrote(objects: Objects, before: str | None, later: str, run_id: 
     old: dict[str, str] = {}
     new: dict[str, str] = {}
     for path, one, two in objects.differences(trees[0], trees[1]):
+        if path.startswith(FEATURES) and one is None:
+            continue
         commit = path.replace("/", "")  # however deep the tree fans out
         old |= {commit: one.oid} if one else {}
         new |= {commit: two.oid} if two else {}
@@ -284,12 +294,12 @@ def _is_theirs(objects: Objects, old: str | None, new: str | None, run_id: str) 
 def _readable(objects: Objects, oid: str | None) -> Handoff | None:
     found = objects.get(oid) if oid else None
     try:
-        return from_json(found[2].decode()) if found else None
+        return handoff_in(found[2], objects) if found else None
     except (LedgerError, UnicodeDecodeError):
         return None
 
 
-def _stream(tip: Commit | None, notes: Mapping[str, bytes]) -> bytes:
+def _stream(tip: Commit | None, notes: Mapping[str, bytes], features: Iterable[str]) -> bytes:
     """Return what makes fast-import add one notes commit on top of the tip, and refuse if the ref has moved on."""
     message = b"Notes added by rgr"
     lines = [
@@ -300,4 +310,5 @@ def _stream(tip: Commit | None, notes: Mapping[str, bytes]) -> bytes:
     ]
     for commit, body in notes.items():
         lines += [b"N inline " + commit.encode(), b"data %d\n%s" % (len(body), body)]
+    lines += [f"M 100644 {blob} {FEATURES}{blob}".encode() for blob in features]
     return b"\n".join([*lines, b"done", b""])

@@ -1,11 +1,13 @@
 """All notes at once: what a notes tree holds, how two are merged, and how a new one is written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.chain import age, merged
-from redgreenrefactor.model.handoff import Handoff, from_json, to_json
+from redgreenrefactor.model.handoff import Handoff, to_json
+from redgreenrefactor.model.long_feature import compacted
+from redgreenrefactor.repository.features import FEATURES, handoff_in
 from redgreenrefactor.repository.git import Git, advice, decoded, encoded, said
 from redgreenrefactor.repository.objects import DIGITS, TREE, Node, Objects
 from redgreenrefactor.repository.refs import NOTES
@@ -22,6 +24,11 @@ class Shelf:
     others: Mapping[str, Node] = field(default_factory=dict[str, Node])  # path → what is no note
     holes: tuple[str, ...] = ()  # how the commits begin whose notes were in folders that are gone
     odd: tuple[str, ...] = ()  # what else readers could stumble over: notes twice or in a wrong place
+
+    def with_features_of(self, other: "Shelf") -> "Shelf":
+        """Return it with the long features that notes of another one may speak of."""
+        features = {path: node for path, node in other.others.items() if path.startswith(FEATURES)}
+        return replace(self, others={**features, **self.others})
 
 
 def shelf_of(objects: Objects, tree: str) -> Shelf:
@@ -80,7 +87,7 @@ def readable(objects: Objects, blob: str | None) -> Handoff | None:
     """Return the handoff that stands in a blob, None if none does."""
     found = objects.get(blob) if blob else None
     try:
-        return from_json(found[2].decode()) if found and found[1] == "blob" else None
+        return handoff_in(found[2], objects) if found and found[1] == "blob" else None
     except (LedgerError, UnicodeDecodeError):
         return None
 
@@ -129,7 +136,7 @@ def point_notes(git: Git, commit: str, before: str | None, why: str) -> None:
 
 
 def _blob(git: Git, handoff: Handoff) -> str:
-    return git.text("hash-object", "-w", "--stdin", stdin=to_json(handoff).encode())
+    return git.text("hash-object", "-w", "--stdin", stdin=to_json(handoff, compacted).encode())
 
 
 def _written_tree(git: Git, files: Mapping[str, Node]) -> str:

@@ -169,6 +169,7 @@ class Repair:
                 for noted, blob in shelf.notes.items()
                 if noted.startswith(plan.shelf.holes) and noted not in plan.notes
             }
+            plan.shelf = plan.shelf.with_features_of(shelf)
             if lost:
                 plan.notes |= lost
                 plan.say("restored", f"{len(lost)} notes as they were at {tip[:SHORT]}")
@@ -271,6 +272,7 @@ class Repair:
         """Take from another copy what is newer there, or not here at all."""
         commit = self._objects.commit(tip)
         shelf = shelf_of(self._objects, commit.tree) if commit else Shelf()
+        plan.shelf = plan.shelf.with_features_of(shelf)
         shared = name.endswith("/tdd-handoffs")  # somebody else goes on from there
         took = False
         for noted, blob in shelf.notes.items():

@@ -106,7 +106,8 @@ def _begin(bench: Bench, file: TaskFile, session: str | None) -> TaskFileResult:
         work.engine.probe(handoff)
         base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
         legacy = work.baseline(base).facts or None
-    handoff = with_extra(handoff, suiteRun=work.lab.receipt(base), legacy=legacy, **bench.cages.noted())
+    noted = {"suiteRun": work.lab.receipt(base), "legacy": legacy, **bench.cages.noted()}
+    handoff = bench.ledger.shelved(with_extra(handoff, **noted))
     bench.ledger.write({base: handoff})
     return work.go(Entry(base, handoff), base)
 

@@ -6,10 +6,11 @@ import pytest
 
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
+from redgreenrefactor.model.long_feature import LONG
 from redgreenrefactor.model.session import TOOLS
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
-from redgreenrefactor.prompts.render import FEATURE_LIMIT, Ask, brief, roles, task
+from redgreenrefactor.prompts.render import Ask, brief, roles, task
 from redgreenrefactor.prompts.templates import load
 from redgreenrefactor.workflows.tdd import TDD
 
@@ -295,19 +296,25 @@ def test_plan_gets_a_huge_feature_whole_every_time() -> None:
 
 
 @pytest.mark.parametrize("phase", [RED, GREEN, REFACTOR])
-def test_the_others_get_the_beginning_of_a_long_feature(phase: Phase) -> None:
-    text = told(phase, due(phase, "x" * FEATURE_LIMIT + "END"))
+def test_the_others_get_an_outline_of_a_long_feature_and_where_it_is(phase: Phase) -> None:
+    feature = "# Numerals\n\nAll of them.\n" + "words, words\n" * 4000 + "## Zero\nEND\n"
+    noted = replace(due(phase, feature), feature_blob="a1b2c3")
 
-    assert "x" * FEATURE_LIMIT in text
+    text = told(phase, noted)
+
+    assert "# Numerals\n\nAll of them.\n" in text
+    assert "\n[…]\n## Zero\n```" in text
     assert "END" not in text
-    assert "git notes --ref=tdd-handoffs show HEAD" in text
+    assert f"This is an outline of {len(feature)} characters; `git cat-file -p a1b2c3` has all." in text
+    assert len(brief(PROMPTS, asked(phase, noted)).text) < len(brief(PROMPTS, asked(phase)).text) + 2200
+    assert "git notes --ref=tdd-handoffs show HEAD" in told(phase, due(phase, feature))
 
 
 def test_a_feature_that_fits_is_whole_for_everybody() -> None:
-    text = told(GREEN, due(GREEN, "x" * (FEATURE_LIMIT - 3) + "END"))
+    text = told(GREEN, due(GREEN, "x" * (LONG - 3) + "END"))
 
     assert "END" in text
-    assert "git notes" not in text
+    assert "outline" not in text
 
 
 def test_a_feature_cannot_break_out_of_its_fence() -> None:
