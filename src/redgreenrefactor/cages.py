@@ -130,7 +130,8 @@ class Cages:
         return cage and replace(cage, policy=agent_policy(cage.policy, self._ground.home))
 
     def _lent(self) -> Lent | None:
-        if self._workspace is None or self.level is not Level.BUBBLEWRAP:
+        shows = self.level is Level.BUBBLEWRAP or self.means.mounts
+        if self._workspace is None or not shows:
             return None
         lent = self._workspace.lend()
         return Lent(lent.folder, lent.temporary, tuple(lent.shown()))

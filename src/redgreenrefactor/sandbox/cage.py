@@ -32,6 +32,7 @@ class Means:
     level: Level
     bubblewrap: Bubblewrap | None = None
     landlock: int = 0  # version
+    mounts: bool = False  # whether Landlock comes with a view of one's own
     group: Group | None = None  # where memory and processes can be counted
     why: str = ""  # what is missing for something better
 
@@ -117,7 +118,9 @@ class Cage:
     def _restrictions(self, policy: Policy) -> Iterator[str]:
         yield from self._limits()
         yield "capabilities " + " ".join(map(str, _CAPABILITIES))
-        yield from landlock.rules(policy, self.means.landlock, about=self.policy)
+        yield from landlock.rules(
+            policy, self.means.landlock, about=self.policy, mounts=self.means.mounts
+        )
         if filtered := filter_for(os.uname().machine):
             yield f"seccomp {filtered.hex()}"
         if not policy.network and (filtered := filter_for(os.uname().machine, offline=True)):

@@ -5,7 +5,7 @@ It ends the tree when the program ends, and when CONTROL, the reading end of a p
 is enough that whoever holds the other end dies. STATUS, the writing end of another pipe, is told the
 program's exit code, as its last line, once nothing is left. GRACE is how many seconds lie between asking with
 SIGTERM and ending with SIGKILL. CTYPE is the `LC_CTYPE` the program shall find: the interpreter may have put
-its own there. RULES is a descriptor to read from what holds the program (see `Rules`), nothing if nothing does.
+its own there. RULES is a descriptor to read from what holds the program (see `rules.py`), nothing if nothing does.
 
 Every run of a program pays for the start of this script. So it imports only what is built into the
 interpreter, and `_ctypes`; and it waits for two things at once with a thread, not with `select` and signals.
@@ -28,6 +28,7 @@ else:
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+LANDLOCK = 444  # the first of three system calls, the same everywhere
 
 NOT_EXECUTABLE = 126  # as shells answer
 NOT_FOUND = 127
@@ -198,7 +199,7 @@ def launch(argv: list[str], env: dict[bytes, bytes], rules: bytes) -> int:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # the interpreter ignores them
             signal.signal(number, signal.SIG_DFL)
         if rules:
-            Rules(rules).obey()
+            obey(rules)
         code = execute(argv, env)
     except Exception as problem:  # noqa: BLE001 - whatever it is, a program that is not held is not started
         os.write(2, encoded(f"the sandbox could not be set up: {problem}\n"))
@@ -206,134 +207,20 @@ def launch(argv: list[str], env: dict[bytes, bytes], rules: bytes) -> int:
         os._exit(code)  # noqa: SLF001
 
 
+def obey(rules: bytes) -> None:
+    """Do to this process what holds it; only who is held pays for the code."""
+    if TYPE_CHECKING:
+        from redgreenrefactor.sandbox.rules import Rules  # noqa: PLC0415
+    else:
+        sys.path.append(__file__.rpartition("/")[0])
+        from rules import Rules  # noqa: PLC0415
+    Rules(rules).obey()
+
+
 def environment(ctype: str) -> dict[bytes, bytes]:
     """Return the environment as it was before the interpreter started."""
     env = {name: value for name, value in posix.environ.items() if name != b"LC_CTYPE"}
     return env | {b"LC_CTYPE": encoded(ctype)} if ctype else env
-
-
-class Rules:
-    """What a process does to itself before it becomes the program: all of it, or the program is not started.
-
-    One rule a line; lines end with NUL, because paths may hold anything else.
-
-    - `rlimit NUMBER VALUE`: use no more than this of something
-    - `victim`: be the first to go when memory runs out
-    - `join FILE`: join the group whose file this is
-    - `landlock FILES NETWORK SCOPES`: from now on, only what is allowed, for these kinds of access
-    - `allow KINDS PATH`: these kinds of access, below this path
-    - `loopback`: no network but among the program's own processes, or no TCP if that cannot be had
-    - `capabilities NUMBER...`: keep no more than these, even as root
-    - `seccomp HEX`: refuse system calls by this filter
-    - `offline HEX`: by this one instead, where `loopback` could not be had
-    """
-
-    def __init__(self, text: bytes) -> None:
-        self.lines = [line.split(b" ") for line in text.split(b"\0") if line]
-
-    def of(self, kind: bytes) -> list[list[bytes]]:
-        """Return what the rules of a kind say."""
-        return [words[1:] for words in self.lines if words[0] == kind]
-
-    def obey(self) -> None:
-        """Do all of it; raise if something cannot be done."""
-        for number, value in self.of(b"rlimit"):
-            lower(int(number), int(value))
-        for _ in self.of(b"victim"):
-            write("/proc/self/oom_score_adj", b"500", must=False)
-        for words in self.of(b"join"):
-            write(b" ".join(words).decode(), b"0", must=True)
-        alone = bool(self.of(b"loopback")) and on_loopback()
-        for files, network, scopes in self.of(b"landlock"):
-            tcp = int(network) if self.of(b"loopback") and not alone else 0
-            self.restrict(int(files), tcp, int(scopes))
-        for kept in self.of(b"capabilities"):
-            for number in range(MOST_CAPABILITIES):
-                if b"%d" % number not in kept:
-                    library("prctl", PR_CAPBSET_DROP, number, 0, 0, 0)
-        offline = self.of(b"offline") if not alone else []
-        for (text,) in offline or self.of(b"seccomp"):
-            filtered(bytes.fromhex(text.decode()))
-
-    def restrict(self, files: int, network: int, scopes: int) -> None:
-        """Allow nothing of these kinds but what the rules allow."""
-        wanted = b"".join(part.to_bytes(8, sys.byteorder) for part in (files, network, scopes))
-        size = 24 if scopes else 16 if network else 8
-        ruleset = succeeded("landlock", library("syscall", LANDLOCK, wanted[:size], size, 0))
-        for kinds, *words in self.of(b"allow"):
-            place = os.open(b" ".join(words), os.O_PATH | os.O_CLOEXEC)
-            rule = int(kinds).to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
-            succeeded("a rule", library("syscall", LANDLOCK + 1, ruleset, 1, rule, 0))
-            os.close(place)
-        succeeded("no new privileges", library("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        succeeded("landlock", library("syscall", LANDLOCK + 2, ruleset, 0))
-        os.close(ruleset)
-
-
-LANDLOCK = 444  # the first of three system calls, the same everywhere
-PR_SET_SECCOMP = 22
-PR_CAPBSET_DROP = 24
-PR_SET_NO_NEW_PRIVS = 38
-MOST_CAPABILITIES = 64
-CLONE_NEWUSER = 0x10000000
-CLONE_NEWNET = 0x40000000
-SIOCSIFFLAGS = 0x8914
-UP_AND_RUNNING = 0x41
-
-
-def succeeded(what: str, answer: int) -> int:
-    """Return the answer; raise OSError if it says no."""
-    if answer < 0:
-        raise OSError(f"{what} was refused")
-    return answer
-
-
-def lower(number: int, value: int) -> None:
-    """Make a limit this low, unless it is lower already."""
-    import resource  # noqa: PLC0415
-
-    _, hard = resource.getrlimit(number)
-    most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(number, (most, most))
-
-
-def write(path: str, content: bytes, *, must: bool) -> None:
-    """Write into a file that is there; if it cannot be, raise where it must."""
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        os.write(file, content)
-        os.close(file)
-    except OSError:
-        if must:
-            raise
-
-
-def on_loopback() -> bool:
-    """Whether this process now has a network of its own, with nobody else in it."""
-    user, group = os.getuid(), os.getgid()
-    if library("unshare", CLONE_NEWNET if user == 0 else CLONE_NEWUSER | CLONE_NEWNET) != 0:
-        return False
-    if user:
-        prctl(PR_SET_DUMPABLE, 1)  # or these files are root's
-        write("/proc/self/setgroups", b"deny", must=False)
-        write("/proc/self/uid_map", b"%d %d 1" % (user, user), must=True)
-        write("/proc/self/gid_map", b"%d %d 1" % (group, group), must=True)
-    import _socket  # noqa: PLC0415
-    import fcntl  # noqa: PLC0415
-
-    talk = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
-    request = b"lo".ljust(16, b"\0") + UP_AND_RUNNING.to_bytes(2, sys.byteorder) + bytes(22)
-    fcntl.ioctl(talk.fileno(), SIOCSIFFLAGS, request)
-    talk.close()
-    return True
-
-
-def filtered(program: bytes) -> None:
-    """Have the kernel refuse system calls of this process by the program."""
-    address = id(program) + bytes.__basicsize__ - 1  # where the interpreter keeps the content
-    order = (len(program) // 8).to_bytes(8, sys.byteorder) + address.to_bytes(8, sys.byteorder)
-    library("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    succeeded("a filter", library("prctl", PR_SET_SECCOMP, 2, order, 0, 0))
 
 
 class Keeper:

@@ -1,7 +1,8 @@
 """A policy as Landlock's rules, which the keeper puts on itself: the reduced form.
 
-Rules only ever add: what lies inside a writable folder is writable. Other processes stay visible, sockets that
-are files can be reached, and the temporary folder is everybody's.
+Rules only ever add: what lies inside a writable folder is writable. Where the kernel grants a view of one's own,
+that is mended by mounting: what is protected inside is read-only, and something else can be shown in a folder's
+place. Other processes stay visible, sockets that are files can be reached, and the temporary folder is everybody's.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redgreenrefactor.sandbox import system
-from redgreenrefactor.sandbox.policy import Access, Policy
+from redgreenrefactor.sandbox.policy import Access, Place, Policy
 
 _EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _TRUNCATE, _DEVICES = 1 << 14, 1 << 15
@@ -39,7 +40,9 @@ def own_sockets(version: int) -> Iterator[str]:
         yield "landlock 0 0 1"
 
 
-def rules(policy: Policy, version: int, about: Policy | None = None) -> Iterator[str]:
+def rules(
+    policy: Policy, version: int, about: Policy | None = None, *, mounts: bool = False
+) -> Iterator[str]:
     """Yield the lines that make the keeper hold a program to a policy, for a version of Landlock.
 
     Temporary folders are writable unless something lies there that the policy, or the one named, is about.
@@ -58,6 +61,8 @@ def rules(policy: Policy, version: int, about: Policy | None = None) -> Iterator
         yield from _allowed(names.resolve(), _READING, rights)
     for path in (*_DEVICE_FILES, *_SHARED, *_temporary(about or policy)):
         yield from _allowed(Path(path), rights, rights)
+    if mounts:
+        yield from _mounted(policy)
     closed = policy.of(Access.HIDE)
     for place in policy.sound():
         if place.access is Access.WRITE:
@@ -65,6 +70,25 @@ def rules(policy: Policy, version: int, about: Policy | None = None) -> Iterator
         elif place.access is Access.READ:
             for path in system.without(place.shown, closed):
                 yield from _allowed(path, _READING, rights)
+
+
+def _mounted(policy: Policy) -> Iterator[str]:
+    """Yield what is shown in another place, or with fewer rights than what it lies in."""
+    seen: list[Place] = []
+    for place in policy.sound():
+        if place.access is Access.SCRATCH or not place.shown.exists():
+            continue
+        around = next((other for other in reversed(seen) if place.path.is_relative_to(other.path)), None)
+        differs = around is not None and around.access is not place.access
+        if place.source or (differs and around and Access.WRITE in (around.access, place.access)):
+            yield f"bind {_bound(place)}/{place.path}"
+        seen.append(place)
+
+
+def _bound(place: Place) -> str:
+    if place.access is Access.HIDE:
+        return "no " if place.path.is_dir() else "ro /dev/null"
+    return f"{'rw' if place.access is Access.WRITE else 'ro'} {place.shown}"
 
 
 def _temporary(policy: Policy) -> Iterator[str]:

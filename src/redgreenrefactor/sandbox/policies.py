@@ -125,9 +125,10 @@ def session_policy(
             else ()
         ),
     ]
-    if lent is not None and level is Level.BUBBLEWRAP:
+    if lent is not None:
+        if level is Level.BUBBLEWRAP:
+            places.append(Place(_TEMPORARY, Access.WRITE, lent.temporary))
         places += [
-            Place(_TEMPORARY, Access.WRITE, lent.temporary),
             Place(ground.git_dir, Access.WRITE, lent.git),
             *(Place(path, Access.READ, source) for path, source in lent.shown),
         ]

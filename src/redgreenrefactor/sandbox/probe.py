@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
@@ -12,9 +13,11 @@ from redgreenrefactor.sandbox import keeper, process
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
 from redgreenrefactor.sandbox.cgroups import find_group
-from redgreenrefactor.sandbox.policy import Level, Policy
+from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy
 
 _SECONDS = 20.0
+_SHOWN = Path("/usr")  # that is mounted to see whether that works
+_NOTHING = Policy()
 _VERSION = 1  # asks Landlock for its version instead of rules
 _INSTALL = "Install bubblewrap ('apt install bubblewrap', 'dnf install bubblewrap'), or type sandbox=off in tdd.properties"
 _OFF = f"{_INSTALL} (or TDD_SANDBOX=off) to go without."
@@ -40,7 +43,7 @@ def means_for(wanted: str, env: Mapping[str, str]) -> Means:
     reasons = "; ".join(means.why for means in found if means.why)
     if best is None:
         raise NotReadyError(f"no sandbox works here: {reasons}", hint=_OFF, type="SandboxMissing")
-    return Means(best.level, best.bubblewrap, best.landlock, best.group, reasons)
+    return replace(best, why=reasons)
 
 
 def _missing(name: str, why: str) -> Means:
@@ -65,7 +68,9 @@ def _landlock(path: str) -> Means:
     version = _landlock_version()
     if version < 1:
         return _missing("landlock", "the kernel does not have it")
-    return _tried(Means(Level.LANDLOCK, landlock=version, group=find_group()), path)
+    means = Means(Level.LANDLOCK, landlock=version, group=find_group())
+    best = _tried(replace(means, mounts=True), path, Policy((Place(_SHOWN, Access.READ, _SHOWN),)))
+    return best if best.level is Level.LANDLOCK else _tried(means, path)
 
 
 def _landlock_version() -> int:
@@ -78,14 +83,14 @@ def _seatbelt(path: str) -> Means:
     return _tried(Means(Level.SEATBELT), path)
 
 
-def _tried(means: Means, path: str) -> Means:
+def _tried(means: Means, path: str, policy: Policy = _NOTHING) -> Means:
     """Return the means if a program runs with them, else why not."""
     done = process.run(
         ["/bin/sh", "-c", "exit 0"],
         cwd=Path("/"),
         env={"PATH": path},
         timeout=_SECONDS,
-        cage=Cage(means, Policy()),
+        cage=Cage(means, policy),
     )
     if done.exit_code == 0:
         return means
