@@ -17,7 +17,7 @@ def play(around: Surroundings) -> tuple[Path, WorkflowResult]:
     """Run the kata in a new temporary repository; return its folder and what came of it."""
     script = load_script(KATA)
     folder = Path(tempfile.mkdtemp(prefix="rgr-demo-"))
-    git = Git(folder, scrubbed(around.environ))
+    git = Git(folder, scrubbed(around.environ, folder))
     git.raw("init", "--quiet", "--initial-branch=main")
     for path, content in script.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
 
@@ -93,3 +93,17 @@ def _opened(name: str | Path, folder: int | None) -> int:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     os.chmod(name, 0o700, dir_fd=folder)
     return os.open(name, flags, dir_fd=folder)
+
+
+def cleared(folder: Path, path: str) -> Path:
+    """Return the place of a path below the folder, with nothing but real folders on the way to it.
+
+    What is written or removed there is ours: a link on the way could lead to the user's own files.
+    """
+    place = folder
+    for name in PurePosixPath(path).parent.parts:
+        place /= name
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        place.mkdir(exist_ok=True)
+    return folder / path

@@ -22,6 +22,7 @@ from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
+from redgreenrefactor.repository import mark
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.sandbox import process
@@ -273,6 +274,11 @@ class Lab:
         files = (self.root / ".git", git / "commondir", git / "gitdir", git / "objects/info/alternates")
         return [file.read_text() for file in files if file.is_file()]
 
+    def mark_is_ours(self) -> bool:
+        """Whether what the session began from is remembered as we wrote it."""
+        found = mark.read(self.repository.mark)
+        return found is not None and found.run_id == "run" and found.base == self.workspace.head()
+
     def _steered(self, git: Path) -> Iterator[str]:
         """Yield what an attack has left in a git folder that would steer the user's git."""
         config = (git / "config").read_text()
@@ -374,8 +380,8 @@ print('LET' if answer != -1 else 'refused', answer)"""
 HONEST = (
     Attack("works: files", "echo x > w && cat w && rm w && id -u && python3 -c 'print(1)' && git status --short", works),
     Attack("works: commit", "echo y > b && git add -A && git commit -qm 'test: x' && git log --oneline | grep -q 'test: x'", works),
-    Attack("works: amend, branch, reset", "echo n > n && git add n && git commit -qm a && git commit -q --amend -m b && git branch tdd/side && git reset -q --soft HEAD~1", works, STRONG),
-    Attack("works: stash", "echo z >> code.py && git stash -q && git stash pop -q && git checkout -q code.py", works, STRONG),
+    Attack("works: amend, branch, reset", "echo n > n && git add n && git commit -qm a && git commit -q --amend -m b && git branch tdd/side && git reset -q --soft HEAD~1", works),
+    Attack("works: stash", "echo z >> code.py && git stash -q && git stash pop -q && git checkout -q code.py", works),
     Attack("works: notes can be read", "git notes --ref=tdd-handoffs show HEAD", works),
     Attack("works: loopback", "python3 -c \"import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('OK')\"", says("OK")),
     Attack("works: shared memory and processes", 'python3 -c "import multiprocessing as m; p = m.Pool(2); print(p.map(abs, [-1])); l = m.Lock()"', works),
@@ -472,13 +478,18 @@ OF_SESSIONS = (
     Attack("hooks", "echo evil > {main}/.git/hooks/pre-commit; echo evil > $(git rev-parse --git-path hooks)/pre-commit; echo evil > {git_dir}/hooks/post-commit; true"),
     Attack("settings", "git config core.fsmonitor evil; git config --worktree core.hooksPath evil; echo '[core]fsmonitor=evil' >> {main}/.git/config; true"),
     Attack("settings that include others", "git config include.path /tmp/evil; git config core.worktree /; git config filter.x.smudge 'touch {home}/pwned'; git config filter.x.clean 'touch {home}/pwned'; git config diff.x.textconv 'touch {home}/pwned'; printf '* filter=x diff=x\\n' > .gitattributes; git add -A; git commit -qm 'test: filters'; true"),
-    Attack("steer git away", "echo /tmp/evil > {git_dir}/commondir; echo evil > {git_dir}/config.worktree; mv .git .git2; rm -rf .git; echo 'gitdir: /tmp/evil' > .git; true", levels=STRONG),
+    Attack("steer git away", "echo /tmp/evil > {git_dir}/commondir; echo evil > {git_dir}/config.worktree; mv .git .git2; rm -rf .git; echo 'gitdir: /tmp/evil' > .git; true"),
     Attack("notes", "git notes --ref=tdd-handoffs add -f -m forged HEAD; git update-ref -d refs/notes/tdd-handoffs; true"),
     Attack("other branches", "git update-ref refs/heads/other HEAD~0; git branch -f main HEAD; git branch -D other; git push . HEAD:main; git pack-refs --all; true"),
-    Attack("objects", "rm -rf {main}/.git/objects/*; rm -rf .git/shared-objects/*; rm -rf {git_dir}/shared-objects/*; git gc --prune=now; true", levels=STRONG),
-    Attack("borrowed objects", "mv $(git rev-parse --git-dir)/objects o2; mkdir -p $(git rev-parse --git-dir)/objects/info; echo {home}/.ssh > $(git rev-parse --git-dir)/objects/info/alternates; ln -s {home}/.ssh $(git rev-parse --git-dir)/objects/ab; true", levels=STRONG),
-    Attack("HEAD as a link", "cd $(git rev-parse --git-dir) && rm HEAD && ln -s {home}/.ssh/id HEAD && rm -rf refs && ln -s {home} refs; true", levels=STRONG),
-    Attack("HEAD as a pipe", "cd $(git rev-parse --git-dir) && rm HEAD packed-refs && mkfifo HEAD packed-refs && mkfifo refs/heads/x; true", levels=STRONG),
+    Attack("objects", "rm -rf {main}/.git/objects/*; rm -rf .git/shared-objects/*; rm -rf {git_dir}/shared-objects/*; git gc --prune=now; true"),
+    Attack("borrowed objects", "mv $(git rev-parse --git-dir)/objects o2; mkdir -p $(git rev-parse --git-dir)/objects/info; echo {home}/.ssh > $(git rev-parse --git-dir)/objects/info/alternates; ln -s {home}/.ssh $(git rev-parse --git-dir)/objects/ab; true"),
+    Attack("objects of another repository", "g=$(git rev-parse --git-dir); for o in $g/objects {main}/.git/objects {git_dir}/objects; do mkdir -p $o/info; echo {home}/.ssh > $o/info/alternates; echo x > $o/info/http-alternates; done; true"),
+    Attack("a link in place of the git folder", "mv .git moved || mv {git_dir} moved; ln -s {home}/.ssh .git; ln -s {home}/.ssh {git_dir}; true", then="echo x > .git/pwned; true"),
+    Attack("a file in place of the git folder", "mv .git moved; echo 'gitdir: {home}/work/library/.git' > .git; true"),
+    Attack("the mark of the session", "for f in {cache}/../sessions/* .git/rgr-session.json {git_dir}/rgr-session.json; do echo '{{\"runId\": \"x\", \"base\": \"x\", \"branch\": null, \"steering\": {{\"{home}/pwned\": \"x\"}}}}' > $f; done; ls {cache}/../sessions && echo SEEN; true", lambda lab, done: b"SEEN" not in done.stdout and lab.mark_is_ours()),
+    Attack("the locks of ours", "rm -f .git/rgr.lock; ln -s {home}/pwned .git/rgr.lock; ln -s {home}/pwned {git_dir}/rgr.lock; true"),
+    Attack("HEAD as a link", "cd $(git rev-parse --git-dir) && rm HEAD && ln -s {home}/.ssh/id HEAD && rm -rf refs && ln -s {home} refs; true"),
+    Attack("HEAD as a pipe", "cd $(git rev-parse --git-dir) && rm HEAD packed-refs && mkfifo HEAD packed-refs && mkfifo refs/heads/x; true"),
     Attack("variables", "GIT_DIR={main}/.git GIT_WORK_TREE=/ git config core.fsmonitor evil; GIT_OBJECT_DIRECTORY={main}/.git/objects git hash-object -w code.py; GIT_INDEX_FILE={main}/.git/index git add code.py; true"),
     Attack("forged trees", "b=$(echo evil | git hash-object -w --stdin); t=$(printf '100644 blob %s\\t.git\\n' $b | git mktree 2>/dev/null || true); c=$(git commit-tree ${{t:-HEAD^{{tree}}}} -p HEAD -m 'test: evil'); git update-ref HEAD $c; true"),
     Attack("another worktree", "git worktree add -q {home}/pwned HEAD; true"),
@@ -493,10 +504,10 @@ OF_SESSIONS = (
     Attack("modules", "git init -q sub && git -C sub -c user.name=x -c user.email=x@x commit -q --allow-empty -m a && printf '[submodule \"s\"]\\n\\tpath = sub\\n\\turl = ext::sh -c touch% {home}/pwned\\n\\tupdate = !touch {home}/pwned\\n[submodule \"../../x\"]\\n\\tpath = y\\n\\turl = -u./z\\n' > .gitmodules && git add -A && git commit -qm 'test: modules'; true"),
     Attack("attributes", "printf '* filter=pwned merge=pwned\\n' > $(git rev-parse --git-path info/attributes); git config filter.pwned.clean 'touch {home}/pwned; cat'; git config filter.pwned.process 'touch {home}/pwned'; git config filter.pwned.required true; touch code.py; true"),
     Attack("programs that git asks", "for key in core.sshCommand core.askPass core.editor core.pager core.gitProxy sequence.editor gpg.program gpg.ssh.program diff.external merge.x.driver uploadpack.packObjectsHook credential.helper interactive.diffFilter core.alternateRefsCommand trailer.x.command; do git config $key 'touch {home}/pwned'; done; git config commit.gpgSign true; git config alias.status '!touch {home}/pwned'; echo 'y = 2' >> code.py; true"),
-    Attack("another git folder", "cp -r $(git rev-parse --git-dir) ../g2; GIT_DIR={home}/pwned git init -q; git init -q --separate-git-dir={home}/pwned .; true", levels=STRONG),
+    Attack("another git folder", "cp -r $(git rev-parse --git-dir) ../g2; GIT_DIR={home}/pwned git init -q; git init -q --separate-git-dir={home}/pwned .; true"),
     Attack("grafts and replaced objects", "git replace HEAD $(git commit-tree -m x HEAD^{{tree}}); echo $(git rev-parse HEAD) > $(git rev-parse --git-path info/grafts); git rev-parse HEAD > $(git rev-parse --git-path shallow); true"),
     Attack("a locked index", "touch $(git rev-parse --git-dir)/index.lock $(git rev-parse --git-dir)/HEAD.lock $(git rev-parse --git-dir)/packed-refs.lock; echo 'y = 3' >> code.py; true"),
-    Attack("a broken index", "head -c 100 /dev/urandom > $(git rev-parse --git-path index); echo 'y = 3' >> code.py; true", levels=STRONG),
+    Attack("a broken index", "head -c 100 /dev/urandom > $(git rev-parse --git-path index); echo 'y = 3' >> code.py; true"),
     Attack("names that git reads as options", "touch -- --upload-pack=x -c ':(exclude)*' && mkdir -p ':(attr:x)' && git branch -- -x 2>/dev/null; git add -A && git commit -qm 'test: names'; true"),
     Attack("links in the way of what is bound", "rm -rf src tests && ln -s {home}/.ssh src && ln -s {home} tests && mkdir -p deep && ln -s {home} deep/tests; true", then="ls -A src/ tests/ deep/tests/ src/deep 2>&1; cat src/id tests/.netrc; echo x > tests/pwned; true", levels=BOTH),
     Attack("a link in place of the dependencies", "rm -rf node_modules; mv .venv v2; ln -s {home} .venv; ln -s {home}/.ssh node_modules; true", then="cat node_modules/id .venv/.netrc; echo x > .venv/pwned; true"),
@@ -505,11 +516,11 @@ OF_SESSIONS = (
     # --- what judges
     Attack("the suites' folders", "mkdir -p {cache}/checkout/.git {compiled} && echo evil > {cache}/checkout/.git/config; echo evil > {compiled}/x; ls {cache} {compiled}; true", lambda lab, done: not (lab.repository.cache / "checkout").exists() and not (lab.workspace.compiled / "x").exists(), STRONG),
     Attack("the probes", ": >> {probes}/rgr_pytest_probe.py || : > {probes}/evil", fails),
-    Attack("tests in GREEN", "echo > tests/test_a.py; rm -rf tests; mv tests t; echo > tests/new.py; echo > src/deep/tests/test_b.py", untouched("tests/test_a.py", "def test_a(): pass\n"), STRONG, phase="GREEN"),
+    Attack("tests in GREEN", "echo > tests/test_a.py; rm -rf tests; mv tests t; echo > tests/new.py; echo > src/deep/tests/test_b.py", untouched("tests/test_a.py", "def test_a(): pass\n"), phase="GREEN"),
     Attack("code in GREEN", "echo 'y = 2' >> code.py && git commit -qam 'feat: y'", works, phase="GREEN"),
-    Attack("configuration", "echo > pytest.ini; rm pytest.ini; mv tdd.properties x; echo > test-list.md", untouched("pytest.ini", "[pytest]\n"), STRONG),
-    Attack("dependencies", "echo evil > .venv/lib/python3/site-packages/x.py || echo evil > node_modules/x/index.js", fails, STRONG),
-    Attack("dependencies by a link in the way", "mv src s2 && ln -s {home}/.ssh src; ls src; cat src/id", levels=STRONG, phase="GREEN"),
+    Attack("configuration", "echo > pytest.ini; rm pytest.ini; mv tdd.properties x; echo > test-list.md", untouched("pytest.ini", "[pytest]\n")),
+    Attack("dependencies", "echo evil > .venv/lib/python3/site-packages/x.py || echo evil > node_modules/x/index.js", fails),
+    Attack("dependencies by a link in the way", "mv src s2 && ln -s {home}/.ssh src; ls src; cat src/id", phase="GREEN"),
 )  # fmt: skip
 
 

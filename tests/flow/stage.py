@@ -271,12 +271,9 @@ class Stage:
 
     def is_clean(self) -> bool:
         """Tell whether nothing of a session, a lock or a mark is left."""
-        left = [
-            name
-            for name in ("rgr.lock", "rgr-session.json", "index.lock")
-            if (self.repo.path / ".git" / name).exists()
-        ]
-        return not left and self.repo.git("status", "--porcelain") == ""
+        left = [name for name in ("rgr.lock", "index.lock") if (self.repo.path / ".git" / name).exists()]
+        marks = list((self.repo.path.parent.parent / "cache").glob("redgreenrefactor/sessions/*.json"))
+        return not left and not marks and self.repo.git("status", "--porcelain") == ""
 
 
 # --- waiting and choosing

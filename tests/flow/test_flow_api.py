@@ -98,7 +98,7 @@ def notes(repo: Repo) -> list[Json]:
 
 def state(repo: Repo) -> tuple[object, ...]:
     """Return everything a refused run may not change."""
-    left = [name for name in ("rgr.lock", "rgr-session.json") if (repo.path / ".git" / name).exists()]
+    left = [name for name in ("rgr.lock",) if (repo.path / ".git" / name).exists()]
     return repo.refs(), repo.git("rev-parse", "HEAD"), repo.git("status", "--porcelain"), left
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cages import LEVELS, means, needs_bubblewrap
+from cages import LEVELS, means
 from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import NotReadyError
@@ -52,7 +52,7 @@ OPENED: list[Repository] = []
 HELD_BY = [""]
 
 
-@pytest.fixture(autouse=True, params=["bubblewrap", "landlock"])
+@pytest.fixture(autouse=True, params=LEVELS)
 def closing(request: pytest.FixtureRequest) -> Generator[None]:
     """Hold sessions by this, and close what a test has opened."""
     HELD_BY[0] = request.param
@@ -143,7 +143,6 @@ def kinds(repo: Repo, kind: str, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "linked", "detached", "packed", "clone", "subfolder"])
-@needs_bubblewrap
 def test_a_session_commits_and_its_commit_is_sealed_as_it_is(kind: str, repo: Repo, tmp_path: Path) -> None:
     held = session(repo, kinds(repo, kind, tmp_path))
     done = held.sh(COMMIT)
@@ -160,14 +159,12 @@ def test_a_session_commits_and_its_commit_is_sealed_as_it_is(kind: str, repo: Re
     assert not list(tmp_path.rglob("stand-in"))
 
 
-@needs_bubblewrap
 def test_uncommitted_work_is_sealed(repo: Repo) -> None:
     held = session(repo)
     assert held.sh("echo 'x = 1' > tests.py").exit_code == 0
     assert held.seal().subject == "test: a case"
 
 
-@needs_bubblewrap
 def test_new_branches_and_stashes_are_put_away_and_other_refs_are_safe(repo: Repo) -> None:
     repo.git("branch", "other")
     held = session(repo)
@@ -182,7 +179,6 @@ def test_new_branches_and_stashes_are_put_away_and_other_refs_are_safe(repo: Rep
     assert "stash" in kept
 
 
-@needs_bubblewrap
 def test_forged_notes_are_told_and_not_written(repo: Repo) -> None:
     repo.git("notes", "--ref=tdd-handoffs", "add", "-m", "{}", "HEAD")
     before = repo.git("rev-parse", "refs/notes/tdd-handoffs")
@@ -192,7 +188,6 @@ def test_forged_notes_are_told_and_not_written(repo: Repo) -> None:
     assert repo.git("rev-parse", "refs/notes/tdd-handoffs") == before
 
 
-@needs_bubblewrap
 def test_history_rewritten_inside_is_noticed(repo: Repo) -> None:
     repo.commit("feat: second", {"a.py": "1\n"})
     held = session(repo)
@@ -201,7 +196,6 @@ def test_history_rewritten_inside_is_noticed(repo: Repo) -> None:
     assert repo.git("merge-base", "--is-ancestor", held.base, "HEAD") == ""
 
 
-@needs_bubblewrap
 def test_another_branch_checked_out_inside_leaves_ours_checked_out(repo: Repo) -> None:
     held = session(repo)
     assert held.sh(f"git checkout -qb aside && {COMMIT}").exit_code == 0
@@ -209,7 +203,6 @@ def test_another_branch_checked_out_inside_leaves_ours_checked_out(repo: Repo) -
     assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
 
 
-@needs_bubblewrap
 def test_settings_and_hooks_made_inside_do_not_reach_ours(repo: Repo, tmp_path: Path) -> None:
     marker = tmp_path / "pwned"
     config = (repo.path / ".git/config").read_text()
@@ -225,7 +218,6 @@ def test_settings_and_hooks_made_inside_do_not_reach_ours(repo: Repo, tmp_path: 
     assert (repo.path / ".git/config").read_text() == config
 
 
-@needs_bubblewrap
 def test_the_users_hooks_run_inside(repo: Repo) -> None:
     hook = repo.path / ".git/hooks/commit-msg"
     hook.write_text("#!/bin/sh\necho hooked >> $1\n")
@@ -236,7 +228,6 @@ def test_the_users_hooks_run_inside(repo: Repo) -> None:
     assert "hooked" in repo.git("log", "-1", "--format=%B")
 
 
-@needs_bubblewrap
 def test_credentials_in_gits_settings_are_not_shown(repo: Repo) -> None:
     repo.git("config", "remote.origin.url", "https://me:hunter2@example.invalid/x.git")
     repo.git("config", "http.extraheader", "Authorization: hunter2")
@@ -245,7 +236,6 @@ def test_credentials_in_gits_settings_are_not_shown(repo: Repo) -> None:
     assert b"hunter2" not in done.stdout
 
 
-@needs_bubblewrap
 def test_a_session_that_is_cut_off_leaves_its_commits_at_a_ref(repo: Repo) -> None:
     held = session(repo)
     assert held.sh(COMMIT).exit_code == 0
@@ -255,7 +245,6 @@ def test_a_session_that_is_cut_off_leaves_its_commits_at_a_ref(repo: Repo) -> No
     assert repo.git("rev-parse", "HEAD") == held.base
 
 
-@needs_bubblewrap
 def test_a_stand_in_of_an_earlier_session_is_not_taken_for_this_ones(repo: Repo) -> None:
     held = session(repo)
     assert held.sh(COMMIT).exit_code == 0
@@ -263,7 +252,6 @@ def test_a_stand_in_of_an_earlier_session_is_not_taken_for_this_ones(repo: Repo)
     assert held.seal().subject == "test: a case"  # of the files, not of the commit
 
 
-@needs_bubblewrap
 def test_submodules_can_be_read_and_not_moved(make_repo: MakeRepo) -> None:
     library, repo = make_repo("library"), make_repo("project")
     repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), "sub")
@@ -277,7 +265,6 @@ def test_submodules_can_be_read_and_not_moved(make_repo: MakeRepo) -> None:
     assert held.seal().subject == "test: one more"
 
 
-@needs_bubblewrap
 def test_tests_are_read_only_in_green_and_code_is_not(repo: Repo) -> None:
     repo.commit(
         "test: a",
@@ -290,7 +277,6 @@ def test_tests_are_read_only_in_green_and_code_is_not(repo: Repo) -> None:
     assert session(repo, phase=PhaseName.REFACTOR).sh("echo 2 > tests/test_a.py").exit_code == 0
 
 
-@needs_bubblewrap
 def test_a_link_that_a_session_put_in_the_way_of_its_tests_leads_nowhere(repo: Repo, tmp_path: Path) -> None:
     secret = tmp_path / "secret" / "tests"
     secret.mkdir(parents=True)
@@ -301,7 +287,6 @@ def test_a_link_that_a_session_put_in_the_way_of_its_tests_leads_nowhere(repo: R
     assert b"hunter2" not in held.sh("cat src/tests/key").stdout
 
 
-@needs_bubblewrap
 def test_a_suite_writes_into_its_checkout_and_nowhere_else(repo: Repo) -> None:
     repo.commit("feat: more", {"code.py": "1\n", ".gitignore": "data\n"})
     (repo.path / "data").mkdir()
@@ -340,19 +325,21 @@ def test_what_later_runs_execute_is_not_written_by_what_a_session_wrote(repo: Re
     assert {file: file.stat().st_mtime_ns for file in bytecode.rglob("**/unittest/*.pyc")} == kept
 
 
-@needs_bubblewrap
-def test_settings_that_tests_write_are_ours_again_before_git_looks(repo: Repo, tmp_path: Path) -> None:
+def test_settings_that_tests_write_steer_nobody(repo: Repo, tmp_path: Path) -> None:
     repo.commit("feat: attributes", {".gitattributes": "* filter=x\n", "a.txt": "1\n"})
     later = repo.commit("feat: more", {"a.txt": "2\n"})
     held = session(repo)
     folder = held.workspace.checkout(held.base, {})
-    evil = f'[filter "x"]\n\tsmudge = touch {tmp_path}/pwned; cat\n'
-    (folder / ".git/config").write_text((folder / ".git/config").read_text() + evil)
-    (folder / ".git/info").mkdir(exist_ok=True)
-    (folder / ".git/info/attributes").write_text("* filter=x\n")
+    evil = f"git config filter.x.smudge 'touch {tmp_path}/pwned; cat' && echo SET"
+    done = process.shell(evil, cwd=folder, env=held.env, cage=held.cages.suite(folder))
+    assert b"SET" not in done.stdout
+    (folder / ".git").unlink()
+    repo.git("-C", str(folder), "init", "-q")
+    repo.git("-C", str(folder), "config", "filter.x.smudge", f"touch {tmp_path}/pwned; cat")
     (folder / "a.txt").unlink()
     held.workspace.checkout(later, {})
-    assert (folder / "a.txt").exists()
+    assert (folder / "a.txt").read_text() == "2\n"
+    assert "checkout.git" in (folder / ".git").read_text()
     assert not (tmp_path / "pwned").exists()
 
 

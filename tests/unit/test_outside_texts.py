@@ -40,6 +40,7 @@ from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import mark
+from redgreenrefactor.repository.guard import OLD_MARK
 from redgreenrefactor.runners import coverage, report
 from redgreenrefactor.views.text import history_text
 from redgreenrefactor.workflows.taskfile import taskfile
@@ -310,8 +311,10 @@ def read_script(text: str) -> None:
 
 def read_mark(text: str) -> None:
     with TemporaryDirectory() as folder:
-        (Path(folder) / mark.MARK).write_bytes(text.encode("utf-8", "surrogatepass"))
-        mark.read(Path(folder))
+        place = Path(folder) / OLD_MARK
+        place.write_bytes(text.encode("utf-8", "surrogatepass"))
+        mark.read(place)
+        mark.read_old(place.parent)
 
 
 scripts = plain | st.lists(

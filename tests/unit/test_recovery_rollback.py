@@ -17,10 +17,17 @@ from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.repository import lock
-from redgreenrefactor.repository.mark import MARK, Mark, to_json
+from redgreenrefactor.repository import mark as marks
+from redgreenrefactor.repository.mark import Mark, place_of
 from redgreenrefactor.repository.refs import Refs
+from redgreenrefactor.repository.repository import own_folder
 from redgreenrefactor.repository.workspace import GitWorkspace
 from repos import Repo
+
+
+def place(repo: Repo) -> Path:
+    """Return where a session in the repository is remembered."""
+    return place_of(own_folder(repo.env, repo.path), repo.path)
 
 
 def back(repo: Repo, name: str, path: Path | None = None) -> recovery.RolledBack:
@@ -46,7 +53,7 @@ def test_branch_files_and_note_are_as_they_were_and_the_rest_is_kept(repo: Repo)
     assert attempts_left_behind(note, 1, "GREEN") == attempts_left_behind(note, 2, "PLAN") == 1
     assert read(repo, tip) is not None
     assert "rgr rollback" in repo.git("reflog", "-3")
-    assert not (repo.path / ".git" / MARK).exists()
+    assert not place(repo).exists()
 
 
 def test_the_opening_and_the_end_can_be_gone_back_to(repo: Repo) -> None:
@@ -285,19 +292,19 @@ def test_whatever_was_cut_off_is_taken_to_its_end_by_the_next_command(
         here.workspace.require_clean()
     assert tip in repo.refs().values()
     assert repo.git("status", "--porcelain") == ""
-    assert not (repo.path / ".git" / MARK).exists()
+    assert not place(repo).exists()
 
 
 def test_what_leads_back_to_a_commit_that_is_gone_is_forgotten(repo: Repo) -> None:
     run = tell_run(repo)
     for moving in (True, False):
         mark = Mark("r", "1" * 40, "refs/heads/main", Refs({}), sealed=True, moving=moving)
-        (repo.path / ".git" / MARK).write_text(to_json(mark))
+        marks.write(place(repo), mark)
         repo.write("mine.txt", "mine\n")
         with surroundings(repo) as (around, _), recovery.held(around) as here:
             assert here.workspace.head() == run.commits["1-REFACTOR"]
         assert (repo.path / "mine.txt").exists()
-        assert not (repo.path / ".git" / MARK).exists()
+        assert not place(repo).exists()
 
 
 @pytest.mark.parametrize(
@@ -310,13 +317,13 @@ def test_what_leads_back_to_a_commit_that_is_gone_is_forgotten(repo: Repo) -> No
         {"refs": {"a": 5}},
         {"inUse": [1]},
         {"steering": {"a": 5}},
-        {"links": [7]},
+        {"steering": {"paths": ["a", "b", "c"], "gits": [], "folders": {}, "files": {"a": [1, 2, 3]}}},
     ],
 )
 def test_a_mark_that_cannot_be_read_is_none(repo: Repo, odd: dict[str, object]) -> None:
     run = tell_run(repo)
-    written = json.loads(to_json(Mark("r", run.commits["1-RED"], "refs/heads/main", Refs({}))))
-    (repo.path / ".git" / MARK).write_text(json.dumps(written | odd))
+    marks.write(place(repo), Mark("r", run.commits["1-RED"], "refs/heads/main", Refs({})))
+    place(repo).write_text(json.dumps(json.loads(place(repo).read_text()) | odd))
     with surroundings(repo) as (around, _), recovery.held(around) as here:
         assert here.workspace.head() == run.commits["1-REFACTOR"]
 
@@ -325,7 +332,7 @@ def test_files_half_laid_out_are_kept_and_laid_out_again(repo: Repo) -> None:
     run = tell_run(repo)
     tip, to = repo.git("rev-parse", "HEAD"), run.commits["1-GREEN"]
     mark = Mark("r", to, "refs/heads/main", Refs({}), sealed=True, moving=True)
-    (repo.path / ".git" / MARK).write_text(to_json(mark))
+    marks.write(place(repo), mark)
     (repo.path / ".git/index.lock").touch()
     (repo.path / "r-plan.txt").unlink()
     with surroundings(repo) as (around, told), recovery.held(around) as here:
@@ -350,4 +357,4 @@ def test_a_branch_that_moves_on_in_between_is_left_alone(repo: Repo, monkeypatch
     with surroundings(repo) as (around, _), recovery.held(around) as here, pytest.raises(RgrError):
         here.workspace.move("r", run.commits["1-RED"], "why")
     assert repo.git("rev-parse", "main") == rival
-    assert not (repo.path / ".git" / MARK).exists()
+    assert not place(repo).exists()

@@ -13,7 +13,7 @@ from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
 from redgreenrefactor.repository.repository import Repository, quoted, setting
 from redgreenrefactor.repository.untracked import Untracked, is_furniture, is_installed, links
-from redgreenrefactor.writing import remove
+from redgreenrefactor.writing import cleared, remove
 
 COPY_FILES, COPY_BYTES = 2_000, 50_000_000  # more than this is linked, not copied
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
@@ -48,7 +48,6 @@ class CleanCheckout:
         self._originals: dict[str, Original] = {}  # what the overlay replaced
         self._submodules: set[str] = set()  # whose files are there
         self._room = Room()
-        self._settings = b""
         self._ready = False
 
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
@@ -57,6 +56,9 @@ class CleanCheckout:
         there = self._ready and tree == self._tree and self._stamps(tree) == self._laid_out
         if not (self._undo() and there):
             self._check_out_somehow(commit)
+        # For whoever asks inside; our own git is told where its folder is, and tests cannot write there.
+        _remove(self.folder / ".git")
+        (self.folder / ".git").write_bytes(encoded(f"gitdir: {self._own}\n"))
         self._sweep(tree)
         self._populate(tree)
         self._tree = tree
@@ -113,9 +115,14 @@ class CleanCheckout:
             self._check_out(commit)
         except (NotReadyError, OSError):
             # Left half made by a kill or a full disk, perhaps: once more from nothing.
-            _remove(self.folder)
-            self._ready = False
+            self.discard()
             self._check_out(commit)
+
+    def discard(self) -> None:
+        """Leave nothing of the checkout."""
+        _remove(self.folder)
+        _remove(self._own)
+        self._ready = False
 
     def _tree_of(self, commit: str) -> str:
         found = self._objects.commit(commit)
@@ -128,27 +135,31 @@ class CleanCheckout:
     def _check_out(self, commit: str) -> None:
         if not self._ready:
             self._prepare()
-        self._steer_back()
         self._git().raw("checkout", "--quiet", "--force", "--detach", commit)
 
+    @property
+    def _own(self) -> Path:
+        """Our repository's git folder: outside the checkout, which tests write to."""
+        return self.folder.with_name(f"{self.folder.name}.git")
+
     def _git(self) -> Git:
-        """Return git in our repository; were it damaged, git would look for another one further up."""
-        env = scrubbed(self._repository.environ)
-        return Git(self.folder, {**env, "GIT_DIR": str(self.folder / ".git")})
+        env = scrubbed(self._repository.environ, self._repository.root)
+        return Git(self.folder, {**env, "GIT_DIR": str(self._own), "GIT_WORK_TREE": str(self.folder)})
 
     def _prepare(self) -> None:
         """Make our repository anew where there is none yet, and bring the user's untracked furniture."""
+        if (self.folder / ".git").is_dir():
+            _remove(self.folder)  # an earlier version's
         self.folder.mkdir(parents=True, exist_ok=True)
-        git = self._git()
         object_format = "sha256" if len(self._repository.objects.resolve("HEAD") or "") > 40 else "sha1"  # noqa: PLR2004
-        if not (self.folder / ".git" / "HEAD").exists():
-            git.raw("init", "--quiet", f"--object-format={object_format}")
-        self._settings = encoded("".join(self._mirrored(object_format)))
-        for left in (self.folder / ".git").glob("*.lock"):
+        if not (self._own / "HEAD").exists():
+            self._git().raw("init", "--quiet", "--template=", f"--object-format={object_format}")
+        (self._own / "config").write_bytes(encoded("".join(self._mirrored(object_format))))
+        for left in self._own.glob("*.lock"):
             left.unlink(missing_ok=True)
-        objects = self._repository.common_dir / "objects"
-        alternates = self.folder / ".git" / "objects" / "info" / "alternates"
-        alternates.write_bytes(f"{quoted(objects)}\n".encode("utf-8", "surrogateescape"))
+        alternates = self._own / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(exist_ok=True)
+        alternates.write_bytes(encoded(f"{quoted(self._repository.common_dir / 'objects')}\n"))
         self._room = Room()
         self._submodules = set()
         self._furniture = frozenset(self._furnish())
@@ -163,15 +174,6 @@ class CleanCheckout:
         for key, value in self._repository.config.items():
             if key.startswith(MIRRORED):
                 yield setting(key, value)
-
-    def _steer_back(self) -> None:
-        """Make git's settings here ours again: tests may have written into them what we would run."""
-        own = self.folder / ".git"
-        for name in ("commondir", "config.worktree", "info/attributes", "config"):
-            if name != "config" or own.joinpath(name).is_symlink() or _content(own / name) != self._settings:
-                _remove(own / name)
-        if not (own / "config").exists():
-            (own / "config").write_bytes(self._settings)
 
     def _furnish(self) -> Iterator[str]:
         """Bring what tests may need and git does not hold: dependencies by link, small files by copy."""
@@ -210,7 +212,7 @@ class CleanCheckout:
                 self._submodules.add(path)
 
     def _fetch(self, path: str) -> None:
-        target = _cleared(self.folder, path)
+        target = cleared(self.folder, path)
         _remove(target)
         _bring(self._repository.root / path, target, self._room, self._made)
 
@@ -231,7 +233,7 @@ class CleanCheckout:
             _remove(self.folder / path)
 
     def _put(self, path: str, content: bytes | None) -> None:
-        target = _cleared(self.folder, path)
+        target = cleared(self.folder, path)
         if content is None or target.is_symlink() or target.is_dir():
             _remove(target)
         if content is not None:
@@ -243,11 +245,11 @@ def apart(repository: Repository) -> Generator[CleanCheckout]:
     """Provide a clean checkout nobody else uses, with what is checked in and installed only; it is gone afterwards."""
     with lock.free_slot(repository.cache, "apart") as name:
         clean = CleanCheckout(repository, name, strangers=False)
-        _remove(clean.folder)  # of somebody who was killed
+        clean.discard()  # of somebody who was killed
         try:
             yield clean
         finally:
-            _remove(clean.folder)
+            clean.discard()
             _remove(clean.compiled / str(clean.folder).lstrip("/"))
 
 
@@ -290,27 +292,6 @@ def _beyond(folder: Path, kept: set[str], folders: set[str]) -> Iterator[str]:
                 waiting.append(f"{path}/")
             elif path not in kept:
                 yield path
-
-
-def _cleared(folder: Path, path: str) -> Path:
-    """Return the place of a path below the folder, with nothing but real folders on the way to it.
-
-    What is written or removed there is ours: a link on the way could lead to the user's own files.
-    """
-    place = folder
-    for name in PurePosixPath(path).parent.parts:
-        place /= name
-        if place.is_symlink() or place.is_file():
-            place.unlink()
-        place.mkdir(exist_ok=True)
-    return folder / path
-
-
-def _content(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return None
 
 
 def _is_empty(folder: Path) -> bool:

@@ -1,16 +1,19 @@
 """The git program on one repository: the only speller of git."""
 
 import io
+import os
 import re
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from redgreenrefactor.errors import GitError, NotReadyError
+from redgreenrefactor.repository.programs import safe_path
 from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.secrets import without_secrets
 
 OLDEST = (2, 30)
 CHUNK = 1 << 17  # bytes of a long output that are looked at in one go
@@ -43,14 +46,15 @@ SAFE = (
 )
 
 
-def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without anything that points git at another repository."""
+def scrubbed(environ: Mapping[str, str], root: Path) -> dict[str, str]:
+    """Return the environment without credentials, what points git at another repository, and programs of the project."""
     kept = {
         name: value
-        for name, value in environ.items()
+        for name, value in without_secrets(environ).items()
         if not name.startswith("GIT_") or name in KEPT_VARIABLES
     }
-    return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    ours = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    return kept | ours | {"PATH": safe_path(environ.get("PATH", os.defpath), root)}
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,13 @@ class Git:
     folder: Path
     env: Mapping[str, str]
     options: tuple[str, ...] = ()
+    overruled: Callable[[], tuple[str, ...]] = (
+        tuple  # what is said instead of settings that lead into the project
+    )
 
     def argv(self, *args: str) -> tuple[str, ...]:
         """Return the whole command line for these arguments."""
-        return ("git", *SAFE, *self.options, *args)
+        return ("git", *SAFE, *self.overruled(), *self.options, *args)
 
     def attempt(
         self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
@@ -79,7 +86,7 @@ class Git:
                     f"there is no folder {self.folder}", hint="Name an existing one: --project DIR."
                 ) from error
             raise NotReadyError(
-                "git is not installed", hint="Install git 2.30 or newer, then try again."
+                "git is not installed outside the project", hint="Install git 2.30 or newer, then try again."
             ) from error
 
     def raw(self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from redgreenrefactor.repository import lock, mark
+from redgreenrefactor.repository import guard, lock, mark
 from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.repository.repository import Repository, open_repository, own_folders
 from redgreenrefactor.repository.workspace import GitWorkspace
 
 
@@ -23,18 +23,39 @@ class Held:
 @contextmanager
 def held(project: Path, environ: Mapping[str, str], warn: Callable[[str], None]) -> Generator[Held]:
     """Hold a checkout while the block runs; what an interrupted command left there is cleaned up first."""
+    for line in steered_back(project, environ):
+        warn(line)
     repository = open_repository(project, environ)
     try:
-        with lock.held(repository.git_dir / lock.NAME):
-            if told := mark.steered_back(repository.git_dir, repository.common_dir, repository.cache):
-                for line in filter(None, told):
-                    warn(line)
-                repository.close()
-                repository = open_repository(project, environ)
+        with lock.held(_beside(repository.mark)), lock.held(repository.git_dir / lock.NAME):
             workspace = GitWorkspace(repository)
             ledger = GitLedger(repository.git, repository.objects)
             if kept := workspace.recover(ledger.accounts_for):
                 warn(f"what was cut off here has been cleaned up; what was found is kept at {kept}")
+            for line in (*workspace.noticed, *repository.programs.told):
+                warn(line)
             yield Held(repository, workspace, ledger)
     finally:
         repository.close()
+
+
+def steered_back(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Take back what a session that was cut off did to what steers git, before git is asked anything; tell what."""
+    real = project.resolve()
+    for folder in (real, *real.parents):
+        for home in own_folders(environ, folder):
+            place = mark.place_of(home, folder)
+            found = mark.read(place)
+            if found is None or found.steering is None or found.sealed:
+                continue
+            with lock.held(_beside(place)):
+                if not guard.is_stale(found.steering):
+                    return guard.put_back(found.steering, place.parent)
+                place.unlink(missing_ok=True)
+    return ()
+
+
+def _beside(place: Path) -> Path:
+    """Return the lock of a mark."""
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return place.with_suffix(".lock")

@@ -51,7 +51,7 @@ def _lendable(repository: Repository, folder: Path) -> Iterator[tuple[str, Path]
     main = repository.main
     if main is None or main == folder:
         return
-    git = Git(main, {**scrubbed(repository.environ), "GIT_DIR": str(repository.common_dir)})
+    git = Git(main, {**scrubbed(repository.environ, main), "GIT_DIR": str(repository.common_dir)})
     asked = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
     listing = git.attempt(*asked)
     for entry in (
@@ -68,7 +68,7 @@ def _ignored(repository: Repository, folder: Path, brought: list[str]) -> None:
     """See to it that nothing of what was brought is ever committed."""
     if not brought:
         return
-    git = Git(folder, scrubbed(repository.environ))
+    git = Git(folder, scrubbed(repository.environ, folder))
     names = "".join(f"{path}\0" for path in brought)
     known = git.attempt("check-ignore", "-z", "--stdin", stdin=encoded(names)).stdout
     ignored = set(known.decode("utf-8", "surrogateescape").split("\0"))

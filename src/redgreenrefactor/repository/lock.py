@@ -51,7 +51,7 @@ def is_held(path: Path) -> bool:
 def holder(path: Path) -> AtWork | None:
     """Return the living process that holds the lock."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -72,7 +72,7 @@ def _owner(descriptor: int) -> str:
 def _taken(path: Path) -> int:
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise NotReadyError(
                 f"the lock {path} cannot be written: {error.strerror}",

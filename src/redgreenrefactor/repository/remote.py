@@ -14,6 +14,7 @@ PATIENCE = 900.0  # seconds for one transfer
 # How the user reaches remotes: what `scrubbed` takes away because it could lead git elsewhere is needed here.
 REACHING = re.compile(
     r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_\w+|HTTP_\w+|PROXY_\w+|ALLOW_PROTOCOL|CONFIG_(COUNT|(KEY|VALUE)_\d+))"
+    r"|(GH|GITHUB|GH_ENTERPRISE|GITHUB_ENTERPRISE|GITLAB)_TOKEN"  # which helpers of the user's answer with
 )
 # Nothing but what is asked for: no tags, no submodules, no upstream, nothing deleted; and an end where nothing comes.
 PLAIN = (
@@ -113,6 +114,12 @@ class Remote:
     def _attempt(self, *args: str, stdin: bytes = b"") -> process.Finished:
         git = self.repository.git
         environ = self.repository.environ
+        if led := self.repository.programs.reaching:
+            raise NotReadyError(
+                f"files of this project say how remotes are reached: {', '.join(led)}",
+                hint="Sessions could have written that: put it into a file outside the project, then try again.",
+                type="UnsafeSetting",
+            )
         reaching = {name: value for name, value in environ.items() if REACHING.fullmatch(name)}
         argv = git.argv(*PLAIN, *args)
         return process.run(

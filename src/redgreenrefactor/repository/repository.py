@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,9 @@ from pathlib import Path
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.git import Git, advice, check_version, encoded, said, scrubbed
 from redgreenrefactor.repository.leftout import PATTERNS
+from redgreenrefactor.repository.mark import place_of
 from redgreenrefactor.repository.objects import Objects
+from redgreenrefactor.repository.programs import Entry, Overruled, overruled, parsed
 from redgreenrefactor.writing import replace_file
 
 OURS = {
@@ -82,12 +84,14 @@ class Repository:
         It is told where everything lies: settings that lead it elsewhere could have it clean up there.
         """
         places = {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(self.root)}
-        return Git(self.root, {**scrubbed(self.environ), **self.identity, **places})
+        env = {**scrubbed(self.environ, self.root), **self.identity, **places}
+        return Git(self.root, env, overruled=self._options)
 
     @cached_property
     def excluding(self) -> Git:
         """The same, ignoring also what is left out of commits."""
-        return Git(self.root, self.git.env, ("-c", f"core.excludesFile={self.cache / 'exclude'}"))
+        option = ("-c", f"core.excludesFile={self.cache / 'exclude'}")
+        return Git(self.root, self.git.env, option, self._options)
 
     @cached_property
     def objects(self) -> Objects:
@@ -97,28 +101,57 @@ class Repository:
     @cached_property
     def config(self) -> Mapping[str, str]:
         """Git's configuration as it is now; the last value of a key counts."""
-        fields = Git(self.root, scrubbed(self.environ)).fields("config", "-z", "--list")
-        return {key: value for key, _, value in (entry.partition("\n") for entry in fields)}
+        found = {entry.key: entry.value for entry in self._entries}
+        return {**found, **self.programs.settings}
+
+    @cached_property
+    def _programs(self) -> list[Overruled]:
+        return [self._judged(self._entries)]
+
+    @property
+    def programs(self) -> Overruled:
+        """What is said to git instead of settings that lead into the project, as they were last looked at."""
+        return self._programs[-1]
+
+    def look_again(self) -> tuple[str, ...]:
+        """Look at git's settings anew, for a session may have changed files they come from; tell what is new."""
+        before, now = self.programs, self._judged(self._listed())
+        self._programs.append(now)
+        return tuple(line for line in now.told if line not in before.told)
+
+    def _options(self) -> tuple[str, ...]:
+        return self.programs.options
+
+    def _judged(self, entries: list[Entry]) -> Overruled:
+        found = overruled(entries, self.root, (self.git_dir, self.common_dir), self.environ)
+        if odd := [key for key in found.settings if "=" in key]:
+            raise NotReadyError(
+                f"git's setting {odd[0]} leads into the project and cannot be overruled",
+                hint="Give it a name without '=', or unset it: see 'git config --show-origin --list'.",
+                type="UnsafeSetting",
+            )
+        return found
+
+    @cached_property
+    def _entries(self) -> list[Entry]:
+        return self._listed()
+
+    def _listed(self) -> list[Entry]:
+        git = Git(self.root, scrubbed(self.environ, self.root))
+        return list(parsed(git.fields("config", "-z", "--list", "--show-origin")))
 
     @cached_property
     def cache(self) -> Path:
         """A folder of our own outside the repository, the same for every run in this checkout."""
         name = hashlib.sha256(os.fsencode(self.git_dir)).hexdigest()[:16]
-        home = self.environ.get("XDG_CACHE_HOME") or str(
-            Path(self.environ.get("HOME", "~")).expanduser() / ".cache"
-        )
-        for base in (
-            Path(home) / "redgreenrefactor",
-            Path(tempfile.gettempdir()) / f"redgreenrefactor-{os.getuid()}",
-        ):
-            with suppress(OSError):
-                (base / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-                if os.access(base / name, os.W_OK):
-                    return base / name
-        raise NotReadyError(
-            "there is no folder to keep a clean checkout in",
-            hint="Make ~/.cache or the temporary folder writable, or set XDG_CACHE_HOME.",
-        )
+        folder = own_folder(self.environ, self.root) / name
+        folder.mkdir(exist_ok=True, mode=0o700)
+        return folder
+
+    @property
+    def mark(self) -> Path:
+        """Where a session in this checkout is remembered."""
+        return place_of(own_folder(self.environ, self.root), self.root)
 
     def status(self) -> Status:
         """Return the state of the checkout; what is left out of commits counts as ignored."""
@@ -180,9 +213,31 @@ class Repository:
             self.objects.close()
 
 
+def own_folders(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+    """Yield where our own folder may be, if possible outside the checkout: sessions write there."""
+    home = environ.get("XDG_CACHE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".cache")
+    temporary = Path(tempfile.gettempdir()) / f"redgreenrefactor-{os.getuid()}"
+    bases = (Path(home) / "redgreenrefactor", temporary)
+    return iter(sorted(bases, key=lambda base: base.resolve().is_relative_to(root)))
+
+
+def own_folder(environ: Mapping[str, str], root: Path) -> Path:
+    """Return our own folder, made if it is not there yet; nobody else's is used."""
+    for base in own_folders(environ, root):
+        with suppress(OSError):
+            base.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if os.access(base, os.W_OK) and base.stat().st_uid == os.getuid():
+                return base
+    raise NotReadyError(
+        "there is no folder to keep a clean checkout in",
+        hint="Make ~/.cache or the temporary folder writable, or set XDG_CACHE_HOME.",
+    )
+
+
 def open_repository(project: Path, environ: Mapping[str, str]) -> Repository:
     """Return the repository a folder lies in; none, a bare one or an old git is a NotReadyError."""
-    git = Git(project, scrubbed(environ))
+    around = (folder for folder in (project, *project.parents) if (folder / ".git").exists())
+    git = Git(project, scrubbed(environ, next(around, project)))
     found = git.attempt("rev-parse", "--is-bare-repository", "--git-dir", "--git-common-dir", "--show-prefix")
     if found.exit_code != 0:
         complaint = said(found)

@@ -193,14 +193,14 @@ class StandIn:
 
     def _head(self, refs: Refs) -> str | None:
         """Return the commit the session ended on."""
-        text = (_text(self.folder / "HEAD") or "").strip()
+        text = (text_of(self.folder / "HEAD") or "").strip()
         if text.startswith("ref: "):
             return refs.oids.get(text.removeprefix("ref: ").strip())
         return text if OID.fullmatch(text) else None
 
     def _refs(self, before: Refs) -> dict[str, str]:
         """Return the refs it has now; one that cannot be read is as it was."""
-        packed = _text(self.folder / "packed-refs")
+        packed = text_of(self.folder / "packed-refs")
         rows = [line.split(" ", 1) for line in packed.splitlines()] if packed is not None else []
         found = {row[1]: row[0] for row in rows if len(row) > 1 and OID.fullmatch(row[0])}
         if packed is None:
@@ -209,7 +209,7 @@ class StandIn:
             folders[:] = [name for name in folders if not Path(home, name).is_symlink()]
             for name in files:
                 path = Path(home, name)
-                text = (_text(path) or "").strip()
+                text = (text_of(path) or "").strip()
                 if OID.fullmatch(text):
                     found[str(path.relative_to(self.folder))] = text
         return found
@@ -244,7 +244,7 @@ def _plain_files(objects: Path) -> Iterator[tuple[str, Path]]:
                 yield name, file
 
 
-def _text(file: Path) -> str | None:
+def text_of(file: Path) -> str | None:
     """Return what is in a file, None if it is not a plain file of sensible size."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

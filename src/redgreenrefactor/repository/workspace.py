@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -10,13 +9,14 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.repository import hidden, leftovers, lock, mark
+from redgreenrefactor.repository import guard, hidden, leftovers, lock, mark
 from redgreenrefactor.repository.checkout import CleanCheckout
-from redgreenrefactor.repository.git import Git, decoded, encoded, scrubbed
+from redgreenrefactor.repository.git import decoded, encoded
 from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
-from redgreenrefactor.repository.mark import MARK, Mark
+from redgreenrefactor.repository.mark import Mark
 from redgreenrefactor.repository.message import fits, mended
+from redgreenrefactor.repository.nested import changed_since, has_commit
 from redgreenrefactor.repository.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.pushed import Line, Push, checked_out, moved_elsewhere, pushes
@@ -34,7 +34,7 @@ from redgreenrefactor.repository.refs import (
 )
 from redgreenrefactor.repository.repository import IN_PROGRESS, Repository, Status
 from redgreenrefactor.repository.stand_in import StandIn, Taken
-from redgreenrefactor.writing import replace_file
+from redgreenrefactor.writing import remove
 
 NAMED = 10  # files a refusal names before it counts the rest
 
@@ -49,6 +49,9 @@ class GitWorkspace(GitPast):
         self._stand_in = StandIn(repository)
         self._ground: str | None = None  # the tree a session goes on from, where it is not its base
         self._excluded: set[str] = set()  # environments and build outputs that were met
+        self.noticed: tuple[
+            str, ...
+        ] = ()  # what a session that was undone had done beside the files of the project
         self._listed: tuple[str, ...] | None = None  # what lay there untracked when git was asked last
         repository.write_excludes()
 
@@ -130,13 +133,16 @@ class GitWorkspace(GitPast):
         self._stand_in.remove()
         branch = self._branch()
         ours = {name: self._objects.resolve(name) for name in (NOTES, branch) if name}
-        steering = mark.steering(
-            self._repository.git_dir, self._repository.common_dir, self._modules_at(base)
+        here = self._repository
+        steering = guard.remembered(
+            here.root,
+            here.git_dir,
+            here.common_dir,
+            project=here.project,
+            modules=tuple(self._modules_at(base)),
         )
-        links = mark.links_in(self._repository.git_dir, self._repository.common_dir)
-        self._write_mark(
-            Mark(run_id, base, branch, self._refs().changed(ours), steering, links, self._hidden())
-        )
+        refs = self._refs().changed(ours)
+        self._write_mark(Mark(run_id, base, branch, refs, steering, self._hidden()))
         self._ground = None
 
     def _modules_at(self, base: str) -> Iterator[Path]:
@@ -159,7 +165,8 @@ class GitWorkspace(GitPast):
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
-        (self._repository.git_dir / MARK).unlink(missing_ok=True)
+        for place in (self._repository.git_dir / guard.OLD_MARK, self._repository.mark):
+            place.unlink(missing_ok=True)
 
     def seal(self, base: str, phase: Phase, description: str, *, empty: bool) -> Sealed:
         """Turn everything done since the base into one commit that is checked out, refs put right.
@@ -175,6 +182,7 @@ class GitWorkspace(GitPast):
             status = self.status()
         later = read_refs(self._git)
         self._clean.untracked.settle(status.ignored)
+        warnings += self._changed_beside(status)
         work = self._objects.commit(status.head or base) or self._commit(base)
         harm = self._damage(later)
         rewritten = (*self._cut_loose(base, work), *harm.rewritten, *self._rewritten_inside(taken))
@@ -246,6 +254,7 @@ class GitWorkspace(GitPast):
         self._clear_locks()
         status = self.status()
         self._clean.untracked.settle(status.ignored)
+        self.noticed = self._changed_beside(status)
         head = status.head or base
         if head == base and not status.dirty:
             return None
@@ -264,7 +273,7 @@ class GitWorkspace(GitPast):
 
         `accounted` tells whether a commit is a turn whose handoff was written: then nothing is left to do.
         """
-        found = self._mark = mark.read(self._repository.git_dir)
+        found = self._mark = mark.read(self._repository.mark) or self._old_mark()
         if found is None:
             return None
         if self._objects.commit(found.base) is None:  # so nobody can go back there; what there is, stays
@@ -283,6 +292,21 @@ class GitWorkspace(GitPast):
         self.end()
         self._mark = None  # much may have happened since it was written
         return kept
+
+    def _old_mark(self) -> Mark | None:
+        """Return what an earlier version left here; refs are taken as they are, and what does not fit is refused."""
+        found = mark.read_old(self._repository.git_dir)
+        if found is None:
+            return None
+        there = found.branch is None or self._objects.resolve(found.branch)
+        base = self._git.attempt("merge-base", "--is-ancestor", found.base, "HEAD")
+        if not there or base.exit_code:
+            raise NotReadyError(
+                f"{self._repository.git_dir / guard.OLD_MARK}, of an earlier version, does not fit what is checked out",
+                hint="See that nothing here is lost ('git status', 'git log'), remove that file, then try again.",
+                type="OldMark",
+            )
+        return replace(found, refs=read_refs(self._git))
 
     def abandon(self) -> str | None:
         """Undo the session that was begun last: refs and files are as before, its work is kept; return the ref."""
@@ -398,22 +422,21 @@ class GitWorkspace(GitPast):
 
     def _steered_back(self) -> tuple[str, ...]:
         """Take back what the session did to the files that steer git, before git is asked anything; tell what."""
-        found = self._repository
-        if self._mark is None:
+        begun = self._mark
+        told = guard.put_back(begun.steering, self._repository.cache) if begun and begun.steering else ()
+        return (*told, *self._repository.look_again())
+
+    def _changed_beside(self, status: Status) -> tuple[str, ...]:
+        """Return what the session did to repositories and environments among ignored files."""
+        place = self._repository.mark
+        if self._mark is None or self._mark.sealed or not place.exists():
             return ()
-        try:
-            told = mark.undone(self._mark, found.git_dir, found.common_dir, found.cache)
-        except OSError as error:
-            raise NotReadyError(
-                f"the session has put something else in the place of {found.git_dir} ({error.strerror})",
-                hint="Look for the git folder nearby, put it back, then type 'rgr resume'.",
-                type="GitFolderMoved",
-            ) from error
-        return tuple(filter(None, told))
+        began = place.stat().st_ctime_ns
+        return changed_since(self._repository.root, status.ignored, began)
 
     def _write_mark(self, made: Mark) -> None:
         self._mark = made
-        replace_file(self._repository.git_dir / MARK, mark.to_json(made).encode())
+        mark.write(self._repository.mark, made)
 
     def _outputs(self, path: str) -> Iterator[str]:
         """Yield environments and build outputs at, or in, an untracked path."""
@@ -581,9 +604,8 @@ class GitWorkspace(GitPast):
     def _absorb(self, folder: Path) -> None:
         """Make repositories without a commit plain folders: git refuses to add them, and nothing is lost."""
         for inner in sorted(folder.glob("**/.git/")):
-            git = Git(inner.parent, scrubbed(self._repository.environ))
-            if git.attempt("rev-parse", "--verify", "HEAD").exit_code != 0:
-                shutil.rmtree(inner)
+            if not has_commit(inner):
+                remove(inner)
 
     def _written(self, tree: str, base: str, message: str, author: str | None) -> tuple[Commit, bool | None]:
         """Write one commit, signed where the user signs; no two attempts share a commit."""
@@ -618,7 +640,7 @@ class GitWorkspace(GitPast):
         for name in HALF_DONE:
             place = self._repository.git_dir / name
             if place.is_dir():
-                shutil.rmtree(place)
+                remove(place)
             else:
                 place.unlink(missing_ok=True)
 

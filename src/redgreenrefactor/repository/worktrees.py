@@ -142,7 +142,8 @@ def _git_dir(folder: Path) -> Path:
 
 
 def _git_in(folder: Path, repository: Repository) -> Git:
-    return Git(folder, {**scrubbed(repository.environ), **repository.identity})
+    env = {**scrubbed(repository.environ, folder), **repository.identity}
+    return Git(folder, env, overruled=lambda: repository.programs.options)
 
 
 def _forget(repository: Repository, folder: Path) -> None:

@@ -118,9 +118,7 @@ class Cage:
     def _restrictions(self, policy: Policy) -> Iterator[str]:
         yield from self._limits()
         yield "capabilities " + " ".join(map(str, _CAPABILITIES))
-        yield from landlock.rules(
-            policy, self.means.landlock, about=self.policy, mounts=self.means.mounts
-        )
+        yield from landlock.rules(policy, self.means.landlock, about=self.policy, mounts=self.means.mounts)
         if filtered := filter_for(os.uname().machine):
             yield f"seccomp {filtered.hex()}"
         if not policy.network and (filtered := filter_for(os.uname().machine, offline=True)):

@@ -52,13 +52,7 @@ def rules(
     yield f"landlock {rights} {0b11 if version >= _NETWORK else 0} {scopes}"
     if not policy.network:
         yield "loopback"
-    for path in (*system.PROGRAMS, *system.LINKED, *_KERNEL):
-        yield from _allowed(Path(path), _READING, rights)
-    for path in system.open_settings():
-        yield from _allowed(path, _READING, rights)
-    names = Path("/etc/resolv.conf")
-    if policy.network and names.is_symlink():
-        yield from _allowed(names.resolve(), _READING, rights)
+    yield from _system(policy, rights)
     for path in (*_DEVICE_FILES, *_SHARED, *_temporary(about or policy)):
         yield from _allowed(Path(path), rights, rights)
     if mounts:
@@ -70,6 +64,17 @@ def rules(
         elif place.access is Access.READ:
             for path in system.without(place.shown, closed):
                 yield from _allowed(path, _READING, rights)
+
+
+def _system(policy: Policy, rights: int) -> Iterator[str]:
+    """Yield what every program may read of the system."""
+    for path in (*system.PROGRAMS, *system.LINKED, *_KERNEL):
+        yield from _allowed(Path(path), _READING, rights)
+    for path in system.open_settings():
+        yield from _allowed(path, _READING, rights)
+    names = Path("/etc/resolv.conf")
+    if policy.network and names.is_symlink():
+        yield from _allowed(names.resolve(), _READING, rights)
 
 
 def _mounted(policy: Policy) -> Iterator[str]:

@@ -91,7 +91,7 @@ def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool, k
         *readable(ground.object_stores[0]),
         *writable(checkout),
         *(writable if keeps else readable)(ground.compiled / BYTECODE),
-        *readable(checkout / ".git"),
+        *readable(checkout / ".git", checkout.with_name(f"{checkout.name}.git")),
     ]
     return Policy(
         _real(places, ground),

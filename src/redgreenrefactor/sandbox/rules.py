@@ -165,7 +165,7 @@ def show(binds: list[tuple[bytes, bytes]]) -> None:
 
 def mount(source: bytes | None, target: bytes, flags: int) -> None:
     """Mount something; `tmpfs` is a folder in memory."""
-    succeeded("mounting %r" % target, library("mount", source, target, source, flags, None))
+    succeeded(f"mounting {target!r}", library("mount", source, target, source, flags, None))
 
 
 def filtered(program: bytes) -> None:

@@ -59,7 +59,9 @@ def test_whatever_was_done_to_it_it_holds_the_commit(place: Place) -> None:
     (folder / "b.py").unlink()
     (folder / "b.py").symlink_to(place.repo.path / "b.py")
     (folder / "README.md").write_text("spoiled\n")
-    (folder / ".git/index.lock").touch()
+    (folder / ".git").unlink()
+    (folder / ".git").mkdir()
+    folder.with_name("checkout.git").joinpath("index.lock").touch()
     assert names(place.lay_out()) == ["README.md", "b.py", "pkg", "pkg/a.py"]
     assert [(folder / name).read_text() for name in ("README.md", "b.py", "pkg/a.py")] == [
         "hello\n",
@@ -149,9 +151,9 @@ def test_a_damaged_checkout_is_made_anew(place: Place, damage: str) -> None:
         shutil.rmtree(folder)
         folder.touch()
     elif damage == "objects":
-        shutil.rmtree(folder / ".git/objects")
+        shutil.rmtree(folder.with_name("checkout.git") / "objects")
     else:
-        (folder / ".git" / damage).write_text("rubbish")
+        (folder.with_name("checkout.git") / damage).write_text("rubbish")
     assert names(place.lay_out()) == ["README.md"]
 
 
@@ -163,7 +165,7 @@ def test_a_damaged_checkout_never_leads_to_another_repository(place: Place, env:
     home.write(".gitignore", "cache\n")
     base = home.commit("chore: my dot files", {".profile": "mine\n"})
     folder = place.lay_out()
-    (folder / ".git/HEAD").write_text("rubbish")
+    (folder.with_name("checkout.git") / "HEAD").write_text("rubbish")
     place.lay_out()
     assert (home.git("rev-parse", "HEAD"), home.git("symbolic-ref", "HEAD")) == (base, "refs/heads/main")
     assert home.git("status", "--porcelain") == ""

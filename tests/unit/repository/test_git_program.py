@@ -32,8 +32,12 @@ def test_the_environment_points_git_nowhere_else() -> None:
         "GIT_CONFIG_GLOBAL": "/mine",
         "LC_ALL": "de_DE",
         "HOME": "/home",
+        "ANTHROPIC_API_KEY": "hunter2",
+        "GITHUB_TOKEN": "hunter2",
+        "PATH": "/usr/bin:.:/project/node_modules/.bin::node_modules/.bin:/bin",
     }
-    assert scrubbed(environ) == {
+    assert scrubbed(environ, Path("/project")) == {
+        "PATH": "/usr/bin:/bin",
         "GIT_AUTHOR_NAME": "Ada",
         "GIT_CONFIG_GLOBAL": "/mine",
         "HOME": "/home",
@@ -52,7 +56,7 @@ def test_what_a_session_put_into_the_git_folder_does_not_run(repo: Repo) -> None
     (repo.path.parent / "hooks").mkdir()
     (repo.path.parent / "hooks" / "post-checkout").symlink_to(evil)
     (repo.path / ".git/hooks/post-checkout").symlink_to(evil)
-    git = Git(repo.path, scrubbed(repo.env))
+    git = Git(repo.path, scrubbed(repo.env, repo.path))
     git.raw("status")
     git.raw("checkout", "-q", "-b", "other")
     assert not (repo.path.parent / "ran").exists()
@@ -61,11 +65,14 @@ def test_what_a_session_put_into_the_git_folder_does_not_run(repo: Repo) -> None
 def test_replaced_objects_do_not_deceive(repo: Repo) -> None:
     first = repo.git("rev-parse", "HEAD")
     repo.git("replace", first, repo.commit("chore: other"))
-    assert Git(repo.path, scrubbed(repo.env)).text("log", "-1", "--format=%s", first) == "chore: start"
+    assert (
+        Git(repo.path, scrubbed(repo.env, repo.path)).text("log", "-1", "--format=%s", first)
+        == "chore: start"
+    )
 
 
 def test_a_failure_is_told_in_gits_words_with_advice(repo: Repo) -> None:
-    git = Git(repo.path, scrubbed(repo.env))
+    git = Git(repo.path, scrubbed(repo.env, repo.path))
     with pytest.raises(GitError, match="git checkout failed: error: pathspec 'nothing'") as refusal:
         git.raw("checkout", "nothing")
     assert (refusal.value.exit_code, bool(refusal.value.hint)) == (3, True)
@@ -73,7 +80,7 @@ def test_a_failure_is_told_in_gits_words_with_advice(repo: Repo) -> None:
 
 
 def test_output_comes_as_bytes_text_or_fields(repo: Repo) -> None:
-    git = Git(repo.path, scrubbed(repo.env))
+    git = Git(repo.path, scrubbed(repo.env, repo.path))
     assert git.raw("log", "-1", "--format=%s") == b"chore: start\n"
     assert git.text("log", "-1", "--format=%s%n") == "chore: start\n"
     repo.write("new\nline", "")
@@ -145,5 +152,6 @@ def test_a_git_that_is_too_old_is_refused(tmp_path: Path, version: str) -> None:
 
 def test_a_repository_is_not_opened_by_an_old_git(tmp_path: Path) -> None:
     script = 'case "$*" in *version) echo git version 2.20.1;; *) printf "false\\n.git\\n.git\\n\\n";; esac'
+    (tmp_path / "project").mkdir()
     with pytest.raises(NotReadyError, match=r"git version 2.20.1 is too old"):
-        open_repository(tmp_path, stand_in(tmp_path, script))
+        open_repository(tmp_path / "project", stand_in(tmp_path, script))

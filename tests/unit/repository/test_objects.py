@@ -41,7 +41,7 @@ folders: st.SearchStrategy[Folder] = st.recursive(
 
 @pytest.fixture
 def objects(repo: Repo) -> Generator[Objects]:
-    made = Objects(Git(repo.path, scrubbed(repo.env)))
+    made = Objects(Git(repo.path, scrubbed(repo.env, repo.path)))
     yield made
     made.close()
 
@@ -51,7 +51,7 @@ class Pen:
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
-        self.git = Git(repo.path, scrubbed(repo.env))
+        self.git = Git(repo.path, scrubbed(repo.env, repo.path))
         self.blobs = [self.git.text("hash-object", "-w", "--stdin", stdin=b"%d" % n) for n in range(3)]
 
     def tree(self, folder: Folder) -> str:
@@ -240,7 +240,7 @@ def test_another_object_format_is_read(make_repo: MakeRepo, env: dict[str, str])
     repo.git("config", "user.name", "Ada")
     repo.git("config", "user.email", "ada@localhost")
     repo.commit("chore: start", {"a/b.py": "1\n", "c.py": "2\n"})
-    with closing(Objects(Git(repo.path, scrubbed(env)))) as objects:
+    with closing(Objects(Git(repo.path, scrubbed(env, repo.path)))) as objects:
         commit = objects.commit("HEAD")
         assert commit is not None
         assert len(commit.oid) == 64

@@ -126,7 +126,7 @@ def test_putting_right_gives_what_was_before_and_loses_nothing(
 
 @pytest.fixture
 def git(repo: Repo) -> Git:
-    return Git(repo.path, scrubbed(repo.env))
+    return Git(repo.path, scrubbed(repo.env, repo.path))
 
 
 def test_all_refs_are_read_and_branches_of_other_checkouts_are_in_use(repo: Repo, git: Git) -> None:

@@ -1,5 +1,6 @@
 """Whatever a session does to the repository, the run goes on and nobody loses anything."""
 
+import json
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -12,9 +13,9 @@ from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed
+from redgreenrefactor.repository.hold import steered_back
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.lock import NAME, held
-from redgreenrefactor.repository.mark import steered_back
 from redgreenrefactor.repository.refs import NOTES
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
@@ -22,7 +23,7 @@ from redgreenrefactor.workflows.tdd import TDD
 from repos import MakeRepo, Repo
 
 RUN = "run-1"
-MARK = ".git/rgr-session.json"
+OLD_MARK = ".git/rgr-session.json"
 PLANNED = Handoff(PhaseName.PLAN, PhaseName.RED, run_id=RUN, feature="count")
 
 
@@ -285,25 +286,22 @@ def test_nothing_is_hidden_from_the_seal(play: Play, name: str) -> None:
 
 
 def test_a_killed_session_steers_nobody(play: Play) -> None:
-    config = play.path / ".git/config"
+    config, env = play.path / ".git/config", play.repo.env
     before = config.read_text()
     play.begin()
     play.repo.git("config", "core.worktree", str(play.path.parent))
-    told = steered_back(play.path / ".git", play.path / ".git", play.repository.cache)
-    assert (len(told), config.read_text()) == (1, before)
-    assert "config was changed" in told[0]
+    (told,) = steered_back(play.path, env)
+    assert (config.read_text(), "config was changed" in told) == (before, True)
     config.write_text(f"{before}[user]\n\tname = Eve\n")
-    assert (
-        steered_back(play.path / ".git", play.path / ".git", play.repository.cache),
-        config.read_text(),
-    ) == (("",), before)
-    assert steered_back(play.path / ".git", play.path / ".git", play.repository.cache) == ()
+    assert (steered_back(play.path / "sub" / "folder", env), config.read_text()) == ((), before)
+    assert steered_back(play.path, env) == ()
     play.repo.git("config", "my.own", "setting")
     play.again()
     play.begin()
     play.seal()
     play.repo.git("config", "my.other", "setting")
-    assert steered_back(play.path / ".git", play.path / ".git", play.repository.cache) == ()
+    assert steered_back(play.path, env) == ()
+    assert "other" in config.read_text()
 
 
 def test_an_interrupted_session_steers_nobody(play: Play) -> None:
@@ -319,6 +317,7 @@ def test_hooks_that_a_session_left_are_gone_and_those_it_changed_are_back(play: 
     play.repo.write("scripts/check", "old\n")
     (hooks / "pre-commit").write_text("mine\n")
     (hooks / "pre-push").write_text("mine\n")
+    (hooks / "pre-push").chmod(0o755)
     (hooks / "commit-msg").symlink_to("../../scripts/check")
     play.repo.git("add", "-A")
     play.repo.git("commit", "-q", "--no-verify", "-m", "chore: scripts")
@@ -335,6 +334,7 @@ def test_hooks_that_a_session_left_are_gone_and_those_it_changed_are_back(play: 
         "commit-msg": "new\n",
     }
     assert os.access(hooks / "pre-push", os.X_OK)
+    assert not (hooks / "pre-commit").stat().st_mode & 0o111
 
 
 def test_links_in_gits_folder_do_not_make_us_write_where_they_lead(play: Play, tmp_path: Path) -> None:
@@ -363,14 +363,150 @@ def test_a_pipe_in_place_of_the_settings_is_put_back(play: Play) -> None:
     assert config.read_text() == before
 
 
-def test_a_git_folder_that_was_put_away_is_told_with_words(play: Play) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("kind", ["link", "file", "folder"])
+def test_a_git_folder_that_was_swapped_comes_back(
+    play: Play, tmp_path: Path, kind: str, killed: bool
+) -> None:
+    git, away, mine = play.path / ".git", play.path / "deep/away", tmp_path / "elsewhere"
+    before = (git / "config").read_text()
+    mine.mkdir()
+    (mine / "config").write_text("precious\n")
     play.begin()
-    (play.path / ".git").rename(play.path / "old")
+    away.parent.mkdir()
+    git.rename(away)
+    if kind == "link":
+        git.symlink_to(mine)
+    elif kind == "file":
+        git.write_text(f"gitdir: {mine}\n")
+    else:
+        git.mkdir()
+        (git / "config").write_text("evil\n")
+    play.repo.write("a.py", "1\n")
+    if killed:
+        told = steered_back(play.path, play.repo.env)
+        play.again().recover(never)
+    else:
+        told = play.seal().warnings
+    assert any("it has been put back" in line for line in told)
+    assert ((mine / "config").read_text(), list(mine.iterdir())) == ("precious\n", [mine / "config"])
+    assert (git.is_dir(), git.is_symlink(), (git / "config").read_text()) == (True, False, before)
+    play.repo.git("fsck")
+
+
+def test_a_git_folder_that_is_gone_is_told_with_words(play: Play) -> None:
+    play.begin()
+    kept = play.path.parent / "far" / "old"
+    kept.parent.mkdir()
+    (play.path / ".git").rename(kept)
     (play.path / ".git").write_text("gitdir: nowhere\n")
     with pytest.raises(NotReadyError, match="in the place of"):
         play.seal()
     (play.path / ".git").unlink()
-    (play.path / "old").rename(play.path / ".git")
+    kept.rename(play.path / ".git")
+
+
+def test_objects_that_were_put_away_and_borrowed_elsewhere_are_ours_again(play: Play, tmp_path: Path) -> None:
+    objects = play.path / ".git/objects"
+    play.begin()
+    objects.rename(play.path / ".git/o2")
+    (objects / "info").mkdir(parents=True)
+    (objects / "info/alternates").write_text(f"{play.path}/.git/o2\n")
+    assert any("objects was moved" in line for line in play.seal().warnings)
+    assert not (objects / "info/alternates").exists()
+    play.repo.git("fsck")
+
+
+def test_objects_borrowed_by_a_session_are_not_borrowed_any_more(play: Play, make_repo: MakeRepo) -> None:
+    other = make_repo("other", {"secret": "hunter2\n"})
+    alternates = play.path / ".git/objects/info/alternates"
+    play.begin()
+    alternates.write_text(f"{other.path}/.git/objects\n")
+    assert any("alternates" in line for line in play.seal().warnings)
+    assert not alternates.exists()
+
+
+def test_a_repository_begun_between_the_project_and_its_repository_is_moved_away(play: Play) -> None:
+    play.repo.commit("feat: package", {"pkg/a.py": "1\n"})
+    play.repository.close()
+    play.repository = open_repository(play.path / "pkg", play.repo.env)
+    play.workspace = GitWorkspace(play.repository)
+    play.begin()
+    play.repo.git("init", "-q", "pkg")
+    play.seal()
+    assert not (play.path / "pkg/.git").exists()
+
+
+def test_a_checkout_made_anew_in_the_same_place_is_not_the_one_that_was_left(
+    play: Play, tmp_path: Path
+) -> None:
+    play.begin()
+    play.path.rename(tmp_path / "old")
+    play.path.mkdir()
+    play.repo.git("init", "-q", "-b", "main")
+    assert steered_back(play.path, play.repo.env) == ()
+    assert not play.repository.mark.exists()
+
+
+# --- what an earlier version has left
+
+
+def old_mark(play: Play, **more: object) -> None:
+    said: dict[str, object] = {
+        "runId": RUN,
+        "base": play.base,
+        "branch": "refs/heads/main",
+        "refs": {},
+        "inUse": [],
+    }
+    play.repo.write(OLD_MARK, json.dumps({**said, "steering": {}, "sealed": False, **more}))
+
+
+def test_what_an_earlier_version_left_half_done_is_kept_and_rewound(play: Play) -> None:
+    old_mark(play)
+    play.repo.write("half.py", "1\n")
+    kept = play.workspace.recover(never)
+    assert kept is not None
+    assert play.repo.git("show", f"{kept}:half.py") == "1"
+    assert not (play.path / OLD_MARK).exists()
+    play.workspace.require_clean()
+
+
+def test_nothing_is_written_where_an_old_mark_says(play: Play, tmp_path: Path) -> None:
+    play.repo.git("tag", "v1")
+    secret = tmp_path / "authorized_keys"
+    refs = {"refs/tags/v1": play.repo.commit("feat: later", {"a.py": "1\n"}), "refs/heads/main": play.base}
+    play.base = refs["refs/tags/v1"]
+    old_mark(play, refs=refs, steering={str(secret): "evil", str(tmp_path / "gone"): None})
+    (tmp_path / "gone").write_text("precious\n")
+    tag = play.repo.git("rev-parse", "v1")
+    play.workspace.recover(never)
+    assert (secret.exists(), (tmp_path / "gone").exists()) == (False, True)
+    assert (play.repo.git("rev-parse", "v1"), play.repo.git("rev-parse", "main")) == (tag, play.base)
+
+
+@pytest.mark.parametrize("said", [{"base": "1" * 40}, {"branch": "refs/heads/other"}])
+def test_an_old_mark_that_does_not_fit_is_refused_with_words(play: Play, said: dict[str, object]) -> None:
+    old_mark(play, **said)
+    play.repo.write("mine.txt", "precious\n")
+    with pytest.raises(NotReadyError, match="of an earlier version") as refusal:
+        play.workspace.recover(never)
+    assert "remove that file" in refusal.value.hint
+    assert (play.path / "mine.txt").exists()
+
+
+def test_an_old_mark_planted_by_a_session_is_gone_with_it(play: Play) -> None:
+    play.repo.commit("feat: later", {"a.py": "1\n"})
+    first = play.base
+    play.begin()
+    planted = play.base
+    play.base = first
+    old_mark(play)
+    play.base = planted
+    play.seal()
+    play.workspace.end()
+    assert play.again().recover(never) is None
+    assert play.repo.git("rev-parse", "HEAD") == planted
 
 
 # --- half done
@@ -488,6 +624,25 @@ def test_a_submodule_whose_settings_were_changed_runs_nothing(
     play.workspace.rewind(play.base)
     assert not ran.exists()
     assert (play.path / "sub/.git").is_file()
+
+
+@pytest.mark.parametrize("name", ["sub", ".git/modules/sub", ".git/modules"])
+def test_a_link_in_place_of_a_submodule_leads_nobody_away(
+    play: Play, make_repo: MakeRepo, name: str, tmp_path: Path
+) -> None:
+    library, mine = make_repo("library", {"a": "1\n"}), make_repo("mine")
+    play.repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), "sub")
+    play.repo.git("commit", "-q", "-m", "chore: library")
+    mine.write("config", "precious\n")
+    mine.write("hooks/pre-commit", "precious\n")
+    mine.write("sub/config", "precious\n")
+    before = {str(file): file.read_bytes() for file in mine.path.rglob("*") if file.is_file()}
+    play.begin()
+    (play.path / name).rename(tmp_path / "away")
+    (play.path / name).symlink_to(mine.path)
+    play.seal()
+    play.workspace.rewind(play.base)
+    assert {str(file): file.read_bytes() for file in mine.path.rglob("*") if file.is_file()} == before
 
 
 def test_a_submodule_that_was_moved_goes_back(play: Play, make_repo: MakeRepo) -> None:
@@ -635,7 +790,7 @@ def test_an_edited_list_becomes_a_commit_where_no_branch_is_checked_out(play: Pl
 def test_work_can_be_sealed_without_a_session(play: Play) -> None:
     play.repo.write("a.py", "1\n")
     assert play.seal().commit == play.repo.git("rev-parse", "main")
-    assert not (play.path / MARK).exists()
+    assert not play.repository.mark.exists()
 
 
 # --- cut off
@@ -653,7 +808,7 @@ def test_an_interrupted_session_is_undone_refs_and_all(play: Play) -> None:
     assert play.repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
     refs = play.repo.refs()
     assert (refs["refs/tags/v1"], "refs/heads/elsewhere" in refs) == (play.base, False)
-    assert not (play.path / MARK).exists()
+    assert not play.repository.mark.exists()
     play.workspace.require_clean()
 
 
@@ -683,7 +838,7 @@ def test_a_turn_that_was_written_down_stays_and_so_does_what_the_user_did_since(
     play.repo.write("mine.txt", "precious\n")
     assert play.again().recover(always) is None
     assert (play.repo.git("rev-parse", "HEAD"), (play.path / "mine.txt").exists()) == (commit, True)
-    assert not (play.path / MARK).exists()
+    assert not play.repository.mark.exists()
 
 
 def test_a_rejection_that_was_written_down_is_remembered_after_a_crash(play: Play) -> None:
@@ -736,7 +891,9 @@ def test_any_id_of_a_run_will_do(play: Play, run_id: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"runId": 1, "base": 2}', "\0"])
 def test_a_mark_that_cannot_be_read_is_no_mark(play: Play, text: str) -> None:
-    (play.path / MARK).write_text(text)
+    play.begin()
+    play.repository.mark.write_text(text)
+    play.again()
     play.repo.write("mine.txt", "precious\n")
     assert play.workspace.recover(never) is None
     assert (play.path / "mine.txt").exists()

@@ -72,7 +72,7 @@ def test_leftovers_of_a_killed_session_are_kept_and_rewound(repo: Repo) -> None:
     assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
     assert repo.git("rev-parse", "v1") == base
     assert repo.git("status", "--porcelain") == ""
-    assert not (repo.path / ".git/rgr-session.json").exists()
+    assert not second.mark.exists()
 
 
 def test_a_turn_whose_handoff_was_written_is_not_undone(repo: Repo) -> None:
