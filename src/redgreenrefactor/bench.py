@@ -27,7 +27,7 @@ from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.runners.virtual import how_to_install, missing_module
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking
-from redgreenrefactor.surroundings import Surroundings, loosening_of, settings_of
+from redgreenrefactor.surroundings import Surroundings, files_run, settings_of
 from redgreenrefactor.wiring import Table, engine_of, now, suite_of
 
 TDD_TABLE = Table()
@@ -48,7 +48,7 @@ class Bench:
             checkout.ledger,
         )
         self.settings = settings_of(self.repository, around)
-        self._approved = loosening_of(self.settings, self.repository)
+        self._files_run = files_run(self.settings, self.repository)
         self.unborn = self.repository.objects.resolve("HEAD") is None
 
     def enclose(self) -> None:
@@ -203,7 +203,7 @@ class Bench:
         """Run the user's own command about a run that has ended; whatever becomes of it, the result stands."""
         if not self.settings.on_finish:
             return
-        if loosening_of(self.settings, self.repository) != self._approved:
+        if files_run(self.settings, self.repository) != self._files_run:
             self.emit(
                 Warned("on.finish was not run: what it runs in the repository is not what it was before")
             )

@@ -11,9 +11,11 @@ from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.events import Emit
 from redgreenrefactor.reading import LARGEST, head_of
+from redgreenrefactor.repository.nested import changed_environments
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.sandbox.policies import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.toolchains import environments
 from redgreenrefactor.trust import Approval, approvals_of, not_trusted, once
 
 PROPERTIES = "tdd.properties"
@@ -74,10 +76,24 @@ def loosening_of(settings: Settings, repository: Repository) -> tuple[Line, ...]
     """Return what counts only if the user approves.
 
     That is lines of the settings, the files of the repository that these have us run or read outside the sandbox, as
-    they are, and folders outside the project that would be shown inside.
+    they are, folders outside the project that would be shown inside, and environments that are a session's work.
     """
-    files = {name: line for line in settings.loosening for name, line in _files_of(line, repository)}
-    return (*settings.loosening, *files.values(), *_shown(settings, repository))
+    files = files_run(settings, repository)
+    return (*settings.loosening, *files, *_shown(settings, repository), *_changed(repository))
+
+
+def files_run(settings: Settings, repository: Repository) -> tuple[Line, ...]:
+    """Return the files of the repository that its settings have us run or read outside the sandbox, as they are now."""
+    found = {name: line for line in settings.loosening for name, line in _files_of(line, repository)}
+    return tuple(found.values())
+
+
+def _changed(repository: Repository) -> Iterator[Line]:
+    """Yield the virtual environments that tests would be run with and that a session has made, or made another."""
+    used = set(environments(repository.root, repository.project, repository.environ))
+    for name, stamp in changed_environments(repository.cache).items():
+        if repository.root / name in used:
+            yield Line(name, "changed by a session at", stamp)
 
 
 def _shown(settings: Settings, repository: Repository) -> tuple[Line, ...]:

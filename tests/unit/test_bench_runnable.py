@@ -9,7 +9,7 @@ from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.evidence import CollectError, Status, SuiteRun, TestResult
 from redgreenrefactor.sandbox.process import Interrupt
-from redgreenrefactor.wiring import Surroundings
+from redgreenrefactor.surroundings import Surroundings
 from repos import MakeRepo
 
 ABSENT = CollectError("tests/test_a.py", "ModuleNotFoundError: No module named 'absent.part'")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from click.testing import CliRunner, Result
 from redgreenrefactor.cli import rgr
 from redgreenrefactor.config import Flags, known_keys, load
 from redgreenrefactor.errors import RgrError
+from redgreenrefactor.repository.nested import Change, note_environments
+from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.surroundings import UNHEARD
 from redgreenrefactor.trust import Approval, Approvals, approvals_of
 from repos import MakeRepo, Repo
@@ -298,4 +301,18 @@ def test_what_is_held_anyway_may_change_with_the_code(typed: Typed, make_repo: M
     repo = make_repo(files={"tdd.properties": "test.command=sh test.sh", "test.sh": "exit 0\n"})
     typed(repo, "trust", "--yes")
     repo.commit("test: one more", {"test.sh": "exit 1\n"})
+    assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"
+
+
+def test_an_environment_that_a_session_made_is_not_used_before_somebody_has_looked(
+    typed: Typed, make_repo: MakeRepo, env: dict[str, str]
+) -> None:
+    repo = make_repo(files={".gitignore": ".venv\n", "pyproject.toml": PYPROJECT})
+    (repo.path / ".venv/bin").mkdir(parents=True)
+    with closing(open_repository(repo.path, env)) as repository:
+        note_environments(repository.cache, [Change(Path(".venv"), "", steers=True)])
+    result = typed(repo, "run", "x", "--json")
+    assert refused(result) == "NotTrusted"
+    assert ".venv: changed by a session at=" in result.stderr
+    typed(repo, "trust", "--yes")
     assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"

@@ -10,13 +10,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.repository.git import decoded, encoded
 from redgreenrefactor.writing import cleared, put
 
+SETTINGS = "tdd.properties"
 OLD_MARK = "rgr-session.json"  # of earlier versions, which believed what they found there
 # Written by a session, these could make us run its programs, read its objects, hide its files, or clean up elsewhere.
 STEERING = (
@@ -51,6 +52,7 @@ class Steering:
     gits: tuple[Path, ...]  # the git folders: this checkout's, the repository's, and those of submodules
     folders: Mapping[str, tuple[int, int]]  # the very folders, by device and number
     files: Mapping[str, Kept]
+    settings: Mapping[str, Kept] = field(default_factory=dict[str, Kept])  # of ours, where git ignores them
 
 
 def remembered(
@@ -63,7 +65,8 @@ def remembered(
     pointers = [folder / ".git" for folder in (*way, *modules)]
     gits = tuple(dict.fromkeys((git_dir, common_dir, *_of_modules(git_dir, common_dir, modules))))
     files = {str(place): _kept(place) for place in (*pointers, *_watched(gits))}
-    return Steering(root, git_dir, common_dir, gits, folders, files)
+    settings = {str(project / SETTINGS): _kept(project / SETTINGS)}
+    return Steering(root, git_dir, common_dir, gits, folders, files, settings)
 
 
 def put_back(before: Steering, keep_in: Path) -> tuple[str, ...]:
@@ -75,6 +78,17 @@ def put_back(before: Steering, keep_in: Path) -> tuple[str, ...]:
         line for path, found in before.folders.items() if (line := _returned(before, path, found, keep_in))
     ]
     files = {str(place): None for place in _watched(before.gits)} | dict(before.files)
+    return (*told, *_files_back(before, files, keep_in))
+
+
+def put_back_settings(before: Steering, ignored: Iterable[str], keep_in: Path) -> tuple[str, ...]:
+    """Make our own settings what they were, where git ignores them and no gate sees them; tell as `put_back` does."""
+    unseen = {str(before.root / path) for path in ignored}
+    files = {name: was for name, was in before.settings.items() if name in unseen}
+    return tuple(_files_back(before, files, keep_in))
+
+
+def _files_back(before: Steering, files: Mapping[str, Kept], keep_in: Path) -> Iterator[str]:
     bases = (before.git_dir, before.common_dir, before.root)
     for name in sorted(files, key=lambda name: (name.count("/"), name)):
         place, was = Path(name), files[name]
@@ -87,10 +101,7 @@ def put_back(before: Steering, keep_in: Path) -> tuple[str, ...]:
         if not _only_identity(was, now):
             done = "was changed during the session; it has been put back"
             gone = "was put there during the session; it is gone"
-            told.append(
-                f"{name} {gone if was is None else done}{f', the changed one is at {kept}' * bool(kept)}"
-            )
-    return tuple(told)
+            yield f"{name} {gone if was is None else done}{f', the changed one is at {kept}' * bool(kept)}"
 
 
 def is_stale(before: Steering) -> bool:

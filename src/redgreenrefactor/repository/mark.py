@@ -91,6 +91,7 @@ def _to_json(mark: Mark) -> dict[str, Any]:
             "gits": [str(folder) for folder in steering.gits],
             "folders": dict(steering.folders),
             "files": dict(steering.files),
+            "settings": dict(steering.settings),
         },
         "hidden": dict(mark.hidden),
         "sealed": mark.sealed,
@@ -104,9 +105,13 @@ def _from_json(body: Any) -> Mark:
         folders = {
             _text(name): (int(device), int(number)) for name, (device, number) in saved["folders"].items()
         }
-        files = {_text(name): _kept(entry) for name, entry in saved["files"].items()}
+        files, settings = (
+            {_text(name): _kept(entry) for name, entry in saved[kind].items()}
+            for kind in ("files", "settings")
+        )
         root, git_dir, common_dir = map(Path, saved["paths"])
-        steering = Steering(root, git_dir, common_dir, tuple(map(Path, saved["gits"])), folders, files)
+        gits = tuple(map(Path, saved["gits"]))
+        steering = Steering(root, git_dir, common_dir, gits, folders, files, settings)
     branch = found["branch"]
     return Mark(
         _text(found["runId"]),

@@ -3,39 +3,79 @@
 No program of ours works in such a repository. What runs there is the user's, at their next command.
 """
 
+import json
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from redgreenrefactor.repository.guard import STEERING
 from redgreenrefactor.repository.stand_in import OID, text_of
+from redgreenrefactor.writing import replace_file
 
 MOST = 300_000  # entries that are looked at
 NAMED = 3
 ENVIRONMENT = "pyvenv.cfg"
+CHANGED = "changed-environments.json"
+# What decides, in a virtual environment, who runs and judges tests; packages may be installed.
+STEERS = re.compile(
+    r"\+(pyvenv\.cfg|bin/(python[\d.]*|pytest|py\.test)|.*/(sitecustomize|usercustomize)\.py|.*/(_pytest|pytest|pluggy)/.*)"
+)
 
 
-def changed_since(root: Path, ignored: Iterable[str], moment: int) -> tuple[str, ...]:
-    """Return a line for each repository and each virtual environment in which something has changed since a moment.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a session did to a repository or a virtual environment that git ignores."""
+
+    owner: Path  # seen from the checkout
+    told: str
+    steers: bool  # a virtual environment that was made, or whose interpreter or test runner is another one
+
+
+def changed_since(root: Path, ignored: Iterable[str], moment: int) -> tuple[Change, ...]:
+    """Return each repository and each virtual environment in which something has changed since a moment.
 
     The kernel's own stamps are compared: a file's time of change can be set by whoever owns it, these cannot.
     """
-    told: dict[Path, list[str]] = {}
+    found: dict[Path, list[str]] = {}
     for owner, kind, path in _changes(root, ignored, moment):
-        told.setdefault(owner, []).append(f"{kind}{path.relative_to(owner)}")
-    lines: list[str] = []
-    for owner, found in told.items():
-        rest = f" and {len(found) - NAMED} more" * (len(found) > NAMED)
-        what = "the repository" if found[0].startswith(".git") else "the virtual environment"
-        names = ", ".join(name.removeprefix("+") for name in found[:NAMED])
-        lines.append(
-            f"{what} {owner.relative_to(root)} was changed during the session ({names}{rest}): "
-            "look at that before you run anything there"
-        )
-    return tuple(lines)
+        found.setdefault(owner, []).append(f"{kind}{path.relative_to(owner)}")
+    return tuple(_change(owner.relative_to(root), names) for owner, names in found.items())
+
+
+def _change(owner: Path, found: list[str]) -> Change:
+    rest = f" and {len(found) - NAMED} more" * (len(found) > NAMED)
+    environment = found[0].startswith("+")
+    what = "the virtual environment" if environment else "the repository"
+    names = ", ".join(name.removeprefix("+") for name in found[:NAMED])
+    told = (
+        f"{what} {owner} was changed during the session ({names}{rest}): "
+        "look at that before you run anything there"
+    )
+    return Change(owner, told, environment and any(STEERS.fullmatch(name) for name in found))
+
+
+def note_environments(cache: Path, changes: Iterable[Change]) -> None:
+    """Remember, in a folder of ours, the environments that are not what the user made them."""
+    steered = [change.owner for change in changes if change.steers]
+    if steered:
+        known = changed_environments(cache)
+        stamp = datetime.now(UTC).isoformat(timespec="seconds")
+        known |= {str(owner): stamp for owner in steered}
+        replace_file(cache / CHANGED, json.dumps(known).encode())
+
+
+def changed_environments(cache: Path) -> dict[str, str]:
+    """Return the environments that sessions have made or changed, with when that was noticed last."""
+    with suppress(OSError, ValueError, AttributeError):
+        found = cast("dict[str, str]", json.loads((cache / CHANGED).read_bytes()))
+        return {str(name): str(stamp) for name, stamp in found.items()}
+    return {}
 
 
 def has_commit(git: Path) -> bool:

@@ -16,7 +16,7 @@ from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.mark import Mark
 from redgreenrefactor.repository.message import fits, mended
-from redgreenrefactor.repository.nested import changed_since, has_commit
+from redgreenrefactor.repository.nested import changed_since, has_commit, note_environments
 from redgreenrefactor.repository.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.pushed import Line, Push, checked_out, moved_elsewhere, pushes
@@ -427,12 +427,16 @@ class GitWorkspace(GitPast):
         return (*told, *self._repository.look_again())
 
     def _changed_beside(self, status: Status) -> tuple[str, ...]:
-        """Return what the session did to repositories and environments among ignored files."""
-        place = self._repository.mark
+        """Return what the session did among ignored files: to our settings, to repositories and to environments."""
+        here, place = self._repository, self._repository.mark
         if self._mark is None or self._mark.sealed or not place.exists():
             return ()
-        began = place.stat().st_ctime_ns
-        return changed_since(self._repository.root, status.ignored, began)
+        changes = changed_since(here.root, status.ignored, place.stat().st_ctime_ns)
+        note_environments(here.cache, changes)
+        told = tuple(change.told for change in changes)
+        steering = self._mark.steering
+        back = guard.put_back_settings(steering, status.ignored, here.cache) if steering else ()
+        return (*back, *told)
 
     def _write_mark(self, made: Mark) -> None:
         self._mark = made

@@ -1031,3 +1031,22 @@ def test_the_folder_of_a_project_is_where_sessions_work(make_repo: MakeRepo, tmp
         assert workspace.project == repo.path / "sub"
         assert workspace.checkout(workspace.head(), {"sub/b.py": "2\n"}).name == "sub"
         assert workspace.source(workspace.head(), "sub/a.py") == "1\n"
+
+
+@pytest.mark.parametrize("before", [None, "max.retries=2\n"])
+def test_settings_that_a_session_left_among_ignored_files_are_put_back(
+    repo: Repo, before: str | None
+) -> None:
+    settings = repo.path / "tdd.properties"
+    repo.commit("chore: ignore", {".gitignore": "tdd.properties\n"})
+    if before is not None:
+        settings.write_text(before)
+    with closing(open_repository(repo.path, repo.env)) as repository:
+        workspace = GitWorkspace(repository)
+        base = workspace.head()
+        workspace.begin("run", base)
+        settings.write_text("sandbox=off\n")
+        (repo.path / "code.py").write_text("x = 1\n")
+        sealed = workspace.seal(base, TDD.phase(PhaseName.GREEN), "a case", empty=False)
+    assert any("tdd.properties" in line for line in sealed.warnings)
+    assert (settings.read_text() if settings.exists() else None) == before
