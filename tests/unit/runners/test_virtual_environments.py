@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.ports import Suite
+from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.virtual import activated, how_to_install, missing_module, other_environments
 
 Lay = Callable[[Mapping[str, str]], None]
@@ -111,3 +112,22 @@ def test_what_lacks_a_module_is_installed_there(project: Path) -> None:
 )
 def test_the_module_that_is_missing_is_found_in_the_words(text: str, module: str | None) -> None:
     assert missing_module(text) == module
+
+
+def test_one_that_is_lent_to_another_checkout_is_no_part_of_the_project(
+    project: Path, tmp_path: Path, environment: dict[str, str], cache: Path
+) -> None:
+    main, checkout = tmp_path / "main", tmp_path / "checkout"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", main / ".venv"], check=True)
+    packages = next((main / ".venv/lib").glob("python*/site-packages"))
+    (packages / "ours.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
+    runner = main / ".venv/bin/pytest"
+    runner.write_text(f"#!{main}/.venv/bin/python\nimport pytest\n\nraise SystemExit(pytest.main())\n")
+    runner.chmod(0o755)
+    (project / ".venv").symlink_to(main / ".venv")
+    checkout.mkdir()
+    (checkout / "test_a.py").write_text("def test_a(): pass\n")
+    suite = suite_for("pytest", project=project, env=environment, timeout=120, cache=cache, main=main)
+    done = suite.run(checkout)
+    assert done.green, done.output
+    assert done.foreign == ()

@@ -123,8 +123,15 @@ class Paths:
 
 def is_installed(path: str, root: str = "") -> bool:
     """Tell whether a path under a root belongs to a virtual environment or is an installed package."""
-    own = sys.prefix != sys.base_prefix and path.startswith(sys.prefix.rstrip(os.sep) + os.sep)
-    return own or not _INSTALLED.isdisjoint(path[len(root) :].split(os.sep))  # noqa: PTH206
+    return not _INSTALLED.isdisjoint(path[len(root) :].split(os.sep)) or _is_in_prefix(path)  # noqa: PTH206
+
+
+def _is_in_prefix(path: str) -> bool:
+    """Tell whether a path belongs to the virtual environment in use, which may have been lent by a link."""
+    if sys.prefix == sys.base_prefix:
+        return False
+    names = ((path, sys.prefix), (os.path.realpath(path), os.path.realpath(sys.prefix)))
+    return any(spelled.startswith(prefix.rstrip(os.sep) + os.sep) for spelled, prefix in names)
 
 
 def definition(path: str, name: str, cls: type[Any] | None, function: Any, paths: Paths) -> dict[str, Any]:
