@@ -525,7 +525,7 @@ OF_SESSIONS = (
 
 
 OF_SUITES = (
-    Attack("works: a suite", "echo x > made && python3 -c 'import code' && ls tests && git log -1 > /dev/null; echo x > {compiled}/runs/x && rm {compiled}/runs/x made", works),
+    Attack("works: a suite", "echo x > made && python3 -c 'import code' && ls tests && git log -1 > /dev/null && rm made", works),
     Attack("byte code of other runs", "mkdir -p {compiled}/bytecode; echo evil > {compiled}/bytecode/x", lambda lab, done: not (lab.workspace.compiled / "bytecode/x").exists()),
     Attack("the project", "echo pwn > {root}/code.py; rm -rf {root}/tests {root}/node_modules; echo x > {root}/pwned; echo x > {root}/.venv/pwned", lambda lab, done: fails(lab, done) and (lab.root / "code.py").read_text() == "x = 1\n" and (lab.root / "tests/test_a.py").exists() and (lab.root / "node_modules/x").exists()),
     Attack("the project's git folder", "cat {main}/.git/config {git_dir}/config; echo evil > {main}/.git/hooks/pre-commit; echo x > {git_dir}/pwned; rm -rf {main}/.git/refs {main}/.git/objects {git_dir}/HEAD"),

@@ -178,6 +178,7 @@ def test_a_run_that_comes_and_goes_during_a_session_is_nobodys_fault(make_repo: 
     script.write_text(
         "import json, os, subprocess, sys\n"
         "env = {name: value for name, value in os.environ.items() if not name.startswith('TDD_')}\n"
+        "env['TDD_TRUST'] = '1'\n"
         f"sys.exit(subprocess.run([sys.executable, '-m', 'redgreenrefactor', *json.loads({inner!r})], env=env).returncode)\n",
     )
     folder = main.path.parent / "outer"
