@@ -81,7 +81,6 @@ def test_a_task_that_fails_is_a_result_and_goes_on_with_more_reviews(
     assert len(server.pulls) == 1
 
 
-@pytest.mark.long
 def test_a_whole_run_may_be_the_coder(stage: ReviewStage) -> None:
     stage.play({**stages.calculator(1), "REVIEW-1": said(APPROVE)})
     spec = stage.repo.path / "SPEC.md"

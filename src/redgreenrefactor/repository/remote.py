@@ -117,7 +117,7 @@ class Remote:
         if led := self.repository.programs.reaching:
             raise NotReadyError(
                 f"files of this project say how remotes are reached: {', '.join(led)}",
-                hint="Sessions could have written that: put it into a file outside the project, then try again.",
+                hint="Put that into a file outside the project, then try again: sessions could have written it.",
                 type="UnsafeSetting",
             )
         reaching = {name: value for name, value in environ.items() if REACHING.fullmatch(name)}

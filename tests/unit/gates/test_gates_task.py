@@ -190,6 +190,17 @@ def test_a_file_that_waits_for_its_module_fails_for_the_right_reason() -> None:
     assert found.verdict.facts["failure"].startswith("test_calc.py: ModuleNotFoundError: ")
 
 
+def test_a_file_that_could_not_be_collected_before_is_not_how_the_new_tests_fail() -> None:
+    old = CollectError("test_old.py", "KeyError: no", "KeyError")
+
+    def bend(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return replace(run, errors=(*uncollected("ModuleNotFoundError")(trial, run).errors, old))
+
+    failure = red(WRITTEN, bend=bend).verdict.facts["failure"]
+    assert "test_calc.py: ModuleNotFoundError: " in failure
+    assert "test_old.py" not in failure
+
+
 @pytest.mark.parametrize(
     ("exception", "words"), [("SyntaxError", "has a syntax error"), ("KeyError", "cannot be")]
 )
