@@ -11,7 +11,14 @@ from redgreenrefactor.engine import Ended, Limits, Spent
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.common import named
 from redgreenrefactor.gates.legacy import sifted
-from redgreenrefactor.model.decision import ROUNDS_USED_UP, carried, exhausted, refreshed, relisted
+from redgreenrefactor.model.decision import (
+    ROUNDS_USED_UP,
+    carried,
+    cases_worked,
+    exhausted,
+    refreshed,
+    relisted,
+)
 from redgreenrefactor.model.events import RunEnded, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import EDITING, LIST, cited
@@ -239,8 +246,8 @@ def _last_words(ended: Ended) -> str:
     handoff = ended.entry.handoff
     match ended.status:
         case RunStatus.COMPLETE:
-            done = count(handoff.completed_count, "case")
-            return f"complete: {done} done" if handoff.phase is PhaseName.PLAN else "complete"
+            done = cases_worked(handoff)
+            return "complete" if done is None else f"complete: {count(done, 'case')} done"
         case RunStatus.FAILED if handoff.error_details and handoff.error_details.type == ROUNDS_USED_UP:
             return f"failed: {handoff.error}"
         case RunStatus.FAILED:

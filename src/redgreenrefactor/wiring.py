@@ -36,7 +36,7 @@ from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.editable import imported_from
 from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
-from redgreenrefactor.runners.virtual import activated
+from redgreenrefactor.runners.virtual import activated, typed
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings
@@ -86,6 +86,11 @@ def suite_of(
 def environ_of(repository: Repository, around: Surroundings) -> dict[str, str]:
     """Return the environment with the project's own virtual environment in it, or its repository's."""
     return activated(around.environ, repository.project, repository.root)
+
+
+def typed_in(repository: Repository, around: Surroundings, command: str) -> str:
+    """Return a test command as a session is told to type it."""
+    return typed(command, around.environ, repository.project, repository.root)
 
 
 def agent_of(
@@ -266,7 +271,8 @@ def engine_of(
         findings = handoff.findings if handoff.error is not None else ()
         where = table.rounds(phase, handoff)
         guides = guides_of(repository)
-        ask = Ask(phase, handoff, attempt, suite.command, findings, workspace.prefix, guides, where)
+        command = typed_in(repository, around, suite.command)
+        ask = Ask(phase, handoff, attempt, command, findings, workspace.prefix, guides, where)
         return brief(prompts, ask, model_of(settings, phase.key))
 
     active = replace(around, environ=environ_of(repository, around))

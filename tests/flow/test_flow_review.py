@@ -108,6 +108,12 @@ def test_without_a_forge_an_approved_branch_is_the_result(alone: ReviewStage) ->
     assert f"tdd/{alone.task}" in alone.branches()
     assert alone.pushed(f"refs/heads/tdd/{alone.task}") == ""
     assert not alone.worktrees.exists()
+    assert f"'git merge tdd/{alone.task}'" in done.json["hint"]
+    assert "\n  complete\n" not in done.err
+    task = alone.task
+    cleaned = alone.tdd("--clean", task)
+    assert alone.branches() == ["main"]
+    assert f"kept at refs/tdd/kept/{task}" in cleaned.out
 
 
 @pytest.mark.long

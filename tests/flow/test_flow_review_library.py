@@ -60,7 +60,8 @@ def test_a_specification_becomes_a_pull_request(stage: ReviewStage, server: GitH
     assert (pull.url, pull.state) == (result.pr_url, rgr.PullRequestState.OPEN)
     health = rgr.preflight(**where, agent=stage.agent)
     assert health.ok, health
-    assert rgr.clean_task(result.task_id, **where) == ()
+    (stays,) = rgr.clean_task(result.task_id, **where)
+    assert stays == "the branch feature/calc stays, for its pull request is open"
     assert rgr.list_tasks(**where) == []
     with pytest.raises(rgr.NotReadyError, match="was cleaned up"):
         rgr.resume_task(result.task_id, **around(stage))

@@ -1,7 +1,7 @@
 """PLAN: the list is kept honestly, and the next case is its first open box."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -159,13 +159,15 @@ def _list_kept(evidence: Evidence, dropped: frozenset[str]) -> Iterator[Finding]
 
 
 def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
-    """Yield where the answer and the list say different things."""
-    waiting = evidence.plan_after.open
+    """Yield where the answer and the list say different things; a forgotten tick is told of elsewhere."""
+    done = _earned(evidence)
+    waiting = [item for item in evidence.plan_after.open if item.key not in done]
     if answer.case is None:
-        yield from _not_over(evidence)
+        yield from _not_over(evidence, waiting)
         return
-    if not waiting or waiting[0].key != comparable(answer.case.description):
-        first = repr(waiting[0].text) if waiting else "none: every box is ticked"
+    firsts = [items[0].key for items in (waiting, evidence.plan_after.open) if items]
+    if comparable(answer.case.description) not in firsts:
+        first = repr(waiting[0].text) if waiting else "none: every case is done"
         yield _malformed(
             f"currentTest is {answer.case.description!r}, but the first open item is {first}",
             "Answer with the first '[ ]' of the list, word for word; reorder open items to choose another.",
@@ -181,11 +183,12 @@ def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
         yield from _swapped(evidence, answer.case)
 
 
-def _not_over(evidence: Evidence) -> Iterator[Finding]:
+def _not_over(evidence: Evidence, waiting: Sequence[Item]) -> Iterator[Finding]:
     """Yield why an answer that names no case is too early."""
-    if waiting := evidence.plan_after.open:
+    if waiting:
+        many = f"{len(waiting)} boxes are" if len(waiting) > 1 else "1 box is"
         yield _malformed(
-            f"currentTest is null, but {len(waiting)} boxes are open, first {waiting[0].text!r}",
+            f"currentTest is null, but {many} open, first {waiting[0].text!r}",
             "Answer with the first open item.",
             waiting[0].line,
         )

@@ -305,6 +305,11 @@ def is_finished(handoff: Handoff) -> bool:
     return handoff.phase is PhaseName.REFACTOR or handoff.outcome is Outcome.COVERED
 
 
+def cases_worked(handoff: Handoff) -> int | None:
+    """Return how many cases a complete run has done, one a cycle but for the last PLAN; None where it has no cases."""
+    return handoff.cycle_number - 1 if handoff.phase is PhaseName.PLAN else None
+
+
 def has_worked(handoff: Handoff) -> bool:
     """Tell whether the run has worked at a case as of this handoff: its first PLAN, even if asked again, has not."""
     return handoff.cycle_number > 1 or (handoff.cycle_number == 1 and handoff.phase is not PhaseName.PLAN)

@@ -119,7 +119,7 @@ class TaskResult:
     def hint(self) -> str | None:
         """What to type next; nothing where nothing is left to do."""
         if self.success:
-            return None
+            return None if self.pr_url else f"Type 'git merge {self.branch}' to bring it into your branch."
         more = {ROUNDS_USED_UP: " --max-reviews N", "BudgetExceeded": " --budget USD"}.get(self.type, "")
         return f"Type 'rgr tdd --resume {self.task_id}{more}' to go on."
 

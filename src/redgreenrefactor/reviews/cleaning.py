@@ -24,12 +24,12 @@ class Cleaned:
     kept_ref: str | None = None  # where the branch's work is, if that is the only place
 
 
-def cleaned(home: Home, state: TaskState, *, home_open: bool) -> Cleaned:
-    """Take the worktree away, and the branch unless it is the result."""
+def cleaned(home: Home, state: TaskState, *, stays: bool) -> Cleaned:
+    """Take the worktree away, and the branch unless it stays."""
     folder = Path(state.worktree.path)
     told = [*_leftovers(home, state, folder)]
     # The branch goes first, while a checkout has it in use: sessions of other tasks take no notice of it then.
-    branch = _branch(home, state, folder, stays=home_open or state.forge == "none")
+    branch = _branch(home, state, folder, stays=stays)
     unmake(home.repository, folder)
     told += branch.notices
     if folder.exists():

@@ -99,10 +99,15 @@ def clean(task_id: str, around: Surroundings) -> tuple[str, ...]:
             return ()
         state = home.find(task_id)
         require_idle(home, state)
-        notices = cleaned(home, state, home_open=_is_open(home, state)).notices
-        home.mark_cleaned(state)
+        stays = _is_open(home, state)
+        home.mark_cleaned(state)  # first, for a branch that was merged leaves nothing to find the notes by
+        notices = cleaned(home, state, stays=stays).notices
         home.files.remove(task_id)
-        return notices
+        return (
+            (*notices, f"the branch {state.branch_name} stays, for its pull request is open")
+            if stays
+            else notices
+        )
 
 
 def pull_requests(branch: str, around: Surroundings) -> tuple[PullRequest, ...]:
@@ -142,7 +147,7 @@ def _tidied(
     """Take away what a task that is over needs no more, unless that was not wished for."""
     if not wishes.cleanup:
         return result
-    done = cleaned(home, state, home_open=home_open)
+    done = cleaned(home, state, stays=home_open or state.forge == "none")  # there the branch is the result
     return replace(result, notices=done.notices, kept_ref=done.kept_ref)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _NAMES = (".venv", "venv")
+_NAME = re.compile(r"[\w.-]+")  # of a program, without a path
 _NO_MODULE = re.compile(r"No module named '?([\w.]+)")
 # Below the home folder, where tools keep the environments of projects; each may have more after the project's name.
 _ELSEWHERE = (
@@ -44,6 +45,15 @@ def activated(env: Mapping[str, str], *homes: Path) -> dict[str, str]:
     path = os.pathsep.join([str(own / "bin"), env.get("PATH", os.defpath)])
     kept = {name: value for name, value in env.items() if name != "PYTHONHOME"}
     return {**kept, "PATH": path, "VIRTUAL_ENV": str(own)}
+
+
+def typed(command: str, env: Mapping[str, str], project: Path, root: Path) -> str:
+    """Return a test command as it is to be typed in the project where its virtual environment may not be active."""
+    own, (program, *rest) = own_environment(project, root), command.split(" ", 1)
+    if own is None or activated(env, project, root) == env or not _NAME.fullmatch(program):
+        return command
+    there = os.path.join(os.path.relpath(own, project), "bin", program)  # noqa: PTH118 - relpath goes up, too
+    return " ".join([there, *rest]) if (own / "bin" / program).exists() else command
 
 
 def _is_in(place: Path, home: Path) -> bool:

@@ -36,7 +36,17 @@ from redgreenrefactor.tasks.diary import Diary
 from redgreenrefactor.tasks.held_shell import HeldShell
 from redgreenrefactor.tasks.settings import settings_for
 from redgreenrefactor.tasks.standing import digest_of, said_by
-from redgreenrefactor.wiring import Table, agent_of, engine_of, environ_of, guides_of, model_of, now, suite_of
+from redgreenrefactor.wiring import (
+    Table,
+    agent_of,
+    engine_of,
+    environ_of,
+    guides_of,
+    model_of,
+    now,
+    suite_of,
+    typed_in,
+)
 from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
 
 DIAGNOSIS_SECONDS = 300.0
@@ -179,7 +189,7 @@ class Work:
         prompts_dir = project / settings.prompts_dir if settings.prompts_dir else None
         return Told(
             task=self.task,
-            command=self.suite.command,
+            command=typed_in(self.bench.repository, self.bench.around, self.suite.command),
             texts=prompts.texts(prompts_dir),
             template=prompts.handoff_template(prompts_dir),
             file=self.file,

@@ -372,10 +372,14 @@ class Story:
         good = event.status == "complete"
         tone = Tone.GOOD if good else Tone.BAD if event.status == "failed" else Tone.WARN
         mark = self._ink.ok if good else self._ink.bad if event.status == "failed" else "!"
-        head: Row = (Span(f"{mark} ", tone), Span(f"{self._ink.line(event.status)}", Tone.STRONG))
-        after = Span(f" after {seconds(event.seconds)}", Tone.FAINT)
-        message = self._texts(event.message.removeprefix(f"{event.status}: "), width, indent=2)
-        return [(), cut_row((*head, after), width, self._ink), *message, *([] if self._quiet else [()])]
+        status, after = (
+            Span(self._ink.line(event.status), Tone.STRONG),
+            Span(f" after {seconds(event.seconds)}", Tone.FAINT),
+        )
+        head = cut_row((Span(f"{mark} ", tone), status, after), width, self._ink)
+        words = event.message.removeprefix(event.status).removeprefix(": ")
+        message = self._texts(words, width, indent=2) if words else []
+        return [(), head, *message, *([] if self._quiet else [()])]
 
     def _texts(
         self,

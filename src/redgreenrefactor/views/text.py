@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.decision import cases_worked, cycle_of
 from redgreenrefactor.model.glance import Glance, glance_at, moment
 from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
@@ -177,10 +177,11 @@ def _plain(row: Row) -> str:
 
 def _standing(handoff: Handoff, ink: Ink) -> str:
     """Return in one sentence what is due."""
-    done = handoff.completed_count
     match handoff.state:
         case _ if handoff.next_phase is PhaseName.COMPLETE:
-            return f"complete {ink.dot} {count(done, 'case')} done, nothing is due"
+            done = cases_worked(handoff)
+            told = "" if done is None else f"{count(done, 'case')} done, "
+            return f"complete {ink.dot} {told}nothing is due"
         case State.ABORTED:
             tries = f" after {count(handoff.attempts, 'attempt')}" if handoff.attempts else ""
             return f"aborted {ink.dot} {handoff.next_phase} was given up{tries}"

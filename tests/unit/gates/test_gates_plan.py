@@ -91,6 +91,18 @@ def test_a_case_that_is_only_red_may_not_be_ticked() -> None:
     assert played.types == [FindingType.MALFORMED_HANDOFF]
 
 
+@pytest.mark.parametrize("said", [None, "b"])
+def test_a_forgotten_tick_is_all_that_is_told(said: str | None) -> None:
+    given = plan_of("o a", "o b") if said else plan_of("o a")
+    played = planned(answer(said), given, given, files=NO_FILES, handoff=after_a_cycle("a"))
+    assert played.types == [FindingType.NOTHING_DONE], played.told
+
+
+def test_null_with_open_cases_is_told_how_many() -> None:
+    played = planned(answer(None), plan_of("o a", "o b"), plan_of("x a", "o b"), handoff=after_a_cycle("a"))
+    assert "currentTest is null, but 1 box is open, first 'b'" in played.told
+
+
 def test_when_every_box_is_ticked_null_is_the_answer() -> None:
     played = planned(answer(None), plan_of("o a"), plan_of("x a"), handoff=after_a_cycle("a"))
     assert played.verdict.ruling is Ruling.ACCEPTED

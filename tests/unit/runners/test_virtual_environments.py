@@ -10,7 +10,13 @@ import pytest
 
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
-from redgreenrefactor.runners.virtual import activated, how_to_install, missing_module, other_environments
+from redgreenrefactor.runners.virtual import (
+    activated,
+    how_to_install,
+    missing_module,
+    other_environments,
+    typed,
+)
 
 Lay = Callable[[Mapping[str, str]], None]
 PATH = "/usr/bin:/bin"
@@ -44,6 +50,28 @@ def test_without_one_nothing_changes(tmp_path: Path) -> None:
     (tmp_path / "venv").mkdir()  # a package of that name, maybe
     env = {"PATH": PATH, "VIRTUAL_ENV": "/elsewhere"}
     assert activated(env, tmp_path) == env
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("pytest", "../.venv/bin/pytest"),
+        ("pytest -q 'a b'", "../.venv/bin/pytest -q 'a b'"),
+        ("make test", "make test"),
+        ("/usr/bin/pytest", "/usr/bin/pytest"),
+        ("cd sub && pytest", "cd sub && pytest"),
+    ],
+)
+def test_where_it_may_not_be_active_sessions_are_told_its_programs(
+    tmp_path: Path, command: str, told: str
+) -> None:
+    project = tmp_path / "one"
+    project.mkdir()
+    (environment_in(tmp_path / ".venv") / "bin" / "pytest").touch()
+    env = {"PATH": PATH}
+    assert typed(command, env, project, tmp_path) == told
+    assert typed(command, activated(env, project, tmp_path), project, tmp_path) == command
+    assert typed(command, env, project, project) == command
 
 
 def test_tests_find_what_is_installed_there(project: Path, lay: Lay, suite: Callable[..., Suite]) -> None:

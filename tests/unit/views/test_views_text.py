@@ -203,6 +203,10 @@ def test_a_stopped_run_tells_whom_it_waits_for() -> None:
 def test_a_complete_run_needs_nothing() -> None:
     told = status(FINISHED)
     assert "complete · 2 cases done, nothing is due\n" in told
+    second = replace(FINISHED, cycle_number=2)  # the other box was ticked before
+    assert "complete · 1 case done, nothing is due\n" in status(second)
+    task = replace(FINISHED, phase=PhaseName.REFACTOR, cycle_number=1)
+    assert "complete · nothing is due\n" in status(task)
     assert "rgr resume" not in told
     assert "  → rgr history        shows how it was made\n" in told
 
