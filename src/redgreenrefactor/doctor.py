@@ -102,7 +102,7 @@ class Patient:
     @cached_property
     def ledger(self) -> GitLedger:
         """Its handoffs."""
-        return GitLedger(self.repository.git, self.repository.objects)
+        return GitLedger(self.repository.git, self.repository.objects, self.repository.environ)
 
     @property
     def path(self) -> str:

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 LARGEST = 2_000_000  # bytes of a text that a person hands over: a feature, a specification, a task file
@@ -28,6 +29,23 @@ def head_of(path: Path, most: int) -> bytes:
         return _read(file, most)
     finally:
         os.close(file)
+
+
+def below(
+    folder: Path, into: Callable[[os.DirEntry[str]], bool] = lambda _entry: True
+) -> Iterator[os.DirEntry[str]]:
+    """Yield everything below a folder, however deep it is nested; what cannot be looked into holds nothing.
+
+    Links are not followed, nor are folders looked into that are not wanted.
+    """
+    waiting = [os.fspath(folder)]
+    while waiting:
+        try:
+            entries = sorted(os.scandir(waiting.pop()), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        yield from entries
+        waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False) and into(entry)]
 
 
 def _read(file: int, most: int) -> bytes:

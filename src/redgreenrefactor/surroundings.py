@@ -10,7 +10,7 @@ from pathlib import Path
 from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.events import Emit
-from redgreenrefactor.reading import LARGEST, head_of
+from redgreenrefactor.reading import LARGEST, below, head_of
 from redgreenrefactor.repository.nested import changed_environments
 from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.sandbox.policies import leads_out
@@ -114,8 +114,8 @@ def _files_of(line: Line, repository: Repository) -> Iterator[tuple[str, Line]]:
     with suppress(ValueError):
         for word in shlex.split(text, comments=True):
             place = repository.project / word
-            files = sorted(place.glob("**/*")) if line.name == "prompts.dir" else [place]
-            for file in (each.resolve() for each in files):
+            inside = [Path(entry.path) for entry in below(place)] if line.name == "prompts.dir" else []
+            for file in (each.resolve() for each in (place, *inside)):
                 if file.is_relative_to(root) and file.is_file():
                     name = str(file.relative_to(root))
                     yield name, Line(name, f"content of {name}", _digest(file))

@@ -285,7 +285,7 @@ def engine_of(
     engine = Engine(
         workflow=table.workflow,
         workspace=workspace,
-        ledger=GitLedger(repository.git, repository.objects),
+        ledger=GitLedger(repository.git, repository.objects, repository.environ),
         judge=lab.judge,
         receipt=lab.receipt,
         gates=table.gates,

@@ -25,7 +25,9 @@ def noted(repo: Repo, *handoffs: Handoff) -> None:
     """Put these handoffs on the newest commit, one after the other."""
     repository = open_repository(repo.path, repo.env)
     for handoff in handoffs:
-        GitLedger(repository.git, repository.objects).write({repo.git("rev-parse", "HEAD"): handoff})
+        GitLedger(repository.git, repository.objects, repository.environ).write(
+            {repo.git("rev-parse", "HEAD"): handoff}
+        )
     repository.close()
 
 

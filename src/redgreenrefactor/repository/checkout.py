@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.reading import below
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
@@ -15,6 +16,7 @@ from redgreenrefactor.repository.repository import Repository, quoted, setting
 from redgreenrefactor.repository.untracked import Untracked, is_furniture, is_installed, links
 from redgreenrefactor.writing import cleared, remove
 
+DEEPEST = 100  # folders in each other that are copied
 COPY_FILES, COPY_BYTES = 2_000, 50_000_000  # more than this is linked, not copied
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
 
@@ -262,9 +264,11 @@ class Room:
 
     def holds(self, source: Path) -> bool:
         """Tell whether a file or folder still fits, and count it if so."""
-        files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
+        inside = [Path(entry.path) for entry in below(source)]
+        files = [path for path in (source, *inside) if path.is_file()]
         size = sum(path.stat().st_size for path in files)
-        if len(files) > self.files or size > self.bytes:
+        deep = max((len(path.parts) for path in inside), default=0) - len(source.parts) > DEEPEST
+        if len(files) > self.files or size > self.bytes or deep:
             return False
         self.files -= len(files)
         self.bytes -= size

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.reading import below
 from redgreenrefactor.repository.git import decoded, encoded
 from redgreenrefactor.writing import cleared, put
 
@@ -112,7 +113,8 @@ def is_stale(before: Steering) -> bool:
 def _of_modules(git_dir: Path, common_dir: Path, modules: Iterable[Path]) -> Iterator[Path]:
     yield from (module / ".git" for module in modules if _identity(module / ".git"))
     for store in dict.fromkeys((git_dir / "modules", common_dir / "modules")):
-        yield from (head.parent for head in store.glob("**/HEAD") if head.parent.name != "logs")
+        heads = (Path(entry.path) for entry in below(store) if entry.name == "HEAD")
+        yield from (head.parent for head in heads if head.parent.name != "logs")
 
 
 def _watched(gits: Iterable[Path]) -> Iterator[Path]:

@@ -29,7 +29,7 @@ def held(project: Path, environ: Mapping[str, str], warn: Callable[[str], None])
     try:
         with lock.held(_beside(repository.mark)), lock.held(repository.git_dir / lock.NAME):
             workspace = GitWorkspace(repository)
-            ledger = GitLedger(repository.git, repository.objects)
+            ledger = GitLedger(repository.git, repository.objects, repository.environ)
             if kept := workspace.recover(ledger.accounts_for):
                 warn(f"what was cut off here has been cleaned up; what was found is kept at {kept}")
             for line in (*workspace.noticed, *repository.programs.told):

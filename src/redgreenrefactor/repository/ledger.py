@@ -42,10 +42,10 @@ RACES = 5  # other orchestrators write to the same ref from their own worktrees
 class GitLedger:
     """Handoffs as git notes, written by compare-and-swap."""
 
-    def __init__(self, git: Git, objects: Objects) -> None:
+    def __init__(self, git: Git, objects: Objects, environ: Mapping[str, str]) -> None:
         self._git = git
         self._objects = objects
-        self._mask = masking(git.env)
+        self._mask = masking(environ)  # git's own environment has no secrets to know them by
 
     def latest(self, start: str = "HEAD") -> Entry | None:
         """Return the newest handoff along the first parents of HEAD, or of another commit."""

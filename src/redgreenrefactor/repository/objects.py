@@ -138,46 +138,58 @@ class Objects:
         return node
 
     def files(self, tree: str, prefix: str = "") -> Iterator[tuple[str, Node]]:
-        """Yield every file of a tree with its path, links and submodules included."""
-        for name, node in self.tree(tree).items():
-            if node.is_tree:
-                yield from self.files(node.oid, f"{prefix}{name}/")
+        """Yield every file of a tree with its path, links and submodules included, however deep it is nested."""
+        waiting = [(prefix, iter(self.tree(tree).items()))]
+        while waiting:
+            place, entries = waiting[-1]
+            name, node = next(entries, (None, None))
+            if name is None or node is None:
+                waiting.pop()
+            elif node.is_tree:
+                waiting.append((f"{place}{name}/", iter(self.tree(node.oid).items())))
             else:
-                yield f"{prefix}{name}", node
+                yield f"{place}{name}", node
 
-    def differences(
-        self, before: str, after: str, prefix: str = ""
-    ) -> Iterator[tuple[str, Node | None, Node | None]]:
+    def differences(self, before: str, after: str) -> Iterator[tuple[str, Node | None, Node | None]]:
         """Yield every path that differs between two trees, with what stands there on each side."""
-        if before == after:
-            return
+        waiting = [self._pairs(before, after, "")]
+        while waiting:
+            path, one, two = next(waiting[-1], (None, None, None))
+            if path is None:
+                waiting.pop()
+                continue
+            folders = [node.oid if node and node.is_tree else EMPTY for node in (one, two)]
+            files = [None if node is None or node.is_tree else node for node in (one, two)]
+            if folders[0] != folders[1]:
+                waiting += [iter([(path, *files)]), self._pairs(folders[0], folders[1], f"{path}/")]
+            elif files[0] or files[1]:
+                yield path, files[0], files[1]
+
+    def _pairs(self, before: str, after: str, prefix: str) -> Iterator[tuple[str, Node | None, Node | None]]:
+        """Yield what differs right inside two folders."""
         old, new = self.tree(before), self.tree(after)
         for name in sorted(old.keys() | new.keys()):
-            one, two = old.get(name), new.get(name)
-            if one == two:
-                continue
-            yield from self._differs(f"{prefix}{name}", one, two)
-
-    def _differs(
-        self, path: str, one: Node | None, two: Node | None
-    ) -> Iterator[tuple[str, Node | None, Node | None]]:
-        folders = [node.oid if node and node.is_tree else EMPTY for node in (one, two)]
-        yield from self.differences(folders[0], folders[1], f"{path}/")
-        files = [None if node is None or node.is_tree else node for node in (one, two)]
-        if files[0] or files[1]:
-            yield path, files[0], files[1]
+            if old.get(name) != new.get(name):
+                yield f"{prefix}{name}", old.get(name), new.get(name)
 
     def without(self, tree: str, path: str) -> str:
         """Return a name for a tree that does not depend on what stands at one path."""
-        first, _, rest = path.partition("/")
-        entries = {name: f"{node.mode} {node.oid}" for name, node in self.tree(tree).items()}
-        node = self.tree(tree).get(first)
-        if not rest:
-            entries.pop(first, None)
-        elif node is not None and node.is_tree:
-            entries[first] = self.without(node.oid, rest)
-        listing = "\0".join(f"{name}\0{value}" for name, value in sorted(entries.items()))
-        return hashlib.sha256(encoded(listing)).hexdigest()
+        names, trees = path.split("/"), [tree]
+        for name in names[:-1]:
+            node = self.tree(trees[-1]).get(name)
+            if node is None or not node.is_tree:
+                break
+            trees.append(node.oid)
+        told = ""
+        for name, oid in reversed([*zip(names, trees, strict=False)]):
+            entries = {inner: f"{node.mode} {node.oid}" for inner, node in self.tree(oid).items()}
+            if told:
+                entries[name] = told
+            elif len(trees) == len(names):
+                entries.pop(name, None)
+            listing = "\0".join(f"{inner}\0{value}" for inner, value in sorted(entries.items()))
+            told = hashlib.sha256(encoded(listing)).hexdigest()
+        return told
 
 
 EMPTY = ""  # no object has this name, so it reads as a folder without entries

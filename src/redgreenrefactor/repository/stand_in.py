@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import GitError
+from redgreenrefactor.reading import below
 from redgreenrefactor.repository.git import decoded, encoded
 from redgreenrefactor.repository.refs import Refs, update_refs
 from redgreenrefactor.repository.repository import Repository, quoted, setting
@@ -205,13 +206,11 @@ class StandIn:
         found = {row[1]: row[0] for row in rows if len(row) > 1 and OID.fullmatch(row[0])}
         if packed is None:
             found = dict(before.oids)
-        for home, folders, files in os.walk(self.folder / "refs"):
-            folders[:] = [name for name in folders if not Path(home, name).is_symlink()]
-            for name in files:
-                path = Path(home, name)
-                text = (text_of(path) or "").strip()
-                if OID.fullmatch(text):
-                    found[str(path.relative_to(self.folder))] = text
+        files = (entry for entry in below(self.folder / "refs") if not entry.is_dir(follow_symlinks=False))
+        for path in (Path(entry.path) for entry in files):
+            text = (text_of(path) or "").strip()
+            if OID.fullmatch(text):
+                found[str(path.relative_to(self.folder))] = text
         return found
 
 
@@ -236,12 +235,10 @@ def _plain_files(objects: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files of an object store that are what they seem to be."""
     if objects.is_symlink():
         return
-    for home, folders, files in os.walk(objects):
-        folders[:] = [name for name in folders if not Path(home, name).is_symlink()]
-        for file in (Path(home, name) for name in files):
-            name = str(file.relative_to(objects))
-            if OBJECT.fullmatch(name) and stat.S_ISREG(file.lstat().st_mode):
-                yield name, file
+    for file in (Path(entry.path) for entry in below(objects)):
+        name = str(file.relative_to(objects))
+        if OBJECT.fullmatch(name) and stat.S_ISREG(file.lstat().st_mode):
+            yield name, file
 
 
 def text_of(file: Path) -> str | None:

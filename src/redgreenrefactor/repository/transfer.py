@@ -120,7 +120,7 @@ def leads_to(repository: Repository, tip: str, ancestor: str) -> bool:
 def _notes_to_push(
     repository: Repository, remote: Remote, theirs: str | None, alone: Alone
 ) -> tuple[str, str | None]:
-    tip = GitLedger(repository.git, repository.objects).tip()
+    tip = GitLedger(repository.git, repository.objects, repository.environ).tip()
     mine = tip.oid if tip else None
     if theirs is None or mine == theirs:
         return ("none" if mine is None else "pushed" if theirs is None else "unchanged"), mine
@@ -135,7 +135,7 @@ def _notes_to_push(
 def merge_notes(repository: Repository, remote: Remote) -> bool:
     """Make the notes here hold also what a remote's hold: note by note the newest; tell whether they changed."""
     objects, git = repository.objects, repository.git
-    theirs, mine = objects.commit(remote.notes), GitLedger(git, objects).tip()
+    theirs, mine = objects.commit(remote.notes), GitLedger(git, objects, repository.environ).tip()
     if theirs is None or not holds_notes(objects, theirs):
         instead = f"+{NOTES}" if mine else f":{NOTES}"
         raise LedgerError(
@@ -172,7 +172,7 @@ def _refs_to_push(
         place = name if there.get(name, oid) == oid else second_name(name, oid)
         if not name.startswith(RUNS) and there.get(place) != oid:
             apart[place] = oid
-    latest = GitLedger(repository.git, repository.objects).latest(head)
+    latest = GitLedger(repository.git, repository.objects, repository.environ).latest(head)
     if latest is not None:
         name = f"{RUNS}{folder_of(latest.handoff.run_id)}"
         before = there.get(name)

@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
+from redgreenrefactor.reading import below
 from redgreenrefactor.repository.leftout import NAMES
 from redgreenrefactor.writing import replace_file
 
@@ -120,10 +120,9 @@ def _files(root: Path, path: str) -> Iterator[str]:
     if not (root / path).is_dir():
         yield path
         return
-    for home, folders, names in os.walk(root / path):
-        folders[:] = [name for name in folders if is_furniture(name)]
-        for name in filter(is_furniture, names):
-            yield Path(home, name).relative_to(root).as_posix()
+    for entry in below(root / path, lambda folder: is_furniture(folder.name)):
+        if is_furniture(entry.name) and not entry.is_dir():
+            yield Path(entry.path).relative_to(root).as_posix()
 
 
 def _stamp(place: Path) -> Stamp:

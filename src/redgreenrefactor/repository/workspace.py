@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
+from redgreenrefactor.reading import below
 from redgreenrefactor.repository import guard, hidden, leftovers, lock, mark
 from redgreenrefactor.repository.checkout import CleanCheckout
 from redgreenrefactor.repository.git import decoded, encoded
@@ -16,6 +17,7 @@ from redgreenrefactor.repository.ledger import only_others_wrote
 from redgreenrefactor.repository.leftout import BESIDE, left_out
 from redgreenrefactor.repository.mark import Mark
 from redgreenrefactor.repository.message import fits, mended
+from redgreenrefactor.repository.modes import without_group_programs
 from redgreenrefactor.repository.nested import changed_since, has_commit, note_environments
 from redgreenrefactor.repository.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.repository.past import GitPast
@@ -431,12 +433,13 @@ class GitWorkspace(GitPast):
         here, place = self._repository, self._repository.mark
         if self._mark is None or self._mark.sealed or not place.exists():
             return ()
-        changes = changed_since(here.root, status.ignored, place.stat().st_ctime_ns)
+        began = place.stat().st_ctime_ns
+        changes = changed_since(here.root, status.ignored, began)
         note_environments(here.cache, changes)
         told = tuple(change.told for change in changes)
         steering = self._mark.steering
         back = guard.put_back_settings(steering, status.ignored, here.cache) if steering else ()
-        return (*back, *told)
+        return (*back, *told, *without_group_programs(here.root, began))
 
     def _write_mark(self, made: Mark) -> None:
         self._mark = made
@@ -446,13 +449,14 @@ class GitWorkspace(GitPast):
         """Yield environments and build outputs at, or in, an untracked path."""
         folder = self._repository.root / path
         if path.endswith("/") and folder.is_dir():
-            for found in sorted(folder.glob("**/pyvenv.cfg")):
-                yield found.parent.relative_to(self._repository.root).as_posix()
-            for name in BESIDE:
-                for found in (folder, *sorted(folder.glob(f"**/{name}/"))):
-                    relative = found.relative_to(self._repository.root).as_posix()
-                    if left_out(f"{relative}/x", self._on_disk):
-                        yield relative
+            root, entries = self._repository.root, list(below(folder))
+            for place in (Path(entry.path) for entry in entries if entry.name == "pyvenv.cfg"):
+                yield place.parent.relative_to(root).as_posix()
+            outputs = (Path(entry.path) for entry in entries if entry.name in BESIDE and entry.is_dir())
+            for place in (folder, *outputs):
+                relative = place.relative_to(root).as_posix()
+                if left_out(f"{relative}/x", self._on_disk):
+                    yield relative
 
     def _on_disk(self, path: str) -> bool:
         return (self._repository.root / path).exists()
@@ -607,7 +611,7 @@ class GitWorkspace(GitPast):
 
     def _absorb(self, folder: Path) -> None:
         """Make repositories without a commit plain folders: git refuses to add them, and nothing is lost."""
-        for inner in sorted(folder.glob("**/.git/")):
+        for inner in [Path(entry.path) for entry in below(folder) if entry.name == ".git" and entry.is_dir()]:
             if not has_commit(inner):
                 remove(inner)
 
@@ -635,7 +639,8 @@ class GitWorkspace(GitPast):
         places = [own / "index.lock", own / "HEAD.lock", common / f"{self._branch() or 'HEAD'}.lock"]
         if not self.others_at_work():
             places += [common / name for name in ("packed-refs.lock", "config.lock", "refs/stash.lock")]
-            places += [place for name in LOCKABLE for place in (common / name).rglob("*.lock")]
+            found = (entry for name in LOCKABLE for entry in below(common / name))
+            places += [Path(entry.path) for entry in found if entry.name.endswith(".lock")]
         for place in places:
             place.unlink(missing_ok=True)
 

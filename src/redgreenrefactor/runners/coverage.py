@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.evidence import ALL, Coverage
+from redgreenrefactor.reading import below, head_of
 from redgreenrefactor.runners import pytest_suite
 from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.runners.detect import is_python_only
@@ -28,6 +29,7 @@ Meter = Callable[[Path], Coverage]  # a checkout of the project → what its tes
 Files = Mapping[str, tuple[int, int]]
 NO_TOOL = Coverage(why="no coverage tool was found for the test command")
 
+_LARGEST = 256 << 20  # bytes of a report
 _RCFILE = """\
 [run]
 branch = False
@@ -238,16 +240,18 @@ def _maven(asked: _Asked) -> Coverage | None:
         return None
     if "jacoco" not in _text(asked.folder / "pom.xml"):
         return NO_TOOL
-    for old in asked.folder.rglob("target/site/jacoco*/jacoco.xml"):
+    for old in _matching(asked.folder, "target/site/jacoco*/jacoco.xml"):
         old.unlink(missing_ok=True)
     asked.run(f"{asked.command} org.jacoco:jacoco-maven-plugin:report")
-    return _reported("JaCoCo", _jacoco(asked.folder, asked.folder.rglob("target/site/jacoco*/jacoco.xml")))
+    return _reported(
+        "JaCoCo", _jacoco(asked.folder, _matching(asked.folder, "target/site/jacoco*/jacoco.xml"))
+    )
 
 
 def _gradle(asked: _Asked) -> Coverage | None:
     if not re.search(r"\bgradlew?\b", asked.command):
         return None
-    if not any("jacoco" in _text(file) for file in asked.folder.rglob("build.gradle*")):
+    if not any("jacoco" in _text(file) for file in _matching(asked.folder, "build.gradle*")):
         return NO_TOOL
     script = asked.place / "report.gradle"
     script.write_text(_GRADLE.format(place=asked.place), encoding="utf-8")
@@ -279,11 +283,16 @@ def _count(text: str | None) -> int:
 
 def _source(folder: Path, name: str) -> str:
     """Return where in the project a source lies that a report names by its package."""
-    found = next(iter(sorted(folder.rglob(f"src/*/*/{glob.escape(name)}"))), None)
+    found = next(iter(sorted(_matching(folder, f"src/*/*/{glob.escape(name)}"))), None)
     return found.relative_to(folder).as_posix() if found else name
 
 
 # --- reading
+
+
+def _matching(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield the files below a folder whose path ends like a pattern."""
+    return (path for entry in below(folder) if (path := Path(entry.path)).match(pattern))
 
 
 def _local(name: str, folder: Path) -> str:
@@ -296,7 +305,7 @@ def _local(name: str, folder: Path) -> str:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
+        return head_of(file, _LARGEST).decode("utf-8", "replace")
     except OSError:
         return ""
 

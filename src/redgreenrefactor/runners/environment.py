@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.model.evidence import Manner
+from redgreenrefactor.reading import below
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policies import BYTECODE
 from redgreenrefactor.sandbox.process import Interrupt
@@ -158,11 +159,9 @@ def forget_uncertain_bytecode(bytecode: Path, folder: Path) -> None:
     within the second it was compiled in, as one after another variant of it is tried, would not be noticed.
     """
     for spelled in {folder.absolute(), folder.resolve()}:
-        for home, _, names in os.walk(bytecode.joinpath(*spelled.parts[1:])):
-            for name in names:
-                file = Path(home, name)
-                if not _is_certain(file):
-                    file.unlink(missing_ok=True)
+        for entry in below(bytecode.joinpath(*spelled.parts[1:])):
+            if not entry.is_dir(follow_symlinks=False) and not _is_certain(Path(entry.path)):
+                Path(entry.path).unlink(missing_ok=True)
 
 
 def _is_certain(file: Path) -> bool:

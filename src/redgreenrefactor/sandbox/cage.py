@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redgreenrefactor.sandbox import landlock, seatbelt
+from redgreenrefactor.sandbox import landlock
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
 from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, held_environment, readable, writable
@@ -74,11 +74,6 @@ class Cage:
         match self.level:
             case Level.OFF:
                 yield Held(tuple(argv), env)
-            case Level.SEATBELT:
-                profile = seatbelt.profile(self.policy)
-                held = held_environment(env, self.policy)
-                line = ("sandbox-exec", "-p", profile, *argv)
-                yield Held(line, held, meter=_meter(self.policy))
             case Level.LANDLOCK:
                 with contextlib.ExitStack() as stack:
                     joining = stack.enter_context(grouped(self.means.group, self.policy.limits))

@@ -87,7 +87,7 @@ def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool, k
     places = [
         *_surroundings(ground, tools, level),
         *readable(ground.root, *ground.object_stores[1:]),
-        *(hidden(ground.git_dir, ground.common_dir) if level is not Level.SEATBELT else ()),
+        *hidden(ground.git_dir, ground.common_dir),
         *readable(ground.object_stores[0]),
         *writable(checkout),
         *(writable if keeps else readable)(ground.compiled / BYTECODE),

@@ -12,7 +12,6 @@ class Level(StrEnum):
 
     BUBBLEWRAP = "bubblewrap"
     LANDLOCK = "landlock"
-    SEATBELT = "seatbelt"
     OFF = "off"
 
 

@@ -19,26 +19,22 @@ _SECONDS = 20.0
 _SHOWN = Path("/usr")  # that is mounted to see whether that works
 _NOTHING = Policy()
 _VERSION = 1  # asks Landlock for its version instead of rules
-_INSTALL = "Install bubblewrap ('apt install bubblewrap', 'dnf install bubblewrap'), or type sandbox=off in tdd.properties"
-_OFF = f"{_INSTALL} (or TDD_SANDBOX=off) to go without."
+_OFF = "Install bubblewrap (e.g. 'apt install bubblewrap'), or set TDD_SANDBOX=off (or sandbox=off, approved) to go without."
 
 
 def means_for(wanted: str, env: Mapping[str, str]) -> Means:
     """Return what enforces policies here as the setting wants it; what does not work is a NotReadyError."""
     if wanted == "off":
         return NO_MEANS
-    if sys.platform == "win32":
+    if sys.platform != "linux":
         raise NotReadyError(
-            "there is no sandbox on Windows",
-            hint="Work inside WSL ('wsl --install'), or type sandbox=off to go without.",
+            "there is a sandbox on Linux only",
+            hint="Work in a container, in WSL or on a virtual machine; TDD_SANDBOX=off goes without.",
             type="SandboxMissing",
         )
     path = env.get("PATH", os.defpath)
-    if sys.platform == "darwin":
-        found = [_seatbelt(path)] if wanted == "auto" else [_missing(wanted, "it is not for macOS")]
-    else:
-        tries = {"bubblewrap": lambda: _bubblewrap(path), "landlock": lambda: _landlock(path)}
-        found = [tries[name]() for name in ([wanted] if wanted != "auto" else tries)]
+    tries = {"bubblewrap": lambda: _bubblewrap(path), "landlock": lambda: _landlock(path)}
+    found = [tries[name]() for name in ([wanted] if wanted != "auto" else tries)]
     best = next((means for means in found if means.level is not Level.OFF), None)
     reasons = "; ".join(means.why for means in found if means.why)
     if best is None:
@@ -75,12 +71,7 @@ def _landlock(path: str) -> Means:
 
 def _landlock_version() -> int:
     """Return the version the kernel has, less than 1 if it has none."""
-    return keeper.library("syscall", keeper.LANDLOCK, None, 0, _VERSION) if sys.platform == "linux" else -1
-
-
-@functools.cache
-def _seatbelt(path: str) -> Means:
-    return _tried(Means(Level.SEATBELT), path)
+    return keeper.library("syscall", keeper.LANDLOCK, None, 0, _VERSION)
 
 
 def _tried(means: Means, path: str, policy: Policy = _NOTHING) -> Means:

@@ -256,7 +256,7 @@ def _opened(around: Surroundings, *, strict: bool) -> Generator[Court]:
     repository = open_repository(around.project, around.environ)
     try:
         with looking_back(repository) as past:
-            ledger = GitLedger(repository.git, repository.objects)
+            ledger = GitLedger(repository.git, repository.objects, repository.environ)
             unjudged = Severity.ERROR if strict else Severity.WARNING
             yield Court(around, repository, ledger, past, unjudged)
     finally:

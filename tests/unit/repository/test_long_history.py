@@ -36,7 +36,7 @@ def repository(repo: Repo) -> Generator[Repository]:
 
 def filled(repository: Repository, **odd: Handoff) -> tuple[GitLedger, list[str]]:
     """Put a handoff on every commit but each fifth; some may be odd, by their number from the newest."""
-    ledger = GitLedger(repository.git, repository.objects)
+    ledger = GitLedger(repository.git, repository.objects, repository.environ)
     commits = repository.git.text("rev-list", "--first-parent", "HEAD").split()
     notes = {
         commit: odd.get(f"at{number}", replace(OPENING, phase=PhaseName.RED, cycle_number=1))

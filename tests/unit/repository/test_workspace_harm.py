@@ -20,6 +20,7 @@ from redgreenrefactor.repository.refs import NOTES
 from redgreenrefactor.repository.repository import open_repository
 from redgreenrefactor.repository.workspace import GitWorkspace
 from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.writing import remove
 from repos import MakeRepo, Repo
 
 RUN = "run-1"
@@ -42,7 +43,7 @@ class Play:
             self.repository.close()
         self.repository = open_repository(self.repo.path, self.repo.env)
         self.workspace = GitWorkspace(self.repository)
-        self.ledger = GitLedger(self.repository.git, self.repository.objects)
+        self.ledger = GitLedger(self.repository.git, self.repository.objects, self.repository.environ)
         return self.workspace
 
     def begin(self) -> None:
@@ -1050,3 +1051,51 @@ def test_settings_that_a_session_left_among_ignored_files_are_put_back(
         sealed = workspace.seal(base, TDD.phase(PhaseName.GREEN), "a case", empty=False)
     assert any("tdd.properties" in line for line in sealed.warnings)
     assert (settings.read_text() if settings.exists() else None) == before
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can lend root's group to everybody")
+def test_a_program_of_roots_group_is_one_no_more_and_a_shared_folder_stays_so(play: Play) -> None:
+    play.begin()
+    program, folder, own = (play.path / name for name in ("run", "shared", "code.py"))
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o2755)
+    folder.mkdir()
+    folder.chmod(0o2775)
+    own.write_text("x = 1\n")
+    own.chmod(0o755)
+    sealed = play.seal()
+    assert any(line.startswith("run was made a program of root's group") for line in sealed.warnings)
+    assert [place.stat().st_mode & 0o7777 for place in (program, folder, own)] == [0o755, 0o2775, 0o755]
+
+
+@pytest.fixture
+def deep(play: Play) -> Generator[Path]:
+    """A place for folders that pytest itself could not take away again."""
+    yield play.path / "deep"
+    remove(play.path)
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_folders_nested_beyond_all_measure_are_sealed_and_rewound(
+    play: Play, deep: Path, *, ignored: bool
+) -> None:
+    play.repo.commit("chore: ignore", {".gitignore": "deep\n" if ignored else "other\n"})
+    play.begin()
+    inside = os.open(play.path, os.O_RDONLY)
+    for name in (deep.name, *["d"] * 1500):
+        os.mkdir(name, dir_fd=inside)
+        below = os.open(name, os.O_RDONLY, dir_fd=inside)
+        os.close(inside)
+        inside = below
+    os.close(os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=inside))
+    os.close(inside)
+    (play.path / "code.py").write_text("x = 1\n")
+    sealed = play.seal()
+    laid_out = play.workspace.checkout(sealed.commit, {})
+    assert (laid_out / "deep").exists()
+    remove(laid_out)
+    play.workspace.rewind(play.base)
+    assert deep.exists() == ignored
+    play.again().require_clean()
+    play.begin()
+    play.workspace.abandon()
