@@ -26,6 +26,15 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave all but the first cases of what is sampled to `make long`."""
+    for item in items:
+        mark, spec = item.get_closest_marker("sampled"), getattr(item, "callspec", None)
+        if mark and spec and max(spec.indices.values()) >= mark.args[0]:
+            item.add_marker(pytest.mark.long)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs a program that is not here; `make tools` runs just these where it is."""
     for program in (name for mark in item.iter_markers("needs") for name in mark.args):

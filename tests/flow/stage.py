@@ -6,13 +6,11 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
-
-import pytest
 
 from repos import Repo
 
@@ -295,8 +293,3 @@ def wait_for(condition: Callable[[], object], what: str, patience: float = PATIE
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain: {what}"
         time.sleep(0.01)
-
-
-def sampled(names: Iterable[str], *kept: str) -> list[Any]:
-    """Return these cases of a test: all are played, but only the kept ones each time."""
-    return [name if name in kept else pytest.param(name, marks=pytest.mark.long) for name in names]

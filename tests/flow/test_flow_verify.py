@@ -260,6 +260,7 @@ def test_a_note_on_the_wrong_commit_is_found(plain: Past) -> None:
     assert {finding.type for finding in only(plain.verify()).findings} >= {"HistoryRewritten"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

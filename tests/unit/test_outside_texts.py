@@ -447,7 +447,7 @@ def test_no_text_is_too_odd(reader: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"a":' * 10_000, "\ud800", "\0", "9" * 5000, '{"phase": 1e999}']
+    "text", ["[" * 100_000, '{"a":' * 3_000, "\ud800", "\0", "9" * 5000, '{"phase": 1e999}']
 )
 @pytest.mark.parametrize("reader", READERS)
 def test_texts_made_to_hurt_are_only_texts(reader: str, text: str) -> None:

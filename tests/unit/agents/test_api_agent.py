@@ -148,6 +148,7 @@ END = Reply("All is well.")
 # --- the loop
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_tools_are_used_until_the_model_ends_its_turn(spec: str) -> None:
     both = Reply("", (Call.of("Bash", command="one"), Call.of("Bash", command="two")))
@@ -160,6 +161,7 @@ def test_tools_are_used_until_the_model_ends_its_turn(spec: str) -> None:
     assert it.tools.closed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_preamble_and_tools_come_before_role_and_task(spec: str) -> None:
     with bench(script(END), spec) as it:
@@ -218,6 +220,7 @@ def test_silence_is_a_failure_where_an_answer_was_asked() -> None:
     assert failure.type is FindingType.AGENT_FAILURE
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_a_failed_call_is_told_as_one(spec: str) -> None:
     with bench(script(RUN, END), spec, lambda _name, _arguments: Result("no such file", failed=True)) as it:
@@ -236,6 +239,7 @@ def test_arguments_that_make_no_sense_are_a_failed_call(spec: str, nonsense: str
     assert it.tools.calls == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_a_reply_cut_off_at_the_token_limit_is_continued(spec: str) -> None:
     with bench(script(Reply('{"currentTest": nu', cut=True), Reply("ll}")), spec) as it:
@@ -294,6 +298,7 @@ def test_a_model_that_declines_has_failed(spec: str) -> None:
 # --- what goes wrong on the way
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 @pytest.mark.parametrize(
     "trouble",
@@ -437,6 +442,7 @@ def test_what_would_not_pass_is_not_tried_again(trouble: Answer, kind: FindingTy
 # --- the probe
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_the_first_request_is_made_once_and_its_answer_is_used(spec: str) -> None:
     with bench(script(RUN, END), spec) as it:
@@ -469,6 +475,7 @@ def test_a_model_that_has_answered_is_not_probed_again() -> None:
     assert len(it.server.asked) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 @pytest.mark.parametrize(
     ("trouble", "kind", "told"),
@@ -495,6 +502,7 @@ def test_a_probe_that_fails_says_why_at_once(spec: str, trouble: Answer, kind: s
     assert len(it.server.asked) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 @pytest.mark.parametrize(
     "trouble",
@@ -518,6 +526,7 @@ def test_user_and_password_of_the_address_never_leave_the_client(spec: str, trou
     assert server.url.removeprefix("http://") in caught.value.message
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_a_server_that_is_not_there_is_named(spec: str) -> None:
     agent = ApiAgent(
@@ -529,6 +538,7 @@ def test_a_server_that_is_not_there_is_named(spec: str) -> None:
     assert caught.value.type == "NetworkError"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_a_server_of_another_kind_is_noticed(spec: str) -> None:
     with (
@@ -543,6 +553,7 @@ def test_a_server_of_another_kind_is_noticed(spec: str) -> None:
 # --- a word from models that come later
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_a_word_is_short_asked_for_once_and_paid_with_the_next_session(spec: str) -> None:
     with bench(script(END), spec) as it:
@@ -559,6 +570,7 @@ def test_a_word_is_short_asked_for_once_and_paid_with_the_next_session(spec: str
     assert it.said.count("All is well.") == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_a_model_from_which_no_word_comes_is_named_at_once(spec: str) -> None:
     trouble = Status(404, "model: typo", "not_found_error")
@@ -572,6 +584,7 @@ def test_a_model_from_which_no_word_comes_is_named_at_once(spec: str) -> None:
 # --- the bill
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_every_request_is_on_the_bill(spec: str) -> None:
     with bench(script(RUN, END), spec) as it:

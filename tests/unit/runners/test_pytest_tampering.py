@@ -74,6 +74,7 @@ def add(a, b):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "conftest",
     [FLIPPING, FLIPPING_FIRST, FORGETTING, NOT_CALLING, FLIPPING_LATE, NOT_REWRITING],
@@ -109,6 +110,7 @@ def pytest_sessionfinish(session):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "files",
     [
@@ -123,6 +125,7 @@ def test_an_exit_code_that_does_not_fit_is_noticed(run: Run, files: Mapping[str,
     assert done.tampering == ("The runner exited with 0, although tests failed.",)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("files", "options", "told"),
     [
@@ -154,6 +157,7 @@ def add(a, b):
 LEAVING = "def add(a, b): os._exit(0)"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("code", "running"),
     [
@@ -190,6 +194,7 @@ def test_leaving_at_import_is_an_error_of_that_file(run: Run) -> None:
     assert not done.green
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("files", "status"),
     [
@@ -215,6 +220,7 @@ def test_tests_that_are_let_off_have_not_passed_and_no_canary_complains(
     assert done.finished
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "files",
     [
@@ -236,6 +242,7 @@ def test_ordinary_settings_change_nothing(run: Run, files: Mapping[str, str]) ->
     assert "canary" not in done.output
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "body",
     ["pytest.skip('not here')", "raise ValueError", "pytest.importorskip('nothing')"],
@@ -300,6 +307,7 @@ def test_a_canary_is_told_of_in_words(run: Run) -> None:
     assert done.tampering == ("A test of ours that always fails was reported as passed.",)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "instead",
     [
