@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.repository.mark import place_of
 from repos import Repo
 
 PLAYER = Path(__file__).with_name("player.py")
@@ -270,8 +271,9 @@ class Stage:
     def is_clean(self) -> bool:
         """Tell whether nothing of a session, a lock or a mark is left."""
         left = [name for name in ("rgr.lock", "index.lock") if (self.repo.path / ".git" / name).exists()]
-        marks = list((self.repo.path.parent.parent / "cache").glob("redgreenrefactor/sessions/*.json"))
-        return not left and not marks and self.repo.git("status", "--porcelain") == ""
+        home = Path(surroundings(self.repo)["XDG_CACHE_HOME"]) / "redgreenrefactor"
+        marked = place_of(home, self.repo.path.resolve()).exists()
+        return not left and not marked and self.repo.git("status", "--porcelain") == ""
 
 
 # --- waiting and choosing

@@ -230,6 +230,7 @@ def test_without_json_the_story_and_the_result_are_on_standard_output(make_repo:
     assert "\x1b" not in done.out
 
 
+@pytest.mark.long
 def test_events_are_appended_as_json_lines(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {**calculator(1), "GREEN-1": FAILS})
     events = stage.repo.path.parent / "events.jsonl"

@@ -101,6 +101,7 @@ def test_two_rounds_from_a_specification_to_a_pull_request(stage: ReviewStage, s
     assert all("GITHUB_TOKEN" not in session["env"] for session in stage.sessions)
 
 
+@pytest.mark.long
 def test_without_a_forge_an_approved_branch_is_the_result(alone: ReviewStage) -> None:
     done = alone.tdd("SPEC.md", "--forge", "none", "--json")
     assert done.code == 0, done

@@ -67,6 +67,7 @@ def test_a_specification_becomes_a_pull_request(stage: ReviewStage, server: GitH
         rgr.resume_task(result.task_id, **around(stage))
 
 
+@pytest.mark.long
 def test_a_task_that_fails_is_a_result_and_goes_on_with_more_reviews(
     stage: ReviewStage, server: GitHubServer
 ) -> None:

@@ -705,7 +705,7 @@ def test_paths_with_spaces_and_other_letters_are_no_problem(
     folder = tmp_path / "mein schönes Projekt 'ß'"
     (folder / "tëst dir").mkdir(parents=True)
     (folder / "tëst dir" / "test_ä.py").write_text("def test_ö(): assert 'ü' == 'ö'\n", encoding="utf-8")
-    suite = suite_for(PYTEST, project=folder, env=environment, timeout=120, cache=tmp_path / "ca che")
+    suite = suite_for(PYTEST, project=folder, env=environment, timeout=120, cache=cache)
     name = "tëst dir/test_ä.py::test_ö"
     for tests in ((), (name,)):
         done = suite.run(folder, Manner(tuple(tests)))

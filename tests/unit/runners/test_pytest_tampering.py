@@ -278,6 +278,7 @@ def test_workers_are_called_off(run: Run, environment: dict[str, str]) -> None:
     assert done.finished
 
 
+@pytest.mark.long
 def test_plugins_that_shuffle_and_count_do_not_mind(run: Run, environment: dict[str, str]) -> None:
     del environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
     done = run({**BAD, "pytest.ini": "[pytest]\naddopts = --cov=code_a --cov-fail-under=100 -n 2"})

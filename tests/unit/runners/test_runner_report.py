@@ -30,6 +30,7 @@ def test_an_empty_report_says_nothing() -> None:
     assert not Heard().finished
 
 
+@pytest.mark.long
 def test_a_report_without_end_is_not_read_to_it(tmp_path: Path) -> None:
     with (tmp_path / "report").open("w+b") as report:
         report.truncate(1 << 40)
