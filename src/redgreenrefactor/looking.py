@@ -13,6 +13,7 @@ from redgreenrefactor.model.result import AtWork, Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.model.uncommitted import uncommitted
 from redgreenrefactor.repository import lock
+from redgreenrefactor.repository.elsewhere import goes_on_in
 from redgreenrefactor.repository.ledger import GitLedger
 from redgreenrefactor.repository.repository import Repository, open_repository
 from redgreenrefactor.repository.worktrees import worktrees
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
     """Return the latest handoff of what goes on in this checkout; reads git only.
 
-    Where a task was begun, its opening lies in the history of other checkouts, too; it goes on in its own worktree.
+    Where a task or run was begun, its opening lies in the history of other checkouts, too; it goes on in its own.
     """
-    with _opened(project, environ) as (_, ledger):
-        return next((entry for entry in ledger.past() if not _opens_a_task(entry.handoff)), None)
+    with _opened(project, environ) as (repository, ledger):
+        past = (entry for entry in ledger.past() if not _opens_a_task(entry.handoff))
+        return next((entry for entry in past if goes_on_in(repository, ledger, entry) is None), None)
 
 
 def at_work(project: Path, environ: Mapping[str, str]) -> AtWork | None:

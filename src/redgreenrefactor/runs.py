@@ -1,5 +1,6 @@
 """Starting, resuming and looking at runs: what the commands and the library share."""
 
+import shlex
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from redgreenrefactor.model.result import (
 )
 from redgreenrefactor.model.verdict import NOT_READY
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.repository.elsewhere import goes_on_in
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import new_run_id, now
@@ -94,6 +96,12 @@ def resume(around: Surroundings, wishes: Wishes) -> WorkflowResult:
             raise NotReadyError(
                 "nothing to resume here",
                 hint="Type 'rgr run \"FEATURE\"'; tasks go on with 'rgr tdd --resume TASKID'.",
+                type="NothingToResume",
+            )
+        if folder := goes_on_in(bench.repository, bench.ledger, latest):
+            raise NotReadyError(
+                f"the run {cited(latest.handoff.feature)} began here, and goes on in {folder}",
+                hint=f"Type 'rgr resume --project {shlex.quote(str(folder / bench.repository.prefix))}'.",
                 type="NothingToResume",
             )
         if latest.handoff.next_phase is PhaseName.COMPLETE:

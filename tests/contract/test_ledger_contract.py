@@ -282,6 +282,17 @@ def test_notes_are_found_in_a_repository_without_commits(repo: Repo, git_ledger:
     assert git_ledger.latest() is None
 
 
+def test_going_on_from_an_opening_loses_nothing_of_the_run_before(repo: Repo, git_ledger: GitLedger) -> None:
+    first = repo.git("rev-parse", "HEAD")
+    earlier = replace(PLANNED, run_id="earlier")
+    git_ledger.write({first: earlier})
+    git_ledger.write({first: OPENING})
+    latest = git_ledger.latest_of_runs()
+    assert latest is not None
+    git_ledger.write({first: replace(latest.handoff, retry_count=1)})
+    assert [entry.handoff.run_id for entry in git_ledger.past()] == [OPENING.run_id, "earlier"]
+
+
 def test_a_run_that_went_on_on_another_branch_is_known(repo: Repo, git_ledger: GitLedger) -> None:
     first = repo.git("rev-parse", "HEAD")
     git_ledger.write({first: OPENING})

@@ -271,6 +271,12 @@ def test_a_worktree_is_made_beside_the_project_and_left_in_place(make_repo: Make
     beside = Repo(folder, stage.repo.env)
     assert beside.git("symbolic-ref", "HEAD") == "refs/heads/tdd/calc"
     assert stage.rgr("status", "--json", "--project", str(folder)).json["state"] == "aborted"
+    assert stage.rgr("status", "--json").json is None  # it only began here
+    stage.repo.git("stash", "-u")
+    refused = stage.resume("--json")
+    assert (refused.code, refused.json["errorDetails"]["type"]) == (3, "NothingToResume"), refused
+    assert f"rgr resume --project {folder}" in refused.json["hint"]
+    stage.repo.git("stash", "pop")
     stage.play(calculator(1))
     done = stage.resume("--worktree", "calc", "--json")
     assert (done.code, done.json["status"]) == (0, "complete"), done

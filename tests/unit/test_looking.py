@@ -44,6 +44,21 @@ def test_a_task_that_began_here_and_goes_on_elsewhere_is_not_what_is_due_here(re
     assert seen(repo) == "run-1"
 
 
+def test_a_run_that_goes_on_in_another_checkout_is_not_what_is_due_here(repo: Repo) -> None:
+    opening = replace(OWN, next_phase=PhaseName.PLAN, cycle_number=0)
+    noted(repo, replace(OWN, run_id="run-0", next_phase=PhaseName.COMPLETE), opening)
+    folder = repo.path.parent / "beside"
+    repo.git("worktree", "add", "-q", "-b", "tdd/x", str(folder))
+    assert seen(repo) == "run-1"  # nothing is there yet that it could go on from
+    beside = Repo(folder, repo.env)
+    with lock.held(folder / beside.git("rev-parse", "--git-dir") / lock.NAME):
+        assert seen(repo) == "run-0"
+    beside.commit("plan: x", {"a": "1"})
+    assert seen(repo) == "run-1"
+    noted(beside, OWN)
+    assert (seen(repo), seen(beside)) == ("run-0", "run-1")
+
+
 def test_in_its_own_worktree_a_task_is_what_is_due(repo: Repo) -> None:
     noted(repo, TASK)
     repo.commit("feat: x", {"a": "1"})

@@ -26,8 +26,10 @@ def of_run(handoff: Handoff, run_id: str) -> Handoff | None:
 
 def stacked(standing: Handoff | None, handoff: Handoff) -> Handoff:
     """Return what a commit's note becomes with this handoff in it: in the place of its run's last one, or on top."""
-    if standing is None or standing.run_id == handoff.run_id:
+    if standing is None:
         return handoff
+    if standing.run_id == handoff.run_id:  # which may be known by itself only
+        return with_extra(handoff, previous=handoff.extra.get("previous") or standing.extra.get("previous"))
     if of_run(standing, handoff.run_id) is None:
         return with_extra(handoff, previous=to_object(standing))
     return with_extra(standing, previous=to_object(stacked(previous_of(standing), handoff)))

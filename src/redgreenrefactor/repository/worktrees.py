@@ -61,13 +61,13 @@ def make(repository: Repository, folder: Path, branch: str, start: str) -> None:
     if tip is None:
         git.raw("update-ref", ref, start, "0" * len(start))
     lend(repository, folder)
-    replace_file(_git_dir(folder) / READY, b"")
+    replace_file(git_dir_of(folder) / READY, b"")
 
 
 def is_made(folder: Path) -> bool:
     """Tell whether a worktree is there, whole."""
     with suppress(OSError):
-        return (_git_dir(folder) / READY).exists()
+        return (git_dir_of(folder) / READY).exists()
     return False
 
 
@@ -136,7 +136,7 @@ def _parsed(lines: list[str]) -> Worktree:
     return Worktree(Path(facts["worktree"]), facts.get("branch"), "bare" in facts)
 
 
-def _git_dir(folder: Path) -> Path:
+def git_dir_of(folder: Path) -> Path:
     """Return the git folder of a worktree; none is an OSError."""
     return Path((folder / ".git").read_text().removeprefix("gitdir:").strip())
 
