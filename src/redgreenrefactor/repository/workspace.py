@@ -20,6 +20,7 @@ from redgreenrefactor.repository.message import fits, mended
 from redgreenrefactor.repository.modes import without_group_programs
 from redgreenrefactor.repository.nested import changed_since, has_commit, note_environments
 from redgreenrefactor.repository.objects import LINK, SUBMODULE, Commit, Node
+from redgreenrefactor.repository.obstacles import insist, sweep
 from redgreenrefactor.repository.past import GitPast
 from redgreenrefactor.repository.pushed import Line, Push, checked_out, moved_elsewhere, pushes
 from redgreenrefactor.repository.refs import (
@@ -222,14 +223,14 @@ class GitWorkspace(GitPast):
     def rewind(self, base: str) -> None:
         """Go back to the base; tracked files as they were, new untracked ones gone, ignored ones untouched."""
         self._check_out(base)
-        self._git.raw("clean", "--quiet", "-ffd")
+        sweep(self._git)
 
     def _check_out(self, base: str) -> None:
         """Make tracked files those of the base; nothing else is touched."""
         self._settle()
         self._head_back()
         with hidden.left_alone(self._git, self._hidden()):
-            self._git.raw("reset", "--quiet", "--hard", base)
+            insist(self._git, "reset", "--quiet", "--hard", base)
         if (self._repository.root / ".gitmodules").exists():
             self._git.attempt("submodule", "--quiet", "update", "--checkout", "--no-fetch")
         branch = self._branch()
@@ -604,7 +605,7 @@ class GitWorkspace(GitPast):
         """
         listing = self._git.fields("ls-files", "--stage", "-z")
         inner = [entry.partition("\t")[2] for entry in listing if entry.startswith(f"{SUBMODULE} ")]
-        self._git.raw("add", "--all", "--", ":/", *(f":(top,literal,exclude){path}" for path in inner))
+        insist(self._git, "add", "--all", "--", ":/", *(f":(top,literal,exclude){path}" for path in inner))
         if inner:
             paths = encoded("".join(f"{path}\0" for path in inner))
             self._git.raw("update-index", "--add", "--remove", "-z", "--stdin", stdin=paths)

@@ -1,30 +1,12 @@
 """Whatever a held session does to git, in every kind of checkout, the user's git folder and home are as before."""
 
-import sys
 from pathlib import Path
 
 import pytest
+from attempts import GIT, HONEST, tried
+from laboratory import Lab
 
 from cages import LEVELS, means
-
-sys.path.append(str(Path(__file__).parents[1]))
-
-from attacks import HONEST, OF_SESSIONS, Lab, tried
-
-GIT = (
-    "git",
-    "works",
-    "objects",
-    "settings",
-    "hook",
-    "mark",
-    "lock",
-    "HEAD",
-    "branches",
-    "notes",
-    "modul",
-    "alternates",
-)
 
 
 @pytest.mark.long
@@ -36,11 +18,7 @@ def test_no_attack_on_git_gets_anywhere_and_honest_work_goes_on(
     means(level)
     lab = Lab(tmp_path / f"{level}-{kind}", level, kind)
     try:
-        wanted = [
-            attack
-            for attack in (*HONEST, *OF_SESSIONS)
-            if attack.fits(level, kind) and any(word in attack.name for word in GIT)
-        ]
+        wanted = [attack for attack in (*HONEST, *GIT) if level in attack.levels]
         assert len(wanted) > 20
         assert {attack.name: wrong for attack in wanted if (wrong := tried(lab, attack))} == {}
     finally:

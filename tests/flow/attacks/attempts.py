@@ -1,302 +1,34 @@
 """What held commands try, and how to tell that they did not get it. Also a script that tries all of it.
 
-As a script: `attacks.py LEVEL FOLDER` prints one JSON object: how many were tried in which checkout, and what is
-wrong with those that got somewhere. Each of them is harmless to the machine even where it succeeds.
+As a script: `attempts.py LEVEL FOLDER [NAME]` prints one JSON object: how many were tried in which checkout, and what
+is wrong with those that got somewhere; `attempts.py --table` what each level holds, for the docs. Each attack is
+harmless to the machine even where it succeeds.
 """
 
 import json
 import os
 import resource
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
-from redgreenrefactor.cages import Cages, cages_of
-from redgreenrefactor.config import Flags, load
-from redgreenrefactor.model.session import Brief, Role
-from redgreenrefactor.model.workflow import PhaseName, RoleName
-from redgreenrefactor.repository import mark
-from redgreenrefactor.repository.repository import Repository, open_repository
-from redgreenrefactor.repository.workspace import GitWorkspace
+from laboratory import KINDS, SECRET, Lab
+
+from redgreenrefactor.errors import RgrError
+from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.policies import BYTECODE
 from redgreenrefactor.sandbox.policy import Limits
 from redgreenrefactor.sandbox.process import Finished
 from redgreenrefactor.workflows.tdd import TDD
 
-SECRET = "S3CRETKEY"
 STRONG = ("bubblewrap",)
 BOTH = ("bubblewrap", "landlock")
-ONLY_REDUCED = ("landlock",)
-UNLESS_IN_PLACE = (
-    "bubblewrap",
-    "landlock linked",
-)  # Landlock cannot take back what lies inside a writable folder
-KINDS = ("ordinary", "linked", "clone")
 PHASES = {phase.name: phase for phase in TDD.phases}
-
-
-class Lab:
-    """A user with secrets, sockets and a repository; the checkout is its own, a linked worktree, or a clone's."""
-
-    def __init__(self, folder: Path, level: str, kind: str) -> None:
-        self.folder, self.home = folder, folder / "home"
-        self.home.mkdir(parents=True)
-        self.main = self.home / "work" / "repo"
-        self.env = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-            "HOME": str(self.home),
-            "XDG_CACHE_HOME": str(self.home / ".cache"),
-            "ANTHROPIC_API_KEY": SECRET,
-            "TDD_SANDBOX": level,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "TDD_TRUST": "1",
-        }
-        self._keep_secrets()
-        self.root = self.owner = self.main
-        self._make_repository()
-        if kind != "ordinary":
-            self.root = self.home / "work" / kind
-            self._check_out(kind)
-        self.install()
-        self.repository: Repository = open_repository(self.root, self.env)
-        self.workspace = GitWorkspace(self.repository)
-        self.hits: list[str] = []
-        self._listen()
-        self.refs, self.pointers = self._all_refs(), self._pointers()
-        settings = load(None, self.env, Flags())
-        self.cages: Cages = cages_of(
-            self.repository, settings, lambda _: None, self.workspace.compiled, workspace=self.workspace
-        )
-
-    def _keep_secrets(self) -> None:
-        for name in (
-            ".ssh/id",
-            ".aws/credentials",
-            ".config/gh/hosts.yml",
-            ".netrc",
-            ".gnupg/key",
-            ".npmrc",
-            ".pypirc",
-        ):
-            file = self.home / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"token = {SECRET}\n")
-        (self.home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@localhost\n")
-        (self.home / ".m2").mkdir()
-        (self.home / ".m2" / "settings.xml").write_text(f"<servers><password>{SECRET}</password></servers>")
-
-    def _make_repository(self) -> None:
-        self.main.mkdir(parents=True)
-        self.git("init", "-q", "-b", "main")
-        self._set_credentials()
-        files = {
-            "code.py": "x = 1\n",
-            "tests/test_a.py": "def test_a(): pass\n",
-            "src/deep/tests/test_b.py": "def test_b(): pass\n",
-            "pytest.ini": "[pytest]\n",
-            "tdd.properties": "\n",
-            "test-list.md": "- [ ] a\n",
-            ".gitignore": ".venv\nnode_modules\n",
-        }
-        put(self.main, files)
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "chore: start")
-        self._add_module()
-        self.git("branch", "other")
-        self.git("notes", "--ref=tdd-handoffs", "add", "-m", "{}", "HEAD")
-
-    def _add_module(self) -> None:
-        library = self.home / "work" / "library"
-        put(library, {"a.txt": "a\n"})
-        at, allow = ("-C", str(library)), ("-c", "protocol.file.allow=always")
-        self.git(*at, "init", "-q", "-b", "main")
-        self.git(*at, "add", "-A")
-        self.git(*at, "commit", "-q", "-m", "a")
-        self.git(*allow, "submodule", "--quiet", "add", str(library), "lib")
-        self.git("commit", "-q", "-m", "chore: a library")
-
-    def _set_credentials(self) -> None:
-        self.git("config", "remote.origin.url", f"https://me:{SECRET}@example.invalid/x.git")
-        self.git("config", "http.extraheader", f"Authorization: {SECRET}")
-
-    def _check_out(self, kind: str) -> None:
-        if kind == "linked":
-            self.git("worktree", "add", "-q", "-b", "tdd/x", str(self.root))
-            self._fill_module()
-            return
-        self.git("clone", "-q", "--shared", str(self.main), str(self.root))
-        self.owner = self.root
-        self.git("fetch", "-q", "origin", "refs/notes/*:refs/notes/*")
-        self.git("branch", "other")
-        self._fill_module()
-        self._set_credentials()
-
-    def _fill_module(self) -> None:
-        self.git(
-            "-C",
-            str(self.root),
-            "-c",
-            "protocol.file.allow=always",
-            "submodule",
-            "--quiet",
-            "update",
-            "--init",
-        )
-
-    def install(self) -> None:
-        """Put dependencies into the checkout, and what other programs of the user share."""
-        put(
-            self.root,
-            {
-                ".venv/pyvenv.cfg": "home = /usr/bin\n",
-                ".venv/lib/python3/site-packages/x.py": "x = 1\n",
-                "node_modules/x/index.js": "1\n",
-            },
-        )
-        self.shared = Path(f"/dev/shm/rgr-attack-{os.getpid()}-{self.folder.name}")
-        self.shared.write_text(SECRET)
-
-    def close(self) -> None:
-        """Leave nothing outside the lab's folder."""
-        self.repository.close()
-        Path(self.temporary_socket).unlink(missing_ok=True)
-        self.shared.unlink(missing_ok=True)
-
-    def _listen(self) -> None:
-        tcp = socket.create_server(("127.0.0.1", 0))
-        self.port: int = tcp.getsockname()[1]
-        self.socket = self.home / "agent.sock"
-        self.temporary_socket = f"/tmp/rgr-attack-{os.getpid()}-{self.folder.name}.sock"
-        self.abstract = f"rgr-attack-{os.getpid()}-{self.folder.name}"
-        listeners = [tcp]
-        for name in (str(self.socket), self.temporary_socket, f"\0{self.abstract}"):
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(name)
-            listener.listen(5)
-            listeners.append(listener)
-        for listener in listeners:
-            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
-
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            self.hits.append(str(listener.accept()[0].getsockname()))
-
-    def git(self, *args: str) -> str:
-        done = subprocess.run(
-            ["git", *args], cwd=self.owner, env=self.env, capture_output=True, text=True, check=True
-        )
-        return done.stdout
-
-    def _all_refs(self) -> str:
-        return "".join(
-            self.git("-C", str(place), "for-each-ref") for place in dict.fromkeys((self.main, self.owner))
-        )
-
-    def brief(self, phase: str) -> Brief:
-        case = {"currentTest": {"description": "a", "testFile": "tests/test_a.py", "implFile": "code.py"}}
-        role = Role(RoleName.TEST, "", "")
-        return Brief(role, PhaseName(phase), 1, 1, "run", "", json.dumps(case))
-
-    def suite(self) -> Cage:
-        """Return the cage of a suite in a clean checkout."""
-        cage = self.cages.suite(self.checkout)
-        assert cage is not None
-        return cage
-
-    @cached_property
-    def checkout(self) -> Path:
-        (self.workspace.compiled / BYTECODE).mkdir(parents=True, exist_ok=True)
-        return self.workspace.checkout(self.workspace.head(), {})
-
-    def cage(self, phase: str) -> Cage:
-        """Begin a session and return its cage."""
-        self.workspace.begin("run", self.workspace.head())
-        cage = self.cages.session(self.brief(phase))
-        assert cage is not None
-        return cage
-
-    @property
-    def counts(self) -> bool:
-        """Whether processes are counted: root is bound by control groups only."""
-        return os.getuid() != 0 or self.cages.means.group is not None
-
-    def facts(self) -> Mapping[str, object]:
-        return {
-            "home": self.home,
-            "root": self.root,
-            "main": self.main,
-            "port": self.port,
-            "socket": self.socket,
-            "tmp_socket": self.temporary_socket,
-            "abstract": self.abstract,
-            "pid": os.getpid(),
-            "cache": self.repository.cache,
-            "compiled": self.workspace.compiled,
-            "git_dir": self.repository.git_dir,
-            "probes": Path(process.__file__).parents[1] / "runners" / "probes",
-        }
-
-    def unharmed(self) -> str:
-        """Return what an attack has left behind where it should not have been able to."""
-        wrong: list[str] = []
-        if self._all_refs() != self.refs:
-            wrong.append("refs moved")
-        names = ("pwned", "HEAD", "refs", "exclude", ".bashrc", ".profile", ".config/autostart/x.desktop")
-        for name in names:
-            if (self.home / name).exists():
-                wrong.append(f"wrote ~/{name}")
-                subprocess.run(["rm", "-rf", str(self.home / name)], check=True)
-        if self._pointers() != self.pointers:
-            wrong.append("git's folder was swapped")
-        for place in dict.fromkeys((self.main, self.owner)):
-            wrong.extend(self._steered(place / ".git"))
-        if self.git("-C", str(self.main), "fsck", "--connectivity-only", "--no-dangling").strip():
-            wrong.append("objects are missing")
-        if self.hits:
-            wrong.append(f"reached {self.hits}")
-            self.hits.clear()
-        if Path("/etc/pwned").exists() or Path("/usr/pwned").exists():
-            wrong.append("wrote to the system")
-        return ", ".join(wrong)
-
-    def _pointers(self) -> list[str]:
-        """Return what leads from the checkout to its git folder and back."""
-        git = self.repository.git_dir
-        files = (self.root / ".git", git / "commondir", git / "gitdir", git / "objects/info/alternates")
-        return [file.read_text() for file in files if file.is_file()]
-
-    def mark_is_ours(self) -> bool:
-        """Whether what the session began from is remembered as we wrote it."""
-        found = mark.read(self.repository.mark)
-        return found is not None and found.run_id == "run" and found.base == self.workspace.head()
-
-    def _steered(self, git: Path) -> Iterator[str]:
-        """Yield what an attack has left in a git folder that would steer the user's git."""
-        config = (git / "config").read_text()
-        if "evil" in config or "pwned" in config or SECRET not in config:
-            yield "git's settings changed"
-        if any(hook.suffix != ".sample" for hook in (git / "hooks").iterdir()):
-            yield "a hook was left"
-        if (git / "commondir").exists() or (git / "config.worktree").exists():
-            yield "git was steered away"
-        if "pwned" in (git / "info/attributes").read_text() if (git / "info/attributes").exists() else False:
-            yield "attributes were set"
-
-
-def put(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files below a folder."""
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
 
 
 Held = Callable[[Lab, Finished], bool]
@@ -314,11 +46,8 @@ class Attack:
     timeout: float = 30.0
     limits: Limits | None = None
     keep: int = 4_000_000
+    network: bool = False  # as a suite that turned out to need it has it
     then: str = ""  # a second command of the same session, after which it is looked
-
-    def fits(self, level: str, kind: str) -> bool:
-        """Whether this is held at a level in a kind of checkout."""
-        return level in self.levels or f"{level} {kind}" in self.levels
 
 
 def fails(lab: Lab, done: Finished) -> bool:
@@ -355,6 +84,10 @@ def _cmdline(folder: Path) -> bytes:
         return b""
 
 
+def changed(file: Path) -> bool:
+    return file.exists() and "evil" in file.read_text()
+
+
 def untouched(path: str, text: str) -> Held:
     return lambda lab, done: (lab.root / path).read_text() == text
 
@@ -364,6 +97,26 @@ CONNECT = "python3 -c \"import socket; s = socket.socket({family}); s.settimeout
 LINES = "python3 - <<'END'\n{}\nEND"
 CALL = (
     'python3 -c "import ctypes; l = ctypes.CDLL(None, use_errno=True); print(l.{call}, ctypes.get_errno())"'
+)
+
+LEAVING = """import os, ctypes
+l = ctypes.CDLL(None, use_errno=True)
+os.umask(0)
+mode = MODE
+def new():
+    os.close(os.open('s', os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755))
+ways = (lambda: (new(), os.chmod('s', mode)), lambda: (new(), os.fchmod(os.open('s', os.O_RDONLY), mode)), lambda: os.open('s', os.O_WRONLY | os.O_CREAT, mode), lambda: os.mknod('s', 0o100000 | mode), lambda: l.syscall(437, -100, b's', (ctypes.c_uint64 * 3)(0o101, mode, 0), 24), lambda: (new(), l.syscall(452, -100, b's', mode, 0)))
+for way in ways:
+    try:
+        way()
+    except OSError:
+        pass
+    if os.path.exists('s'):
+        print('LEFT' if os.stat('s').st_mode & 0o6000 else 'plain')
+        os.unlink('s')"""
+
+NESTED = (
+    "import os\nfor _ in range(1500):\n    os.mkdir('d' * 20)\n    os.chdir('d' * 20)\nopen('f', 'w').close()"
 )
 
 # keyctl by the door of 32-bit programs: machine code that makes the call `int 0x80`.
@@ -385,36 +138,46 @@ HONEST = (
     Attack("works: notes can be read", "git notes --ref=tdd-handoffs show HEAD", works),
     Attack("works: loopback", "python3 -c \"import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('OK')\"", says("OK")),
     Attack("works: shared memory and processes", 'python3 -c "import multiprocessing as m; p = m.Pool(2); print(p.map(abs, [-1])); l = m.Lock()"', works),
+    Attack("works: code in GREEN", "echo 'y = 2' >> code.py && git commit -qam 'feat: y'", works, phase="GREEN"),
     Attack("works: terminals", "python3 -c 'import pty; print(pty.spawn([\"true\"]))' < /dev/null", works),
 )  # fmt: skip
 
-# What commands of sessions and suites try alike.
-COMMON = (
-    # --- writing elsewhere
+# --- what commands of sessions and suites try alike
+
+WRITING = (
     Attack("write home", "echo pwn > {home}/pwned; echo pwn > ~/.bashrc; echo pwn > ~/.profile; mkdir -p ~/.config/autostart && echo x > ~/.config/autostart/x.desktop; true", works),
     Attack("write system", "echo pwn > /etc/pwned; echo pwn > /usr/pwned; echo pwn > /usr/bin/pwned", fails),
     Attack("write main checkout", "echo pwn > {main}/code.py; [ {main} != {root} ]", lambda lab, done: lab.main == lab.root or (lab.main / "code.py").read_text() == "x = 1\n"),
     Attack("fill the root in memory", "for d in / /dev /run /var /home; do head -c 1M /dev/zero > $d/big && echo WROTE $d; done; echo x > /dev/null && echo fine", lambda lab, done: b"WROTE" not in done.stdout and b"fine" in done.stdout),
     Attack("hard link out", "ln /etc/hostname hl || ln {home}/.netrc hl2", fails),
     Attack("symbolic link out", "ln -s {home}/.netrc link; cat link; echo x > link; rm link"),
-    # --- reading what is secret
+    Attack("modes and times elsewhere", "chmod 777 {home}/.ssh {home}/.netrc; touch -d 2001-01-01 {home}/.netrc; true", lambda lab, done: (lab.home / ".netrc").stat().st_mode & 0o777 != 0o777 and (lab.home / ".netrc").stat().st_mtime > 1e9, STRONG),
+)  # fmt: skip
+
+READING = (
     Attack("read keys", "cat {home}/.ssh/id {home}/.aws/credentials {home}/.config/gh/hosts.yml {home}/.netrc {home}/.gnupg/key {home}/.npmrc {home}/.pypirc ~/.ssh/* ~/.m2/settings.xml"),
+    Attack("read what else is the user's", "cat {home}/.pgpass {home}/.claude/.credentials.json {home}/Documents/diary ~/.pgpass ~/Documents/*; ls {home}/Documents && echo S3CRET''KEY"),
     Attack("read shadow", "cat /etc/shadow /etc/gshadow /etc/sudoers", silent("root")),
-    Attack("read git's credentials", "cat {main}/.git/config {git_dir}/config .git/config; git config --list; git remote -v", levels=STRONG),
+    Attack("read git's credentials", "cat {main}/.git/config {git_dir}/config .git/config; git config --list; git remote -v"),
     Attack("environment", "env; cat /proc/*/environ /proc/self/task/*/environ 2>/dev/null | tr '\\0' '\\n'; true"),
     Attack("temporary files of others", "ls -A /tmp", lambda lab, done: b".sock" not in done.stdout, STRONG),
     Attack("roots of other processes", "cat /proc/[0-9]*/root{home}/.netrc /proc/[0-9]*/cwd/../../.netrc 2>/dev/null; ls /proc/1/root{home}/.ssh; true"),
-    Attack("descriptors of other processes", "for f in /proc/[0-9]*/fd/*; do readlink $f; done 2>/dev/null | grep -v -E 'pipe:|/dev/null|/proc|socket:|anon_inode|/dev/pts|memfd' | sort -u", lambda lab, done: str(lab.home).encode() not in done.stdout, STRONG),
+    Attack("descriptors of other processes", "for f in /proc/[0-9]*/fd/*; do readlink $f; done 2>/dev/null | grep -v -E 'pipe:|/dev/null|/proc|socket:|anon_inode|/dev/pts|memfd' | sort -u", lambda lab, done: str(lab.home).encode() not in done.stdout),
     Attack("memory of other processes", "cat /proc/{pid}/mem /proc/{pid}/maps /proc/{pid}/environ | head -c 100", silent("home")),
-    # --- network and sockets
+)  # fmt: skip
+
+NETWORK = (
     Attack("connect outside", CONNECT.format(family="", address="('127.0.0.1', {port})"), silent("REACHED")),
     Attack("connect a socket in the home folder", CONNECT.format(family="socket.AF_UNIX", address="'{socket}'"), silent("REACHED"), STRONG),
     Attack("connect a socket in /tmp", CONNECT.format(family="socket.AF_UNIX", address="'{tmp_socket}'"), silent("REACHED"), STRONG),
     Attack("connect an abstract socket", CONNECT.format(family="socket.AF_UNIX", address="chr(0) + '{abstract}'"), silent("REACHED")),
+    Attack("connect an abstract socket, with the network", CONNECT.format(family="socket.AF_UNIX", address="chr(0) + '{abstract}'"), silent("REACHED"), network=True),
     Attack("well-known sockets", "ls /run/docker.sock /var/run/docker.sock /run/dbus /run/user /tmp/.X11-unix /run/systemd 2>/dev/null; env | grep -E 'DISPLAY|DBUS|SSH_AUTH|XDG_RUNTIME'", lambda lab, done: done.stdout == b"", STRONG),
     Attack("send a datagram", "python3 -c \"import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.sendto(b'x', ('192.0.2.1', 53)); print('SENT')\"", silent("SENT")),
     Attack("raw sockets", "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1); print('RAW')\"; python3 -c \"import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW); print('RAW')\"", silent("RAW")),
-    # --- processes
+)  # fmt: skip
+
+PROCESSES = (
     Attack("daemon", "(setsid nohup sleep 471101.{pid} > /dev/null 2>&1 &); echo started", none_left("sleep 471101.{pid}")),
     Attack("job that holds the pipe", "sleep 471102.{pid} & echo done", lambda lab, done: done.seconds < 20 and none_left("sleep 471102.{pid}")(lab, done)),
     Attack("time is up", "(setsid sleep 471103.{pid} &); sleep 471103.{pid}", lambda lab, done: done.timed_out and none_left("sleep 471103.{pid}")(lab, done), timeout=1),
@@ -424,12 +187,14 @@ COMMON = (
     Attack("kill everybody", "kill -9 -1; true", lambda lab, done: True, STRONG),
     Attack("trace the orchestrator", CALL.format(call="ptrace(16, {pid}, 0, 0)"), says("-1")),
     Attack("see the orchestrator", "ls /proc/{pid}", fails, STRONG),
-    # --- privileges
+)  # fmt: skip
+
+PRIVILEGES = (
     Attack("mount", "mount -t tmpfs x /mnt || mount -o remount,rw /usr || umount /proc", fails),
     Attack("namespaces", "unshare -Urm true || unshare -n true || bwrap --ro-bind / / true", fails),
     Attack("namespaces by clone", CALL.format(call="syscall(56, 0x10000011, 0, 0, 0, 0)"), says("-1")),
     Attack("become root", "su -c id < /dev/null; mknod d c 1 3 || chroot / true", lambda lab, done: done.exit_code != 0 and (os.getuid() == 0 or b"uid=0" not in done.stdout)),
-    Attack("leaving a set-uid program", LINES.format("import os, ctypes\nl = ctypes.CDLL(None, use_errno=True)\nos.umask(0)\ndef new():\n    os.close(os.open('s', os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755))\nways = (lambda: (new(), os.chmod('s', 0o4755)), lambda: (new(), os.fchmod(os.open('s', os.O_RDONLY), 0o4755)), lambda: os.open('s', os.O_WRONLY | os.O_CREAT, 0o4755), lambda: os.mknod('s', 0o104755), lambda: l.syscall(437, -100, b's', (ctypes.c_uint64 * 3)(0o101, 0o4755, 0), 24), lambda: (new(), l.syscall(452, -100, b's', 0o4755, 0)))\nfor way in ways:\n    try:\n        way()\n    except OSError:\n        pass\n    if os.path.exists('s'):\n        print('LEFT' if os.stat('s').st_mode & 0o4000 else 'plain')\n        os.unlink('s')"), silent("LEFT")),
+    Attack("leaving a set-uid program", LINES.format(LEAVING.replace("MODE", "0o4755")), silent("LEFT")),
     Attack("set-uid programs", "cp /usr/bin/id ./id2 && chmod u+s ./id2 && ./id2 -u; rm -f id2", lambda lab, done: done.stdout.strip() in (b"", str(os.getuid()).encode())),
     Attack("capabilities", "grep CapEff /proc/self/status", lambda lab, done: int(done.stdout.split()[-1], 16) & ~0x4FB == 0),
     Attack("no new privileges", "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status", lambda lab, done: done.stdout.split()[1::2] == [b"1", b"2"]),
@@ -437,13 +202,15 @@ COMMON = (
     Attack("kernel calls", CALL.format(call="syscall(321, 0, 0, 0), l.syscall(298, 0, 0, 0, 0, 0), l.syscall(323, 0), l.syscall(425, 1, 0), l.syscall(250, 0, 0)"), lambda lab, done: done.stdout.startswith(b"-1 -1 -1 -1 -1 1")),
     Attack("open by handle", CALL.format(call="syscall(304, -100, 0, 0)"), says("-1 1")),
     Attack("type into the terminal", "python3 -c \"import fcntl; fcntl.ioctl(0, 0x5412, b'x'); print('TYPED')\"; echo hi > /dev/tty", lambda lab, done: b"TYPED" not in done.stdout and done.exit_code != 0),
-    # --- by other doors
+)  # fmt: skip
+
+DOORS = (
     Attack("a program in memory", LINES.format("import os\nfile = os.memfd_create('x', 0)\nos.write(file, b'#!/bin/sh\\ncat {home}/.netrc; echo x > {home}/pwned\\n')\nos.execv(f'/proc/self/fd/{{file}}', ['x'])")),
     Attack("descriptors that were left open", LINES.format("import os\nprint(sorted(map(int, os.listdir('/proc/self/fd'))))"), says("[0, 1, 2, 3]")),
     Attack("shared memory of others", "cat /dev/shm/rgr-attack*; ls /dev/mqueue; ipcs -m", levels=STRONG),
     Attack("the orchestrator's memory by calls", LINES.format("import ctypes\nl = ctypes.CDLL(None, use_errno=True)\nhere = ctypes.create_string_buffer(8)\nvector = (ctypes.c_uint64 * 2)(ctypes.addressof(here), 8)\nfor call in (310, 311):\n    print(l.syscall(call, {pid}, vector, 1, vector, 1, 0), ctypes.get_errno() in (1, 3))\nprint(l.syscall(312, 1, {pid}, 0, 0, 0), True)"), lambda lab, done: done.stdout == b"-1 True\n" * 3),
     Attack("the orchestrator's descriptors", LINES.format("import ctypes, os\nl = ctypes.CDLL(None)\nfile = l.syscall(434, {pid}, 0)\nfound = [l.syscall(438, file, number, 0) for number in range(40)]\nprint('STOLEN' if max(found) >= 0 else 'nothing')\nfor number in range(40):\n    try:\n        print('STOLEN', os.readlink(f'/proc/{pid}/fd/{{number}}'))\n    except OSError:\n        pass"), silent("STOLEN")),
-    Attack("the keeper", LINES.format("import os\nkeeper = os.getppid()\nwith open(f'/proc/{{keeper}}/status') as lines:\n    keeper = int(next(line for line in lines if line.startswith('PPid')).split()[1])\nfor name in ('mem', 'environ', 'cwd', 'root', 'ns/net', *(f'fd/{{number}}' for number in range(20))):\n    for reach in (os.readlink, lambda path: open(path, 'rb', buffering=0).read(1), lambda path: os.close(os.open(path, os.O_WRONLY))):\n        try:\n            reach(f'/proc/{{keeper}}/{{name}}')\n            print('REACHED', name)\n        except OSError:\n            pass\ntry:\n    os.kill(keeper, 0)\n    print('REACHED')\nexcept OSError:\n    pass"), silent("REACHED"), ONLY_REDUCED),
+    Attack("the keeper", LINES.format("import os\nkeeper = os.getppid()\nwith open(f'/proc/{{keeper}}/status') as lines:\n    keeper = int(next(line for line in lines if line.startswith('PPid')).split()[1])\nif not keeper:\n    raise SystemExit\nfor name in ('mem', 'environ', 'cwd', 'root', 'ns/net', *(f'fd/{{number}}' for number in range(20))):\n    for reach in (os.readlink, lambda path: open(path, 'rb', buffering=0).read(1), lambda path: os.close(os.open(path, os.O_WRONLY))):\n        try:\n            reach(f'/proc/{{keeper}}/{{name}}')\n            print('REACHED', name)\n        except OSError:\n            pass\ntry:\n    os.kill(keeper, 0)\n    print('REACHED')\nexcept OSError:\n    pass"), silent("REACHED")),
     Attack("namespaces of other processes", LINES.format("import ctypes, os\nl = ctypes.CDLL(None)\nfor name in os.listdir('/proc/1/ns'):\n    try:\n        file = os.open(f'/proc/1/ns/{{name}}', os.O_RDONLY)\n    except OSError:\n        continue\n    if l.setns(file, 0) == 0:\n        print('ENTERED', name)"), silent("ENTERED")),
     Attack("mounting the new way", CALL.format(call="syscall(428, -100, b'/', 1), l.syscall(429, -1, b'', -1, b'', 0), l.syscall(430, b'tmpfs', 0), l.syscall(431, -1, 0, 0, 0, 0), l.syscall(432, -1, 0, 0), l.syscall(433, -100, b'/', 0), l.syscall(442, -100, b'/', 0, 0, 0)"), says("-1 -1 -1 -1 -1 -1 -1 1")),
     Attack("namespaces by clone3", LINES.format("import ctypes\nl = ctypes.CDLL(None, use_errno=True)\nprint(l.syscall(435, (ctypes.c_uint64 * 8)(0x10000000), 64), ctypes.get_errno())"), says("-1 38")),
@@ -462,19 +229,22 @@ COMMON = (
     Attack("folders kept open", LINES.format("import os\nfor place in ('/', '/home', '/proc/self/root', '/tmp'):\n    try:\n        folder = os.open(place, os.O_PATH)\n        print(open(os.open('.' + '{home}/.netrc', os.O_RDONLY, dir_fd=folder)).read())\n    except OSError:\n        pass")),
     Attack("handles of files", LINES.format("import ctypes, os\nl = ctypes.CDLL(None, use_errno=True)\nhandle, mount = ctypes.create_string_buffer(200), ctypes.c_int()\nhandle[0:4] = (128).to_bytes(4, 'little')\nl.name_to_handle_at(-100, b'.', handle, ctypes.byref(mount), 0)\nprint('OPENED' if l.open_by_handle_at(os.open('.', os.O_RDONLY), handle, os.O_RDONLY) >= 0 else 'no')"), silent("OPENED")),
     Attack("programs that run as root", "find / -xdev -perm -4000 -type f 2>/dev/null | head -3; for p in sudo pkexec mount fusermount newuidmap; do $p --help 2>&1 | grep -q setuid; done; unshare -Ur id -u; true", lambda lab, done: os.getuid() == 0 or b"\n0\n" not in done.stdout),
-    # --- using too much
+)  # fmt: skip
+
+USING = (
     Attack("giant output", "yes | head -c 200000000", lambda lab, done: len(done.stdout) < 5_000_000, keep=1_000_000),
     Attack("reads standard input", "cat; read x; echo $?", says("1")),
     Attack("invalid text", "printf '\\377\\376abc'", says("abc")),
     Attack("giant file", "head -c 300M /dev/zero > big; s=$(stat -c %s big); rm -f big; echo $s; [ $s -le 104857600 ]", works, limits=Limits(file_size=100 << 20)),
     Attack("many files", "for n in 1 2 3 4 5; do head -c 60M /dev/zero > big$n; done; sleep 25", lambda lab, done: b"ended by the sandbox: it has written more than" in done.stderr and not done.timed_out, limits=Limits(disk=100 << 20, free=0)),
-    Attack("home in memory", "head -c 200M /dev/zero > ~/big; [ $(stat -c %s ~/big) -lt 200000000 ]", works, STRONG, limits=Limits(home_size=64 << 20)),
+    Attack("files that nobody finds any more", LINES.format("import os, time\nfile = open('gone', 'wb')\nos.unlink('gone')\nfor _ in range(300):\n    file.write(bytes(1 << 20))\nfile.flush()\ntime.sleep(25)"), lambda lab, done: b"ended by the sandbox: it has written more than" in done.stderr and not done.timed_out, limits=Limits(disk=100 << 20, free=0)),
+    Attack("shared memory", "head -c 300M /dev/zero > $(mktemp /dev/shm/rgr-attack-{pid}-XXXXXX) && {{ sleep 25; echo KEPT; }}; true", silent("KEPT"), limits=Limits(disk=100 << 20, free=0, shared_memory=64 << 20)),
+    Attack("a home full of data", "head -c 200M /dev/zero > ~/big; [ ! -e ~/big ] || [ $(stat -c %s ~/big) -lt 200000000 ]", works, limits=Limits(home_size=64 << 20)),
     Attack("fork bomb", "python3 -c \"\nimport os, time\nfor n in range(400):\n    try:\n        os.fork() or time.sleep(9)\n    except OSError:\n        print('HELD'); break\n\"", lambda lab, done: b"HELD" in done.stdout or not lab.counts, limits=Limits(processes=150)),
     Attack("memory", "python3 -c 'x = bytearray(600 << 20); print(\"GOT\")'", lambda lab, done: b"GOT" not in done.stdout or lab.cages.means.group is None, limits=Limits(memory=300 << 20)),
 )  # fmt: skip
 
-OF_SESSIONS = (
-    # --- git
+GIT = (
     Attack("hooks", "echo evil > {main}/.git/hooks/pre-commit; echo evil > $(git rev-parse --git-path hooks)/pre-commit; echo evil > {git_dir}/hooks/post-commit; true"),
     Attack("settings", "git config core.fsmonitor evil; git config --worktree core.hooksPath evil; echo '[core]fsmonitor=evil' >> {main}/.git/config; true"),
     Attack("settings that include others", "git config include.path /tmp/evil; git config core.worktree /; git config filter.x.smudge 'touch {home}/pwned'; git config filter.x.clean 'touch {home}/pwned'; git config diff.x.textconv 'touch {home}/pwned'; printf '* filter=x diff=x\\n' > .gitattributes; git add -A; git commit -qm 'test: filters'; true"),
@@ -513,19 +283,27 @@ OF_SESSIONS = (
     Attack("a link in place of the dependencies", "rm -rf node_modules; mv .venv v2; ln -s {home} .venv; ln -s {home}/.ssh node_modules; true", then="cat node_modules/id .venv/.netrc; echo x > .venv/pwned; true"),
     Attack("a link in place of the checkout's folders for tools", "rm -rf {cache}/tools-session/*; ln -s {home} {cache}/tools-session/cache; ln -s {home} {cache}/tools-session/npm; true", then="cat ~/.cache/.netrc {cache}/tools-session/cache/.netrc; echo x > {cache}/tools-session/npm/pwned; true"),
     Attack("a link in place of /tmp", "rm -rf /tmp/* ; ln -s {home} /tmp/x; true", then="cat /tmp/x/.netrc; echo x > /tmp/x/pwned; true"),
-    # --- what judges
-    Attack("the suites' folders", "mkdir -p {cache}/checkout/.git {compiled} && echo evil > {cache}/checkout/.git/config; echo evil > {compiled}/x; ls {cache} {compiled}; true", lambda lab, done: not (lab.repository.cache / "checkout").exists() and not (lab.workspace.compiled / "x").exists(), STRONG),
+    Attack("folders nested beyond reason", LINES.format(NESTED)),
+    Attack("leaving a set-gid program of root's", "for place in . node_modules lib; do cp /usr/bin/id $place/lent && chmod 2755 $place/lent; done; true"),
+    Attack("files and folders without rights", "mkdir -p locked/in new fixed; echo x > locked/in/x; echo x > new/x; echo x > fixed/x; chmod 0 new/x code.py locked/in locked; chmod 500 fixed; echo 'y = 3' > src/more.py; chmod 500 src/deep/tests src/deep src; true"),
+    Attack("a pipe in place of a folder", "rm -rf tests src; mkfifo tests src; echo 'y = 3' > more.py; true"),
+    Attack("pipes and devices in place of files", "rm code.py; mkfifo code.py new tests/test_new.py; ln -s /dev/zero zero.py; ln -s /dev/random tests/test_random.py; ln -s . round; true"),
+)  # fmt: skip
+
+JUDGES = (
+    Attack("the suites' folders", "mkdir -p {cache}/checkout/.git {compiled} && echo evil > {cache}/checkout/.git/config; echo evil > {compiled}/x; ls {cache} {compiled}; true", lambda lab, done: not (lab.workspace.compiled / "x").exists() and not changed(lab.repository.cache / "checkout/.git/config")),
     Attack("the probes", ": >> {probes}/rgr_pytest_probe.py || : > {probes}/evil", fails),
     Attack("tests in GREEN", "echo > tests/test_a.py; rm -rf tests; mv tests t; echo > tests/new.py; echo > src/deep/tests/test_b.py", untouched("tests/test_a.py", "def test_a(): pass\n"), phase="GREEN"),
-    Attack("code in GREEN", "echo 'y = 2' >> code.py && git commit -qam 'feat: y'", works, phase="GREEN"),
     Attack("configuration", "echo > pytest.ini; rm pytest.ini; mv tdd.properties x; echo > test-list.md", untouched("pytest.ini", "[pytest]\n")),
     Attack("dependencies", "echo evil > .venv/lib/python3/site-packages/x.py || echo evil > node_modules/x/index.js", fails),
     Attack("dependencies by a link in the way", "mv src s2 && ln -s {home}/.ssh src; ls src; cat src/id", phase="GREEN"),
 )  # fmt: skip
 
-
-OF_SUITES = (
+HONEST_SUITE = (
     Attack("works: a suite", "echo x > made && python3 -c 'import code' && ls tests && git log -1 > /dev/null && rm made", works),
+)  # fmt: skip
+
+BY_SUITES = (
     Attack("byte code of other runs", "mkdir -p {compiled}/bytecode; echo evil > {compiled}/bytecode/x", lambda lab, done: not (lab.workspace.compiled / "bytecode/x").exists()),
     Attack("the project", "echo pwn > {root}/code.py; rm -rf {root}/tests {root}/node_modules; echo x > {root}/pwned; echo x > {root}/.venv/pwned", lambda lab, done: fails(lab, done) and (lab.root / "code.py").read_text() == "x = 1\n" and (lab.root / "tests/test_a.py").exists() and (lab.root / "node_modules/x").exists()),
     Attack("the project's git folder", "cat {main}/.git/config {git_dir}/config; echo evil > {main}/.git/hooks/pre-commit; echo x > {git_dir}/pwned; rm -rf {main}/.git/refs {main}/.git/objects {git_dir}/HEAD"),
@@ -533,10 +311,41 @@ OF_SUITES = (
     Attack("links in the way of what is laid out", "rm -rf tests src code.py pwned node_modules; ln -s {home} tests; ln -s {home}/.netrc code.py; ln -s {home}/pwned pwned; ln -s {home} src; ln -s {home} {compiled}/runs/x; ln -s {home} made; true"),
     Attack("settings of the clean checkout", "for f in config config.worktree commondir info/attributes; do ln -sf {home}/pwned .git/$f; rm -rf .git/$f; ln -s {home}/pwned .git/$f; done; mv .git g2; ln -s {home} .git; rm -rf code.py; true"),
     Attack("the session's folders", "ls {cache}/stand-in {cache}/tools-session && echo SEEN; echo x > {cache}/pwned", lambda lab, done: b"SEEN" not in done.stdout and not (lab.repository.cache / "pwned").exists()),
+    Attack("folders nested beyond reason, in the clean checkout", LINES.format(NESTED)),
+    Attack("files and folders without rights, in the clean checkout", "mkdir -p locked/in && chmod 0 locked/in locked code.py tests/test_a.py; chmod 500 tests .; true"),
+    Attack("pipes in the clean checkout", "rm -f code.py tests/test_a.py; mkfifo code.py tests/test_a.py new; ln -s /dev/zero zero; true"),
 )  # fmt: skip
 
-ATTACKS = (*HONEST, *COMMON, *OF_SESSIONS)
-AGAINST_SUITES = (*COMMON, *OF_SUITES)
+COMMON = (*WRITING, *READING, *NETWORK, *PROCESSES, *PRIVILEGES, *DOORS, *USING)
+OF_SESSIONS = (*HONEST, *COMMON, *GIT, *JUDGES)
+OF_SUITES = (*HONEST_SUITE, *COMMON, *BY_SUITES)
+
+
+GROUPS = (
+    ("writing elsewhere", WRITING),
+    ("reading what is secret", READING),
+    ("the network and sockets", NETWORK),
+    ("processes of others, outliving the command", PROCESSES),
+    ("privileges", PRIVILEGES),
+    ("other doors of the kernel", DOORS),
+    ("using too much", USING),
+    ("git, by a session", GIT),
+    ("what judges, by a session", JUDGES),
+    ("the project and other runs, by a suite", BY_SUITES),
+)
+
+
+def table() -> str:
+    """Return what each level holds, as a table for the docs."""
+    rows = [
+        "| what is tried | attacks | held by bubblewrap | held by Landlock | what Landlock does not hold |",
+        "|---|---|---|---|---|",
+    ]
+    for title, attacks in GROUPS:
+        counts = [sum(level in each.levels for each in attacks) for level in BOTH]
+        free = "; ".join(each.name for each in attacks if "landlock" not in each.levels)
+        rows.append(f"| {title} | {len(attacks)} | {counts[0]} | {counts[1]} | {free} |")
+    return "\n".join(rows) + "\n"
 
 
 def tried(lab: Lab, attack: Attack) -> str:
@@ -546,6 +355,7 @@ def tried(lab: Lab, attack: Attack) -> str:
     wrong = [] if attack.held(lab, done) else [f"not held: {done}"[:800]]
     began = time.monotonic()
     lab.workspace.seal(base, PHASES[PhaseName(attack.phase)], attack.name, empty=False)
+    wrong += [f"{path} runs as root's group" for path in lab.lent()]
     lab.workspace.rewind(base)
     lab.workspace.end()
     subprocess.run(
@@ -556,6 +366,8 @@ def tried(lab: Lab, attack: Attack) -> str:
         lab.git("update-ref", "-d", ref)
     if time.monotonic() - began > 30:
         wrong.append("sealing hung")
+    if not (lab.root / "code.py").is_file() or (lab.root / "code.py").read_text() != "x = 1\n":
+        wrong.append("the files are not as before")
     left = lab.unharmed()
     lab.install()
     return "; ".join([*wrong, *([left] if left else [])])
@@ -575,8 +387,10 @@ def tried_by_suite(lab: Lab, attack: Attack) -> str:
 
 def run(lab: Lab, attack: Attack, cage: Cage, folder: Path) -> Finished:
     """Run what an attack consists of; return how the last of it ended, with all that was printed."""
-    if attack.limits:
-        cage = replace(cage, policy=replace(cage.policy, limits=attack.limits))
+    network = cage.policy.network or attack.network
+    cage = replace(
+        cage, policy=replace(cage.policy, limits=attack.limits or cage.policy.limits, network=network)
+    )
     env = {name: value for name, value in lab.env.items() if name != "ANTHROPIC_API_KEY"}
     printed = b""
     for command in filter(None, (attack.command, attack.then)):
@@ -594,6 +408,9 @@ def run(lab: Lab, attack: Attack, cage: Cage, folder: Path) -> Finished:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["--table"]:
+        print(table(), end="")
+        return
     level, folder = sys.argv[1], Path(sys.argv[2])
     wanted = sys.argv[3] if len(sys.argv) > 3 else ""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -603,13 +420,17 @@ def main() -> None:
     for kind in KINDS:
         lab = Lab(folder / kind, level, kind)
         for who, attacks, attempt in (
-            ("session", ATTACKS, tried),
-            ("suite", AGAINST_SUITES, tried_by_suite),
+            ("session", OF_SESSIONS, tried),
+            ("suite", OF_SUITES, tried_by_suite),
         ):
-            fit = [attack for attack in attacks if attack.fits(level, kind) and wanted in attack.name]
+            fit = [attack for attack in attacks if level in attack.levels and wanted in attack.name]
             counts[f"{kind} {who}"] = len(fit)
             for attack in fit:
-                if wrong := attempt(lab, attack):
+                try:
+                    wrong = attempt(lab, attack)
+                except (RgrError, OSError, RecursionError) as error:
+                    wrong = f"{type(error).__name__}: {error}"[:800]
+                if wrong:
                     print(f"{attack.name} ({kind} {who})", wrong, file=sys.stderr)
                     found[f"{attack.name} ({kind} {who})"] = wrong
         lab.close()

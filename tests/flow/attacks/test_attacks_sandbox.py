@@ -10,12 +10,12 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from attacks import AGAINST_SUITES, ATTACKS
+from attempts import OF_SESSIONS, OF_SUITES
 
 import redgreenrefactor
 from cages import LEVELS, means
 
-ATTACK = Path(__file__).with_name("attacks.py")
+ATTACK = Path(__file__).with_name("attempts.py")
 SOURCE = Path(redgreenrefactor.__file__).parents[1]
 NOBODY = 65534
 pytestmark = pytest.mark.slow
@@ -77,6 +77,6 @@ def test_all_attacks_of_an_ordinary_user_are_held(level: str, everybodys: Path) 
 
 
 def test_there_are_as_many_attacks_as_promised() -> None:
-    for attacks, promised in ((ATTACKS, 110), (AGAINST_SUITES, 70)):
+    for attacks, promised in ((OF_SESSIONS, 110), (OF_SUITES, 70)):
         names = [attack.name for attack in attacks]
         assert len(set(names)) == len(names) >= promised
