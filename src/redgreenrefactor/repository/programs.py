@@ -53,6 +53,18 @@ class Overruled:
     reaching: tuple[str, ...] = ()  # settings of the project about how remotes are reached
 
 
+def config_files(entries: Iterable[Entry], root: Path, home: Path) -> set[Path]:
+    """Return the files that settings come from, and those that they would have git include, there or not."""
+    found = {home / ".gitconfig", home / ".config/git/config"}
+    for entry in entries:
+        origin = root / entry.origin.removeprefix("file:")
+        found.add(origin)
+        if entry.key.startswith("include") and entry.key.endswith(".path"):
+            within = home / entry.value[2:] if entry.value.startswith("~/") else origin.parent / entry.value
+            found.add(within)
+    return found
+
+
 def parsed(fields: Iterable[str]) -> Iterator[Entry]:
     """Yield the settings as `git config --list --show-origin -z` prints them."""
     walk = iter(fields)

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +15,7 @@ from redgreenrefactor.repository.git import Git, advice, check_version, encoded,
 from redgreenrefactor.repository.leftout import PATTERNS
 from redgreenrefactor.repository.mark import place_of
 from redgreenrefactor.repository.objects import Objects
-from redgreenrefactor.repository.programs import Entry, Overruled, overruled, parsed
+from redgreenrefactor.repository.programs import Entry, Overruled, config_files, overruled, parsed
 from redgreenrefactor.writing import replace_file
 
 OURS = {
@@ -115,7 +115,7 @@ class Repository:
 
     def look_again(self) -> tuple[str, ...]:
         """Look at git's settings anew, for a session may have changed files they come from; tell what is new."""
-        before, now = self.programs, self._judged(self._listed())
+        before, now = self.programs, self._judged(self._listed_again())
         self._programs.append(now)
         return tuple(line for line in now.told if line not in before.told)
 
@@ -135,6 +135,24 @@ class Repository:
     @cached_property
     def _entries(self) -> list[Entry]:
         return self._listed()
+
+    @cached_property
+    def _listings(self) -> list[tuple[list[Entry], dict[Path, tuple[int, ...]]]]:
+        """What git has listed, the newest last, and the files it came from as they were then."""
+        return []
+
+    def _listed_again(self) -> list[Entry]:
+        """Return git's settings as they are now; git is asked only where a file they come from is another one."""
+        if not self._listings or self._stamps(self._listings[-1][0]) != self._listings[-1][1]:
+            known = self._listed()
+            self._listings.append((known, self._stamps(known)))
+        return self._listings[-1][0]
+
+    def _stamps(self, entries: Iterable[Entry]) -> dict[Path, tuple[int, ...]]:
+        """Return what tells whether one of the files has changed that settings come from, or would come from."""
+        home = Path(self.environ.get("HOME") or "/")
+        own = (self.git_dir / "config", self.git_dir / "config.worktree", self.common_dir / "config")
+        return {place: _stamp(place) for place in (*own, *config_files(entries, self.root, home))}
 
     def _listed(self) -> list[Entry]:
         git = Git(self.root, scrubbed(self.environ, self.root))
@@ -278,6 +296,14 @@ def _introduced(repository: Repository) -> Repository:
         environ=repository.environ,
         identity=OURS,
     )
+
+
+def _stamp(place: Path) -> tuple[int, ...]:
+    """Return what tells a file from what it was; nothing for one that is not there."""
+    with suppress(OSError):
+        found = place.stat()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return ()
 
 
 def _literal(path: str) -> str:
