@@ -417,7 +417,7 @@ def load(
         agents={role: str(chosen[f"agent.{role}"].value) for role in ROLES},
         models={role: str(chosen[f"model.{role}"].value) for role in ROLES},
         sources={name: choice.place for name, choice in chosen.items()},
-        loosening=tuple(_loosening(found, keys)),
+        loosening=tuple(sorted(_loosening(found, keys), key=lambda line: int(line.place.rpartition(" ")[2]))),
     )
 
 

@@ -375,6 +375,7 @@ class Engine:
                 sealed.subject if commit else "",
                 done.seconds,
                 aborts=aborts,
+                builds_on=turn.phase.builds_on,
             ),
         )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redgreenrefactor.commands.common import approved, common, print_json, reporting, surroundings
-from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.errors import UsageError
 
 if TYPE_CHECKING:
     from redgreenrefactor.surroundings import Surroundings
@@ -57,7 +57,10 @@ def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
         loosening = loosening_of(settings, repository)
         wanted = approval_of(loosening, repository)
     if flags["revoke"]:
-        _show(approvals.revoke(wanted.project), "nothing was approved here", as_json=flags["as_json"])
+        gone = approvals.revoke(wanted.project)
+        _show(gone, "nothing was approved here", as_json=flags["as_json"])
+        if gone and not flags["as_json"]:
+            click.echo("forgotten")
         return
     lines = [line.shown for line in loosening]
     known = approvals.has(wanted)
@@ -74,16 +77,11 @@ def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
 
 
 def _ask(around: "Surroundings", lines: list[str]) -> None:
-    if around.ask is None:
-        for line in lines:
-            click.echo(line, err=True)
-        raise NotReadyError(
-            "there is nobody here to ask",
-            hint="Read the lines above; if you want that, type 'rgr trust --yes'.",
-            type="NotTrusted",
-        )
-    if not approved(lines):
-        sys.exit(3)
+
+    from redgreenrefactor.trust import not_trusted  # noqa: PLC0415
+
+    if around.ask is None or not approved(lines):
+        raise not_trusted(lines, "rgr trust --yes")
 
 
 def _show(found: "list[Approval]", nothing: str, *, as_json: bool) -> None:

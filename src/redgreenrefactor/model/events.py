@@ -156,6 +156,7 @@ class Judged:
     subject: str
     seconds: float
     aborts: bool = False
+    builds_on: bool = False  # a rejected try stays for the next one to go on from
 
     @property
     def ends_case(self) -> bool:

@@ -359,9 +359,9 @@ class Story:
         if event.verdict.ruling is Ruling.UNDECIDED:
             follows, ref = "rolled back; not counted as an attempt", "refs/tdd/kept/"
         else:
-            follows = "rolled back; " + (
-                "no attempts left" if event.aborts else f"attempt {event.attempt + 1} is next"
-            )
+            undone = "rolled back" if event.aborts or not event.builds_on else "its files stay"
+            follow = "no attempts left" if event.aborts else f"attempt {event.attempt + 1} is next"
+            follows = f"{undone}; {follow}"
         kept = f"kept at {ref}" if event.commit else "nothing was committed"
         return [
             *self._texts(follows, width, Tone.FAINT, indent=indent),

@@ -260,6 +260,13 @@ def test_a_rejected_turn_tells_what_where_why_and_what_follows() -> None:
         assert " kept at refs/tdd/attempts/20261115-091512-3f2a/1-GREEN-1\n" in told
 
 
+def test_a_rejected_try_that_the_next_one_goes_on_from_is_not_said_to_be_undone() -> None:
+    for told in both([RUN, turn(PhaseName.GREEN), replace(rejected(TAMPERED), builds_on=True)]):
+        assert " its files stay; attempt 2 is next\n" in told
+    for told in both([RUN, turn(PhaseName.GREEN), replace(rejected(TAMPERED), builds_on=True, aborts=True)]):
+        assert " rolled back; no attempts left\n" in told
+
+
 def test_a_place_the_message_already_names_is_not_repeated() -> None:
     named = replace(TAMPERED, message="tests/test_roman.py:4 was edited in GREEN", hint=None)
     for told in both([turn(PhaseName.GREEN), rejected(named)]):
