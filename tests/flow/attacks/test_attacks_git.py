@@ -16,7 +16,7 @@ def test_no_attack_on_git_gets_anywhere_and_honest_work_goes_on(
     level: str, kind: str, tmp_path: Path
 ) -> None:
     means(level)
-    lab = Lab(tmp_path / f"{level}-{kind}", level, kind)
+    lab = Lab(tmp_path / f"{level[:2]}-{kind[:2]}", level, kind)  # a socket has a name of 107 bytes at most
     try:
         wanted = [attack for attack in (*HONEST, *GIT) if level in attack.levels]
         assert len(wanted) > 20
