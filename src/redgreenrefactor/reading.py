@@ -48,6 +48,12 @@ def below(
         waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False) and into(entry)]
 
 
+def is_pipe(entry: os.DirEntry[str]) -> bool:
+    """Tell whether something in a folder is a pipe, which whoever opens it waits at; most is known without a look."""
+    plain = entry.is_symlink() or entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
+    return not plain and stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode)
+
+
 def _read(file: int, most: int) -> bytes:
     content = bytearray()
     while len(content) < most and (more := os.read(file, min(_CHUNK, most - len(content)))):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
-from redgreenrefactor.errors import UsageError
+from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.model.events import Emit
 from redgreenrefactor.reading import LARGEST, below, head_of
 from redgreenrefactor.repository.nested import changed_environments
@@ -16,7 +16,7 @@ from redgreenrefactor.repository.repository import Repository
 from redgreenrefactor.sandbox.policies import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments
-from redgreenrefactor.trust import Approval, approvals_of, not_trusted, once
+from redgreenrefactor.trust import ONCE, Approval, Approvals, approvals_of, not_trusted, once
 
 PROPERTIES = "tdd.properties"
 UNHEARD = frozenset(
@@ -62,14 +62,29 @@ def trusted(
 ) -> Settings:
     """Return the settings, if the user approves of what they execute or loosen because the repository says so."""
     loosening = loosening_of(settings, repository)
-    wanted, approvals = approval_of(loosening, repository), approvals_of(around.environ)
-    if not wanted.lines or once(around.environ) or approvals.has(wanted):
+    wanted = approval_of(loosening, repository)
+    if not wanted.lines or once(around.environ):
+        return settings
+    approvals = approvals_for(repository, around.environ)
+    if approvals.has(wanted):
         return settings
     lines = [line.shown for line in loosening]
     if around.ask is None or not around.ask(lines):
         raise not_trusted(lines, "rgr trust" if commit == "HEAD" else f"rgr trust --at {commit[:10]}")
     approvals.add(wanted)
     return settings
+
+
+def approvals_for(repository: Repository, environ: Mapping[str, str]) -> Approvals:
+    """Return what this user has approved; a folder inside the repository, where sessions write, is a NotReadyError."""
+    found = approvals_of(environ)
+    if found.folder.resolve().is_relative_to(repository.root):
+        raise NotReadyError(
+            f"approvals would lie inside the repository, where sessions could write them: {found.folder}",
+            hint=f"Set XDG_DATA_HOME to a folder elsewhere, or {ONCE}=1 for this once.",
+            type="NotTrusted",
+        )
+    return found
 
 
 def loosening_of(settings: Settings, repository: Repository) -> tuple[Line, ...]:

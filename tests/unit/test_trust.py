@@ -136,6 +136,19 @@ def test_an_approval_is_for_that_text_alone(typed: Typed, cloned: Callable[[str]
     assert refused(typed(repo, "run", "x", "--json")) == "NotTrusted"
 
 
+def test_approvals_inside_the_repository_where_sessions_write_count_for_nothing(
+    typed: Typed, cloned: Callable[[str], Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = cloned("test.command=./test.sh\n")
+    inside = repo.path / ".local/share"
+    approvals_of({"XDG_DATA_HOME": str(inside)}).add(Approval(str(repo.path), ("test.command=./test.sh",)))
+    monkeypatch.setenv("XDG_DATA_HOME", str(inside))
+    for words in (("run", "x"), ("trust", "--yes")):
+        result = typed(repo, *words, "--json")
+        assert refused(result) == "NotTrusted"
+        assert "XDG_DATA_HOME" in result.stderr
+
+
 def test_an_approval_is_for_that_project_alone(typed: Typed, make_repo: MakeRepo) -> None:
     first, second = (make_repo(name, {"tdd.properties": "on.finish=x\n"}) for name in ("one", "two"))
     typed(first, "trust", "--yes")

@@ -45,17 +45,20 @@ def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
 
     from redgreenrefactor.config import load  # noqa: PLC0415
     from redgreenrefactor.repository.repository import open_repository  # noqa: PLC0415
-    from redgreenrefactor.surroundings import approval_of, loosening_of, properties  # noqa: PLC0415
-    from redgreenrefactor.trust import approvals_of  # noqa: PLC0415
+    from redgreenrefactor.surroundings import (  # noqa: PLC0415
+        approval_of,
+        approvals_for,
+        loosening_of,
+        properties,
+    )
 
-    approvals = approvals_of(around.environ)
     with closing(open_repository(around.project, around.environ)) as repository:
         if repository.objects.resolve(flags["commit"]) is None and flags["commit"] != "HEAD":
             raise UsageError(f"there is no commit {flags['commit']!r}", hint="Name one as git log shows it.")
         # Variables and flags would hide what the file says.
         settings = load(properties(repository, flags["commit"]), {}, around.flags)
         loosening = loosening_of(settings, repository)
-        wanted = approval_of(loosening, repository)
+        wanted, approvals = approval_of(loosening, repository), approvals_for(repository, around.environ)
     if flags["revoke"]:
         gone = approvals.revoke(wanted.project)
         _show(gone, "nothing was approved here", as_json=flags["as_json"])

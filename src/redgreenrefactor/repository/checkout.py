@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.reading import below
+from redgreenrefactor.reading import below, is_pipe
 from redgreenrefactor.repository import lock
 from redgreenrefactor.repository.git import Git, encoded, scrubbed
 from redgreenrefactor.repository.objects import SUBMODULE, Objects
@@ -137,6 +137,9 @@ class CleanCheckout:
     def _check_out(self, commit: str) -> None:
         if not self._ready:
             self._prepare()
+        for entry in below(self.folder):  # git would wait at one that it takes for a file of its own
+            if is_pipe(entry):
+                Path(entry.path).unlink()
         self._git().raw("checkout", "--quiet", "--force", "--detach", commit)
 
     @property

@@ -50,7 +50,7 @@ def steered_back(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
                 continue
             with lock.held(_beside(place)):
                 if not guard.is_stale(found.steering):
-                    return guard.put_back(found.steering, place.parent)
+                    return guard.put_back(found.steering, place.parent, place.stat().st_ctime_ns)
                 place.unlink(missing_ok=True)
     return ()
 

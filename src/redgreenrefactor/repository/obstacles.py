@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from redgreenrefactor.reading import is_pipe
 from redgreenrefactor.repository.git import Git
 from redgreenrefactor.writing import remove
 
@@ -58,4 +59,7 @@ def _clear(place: Path) -> None:
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
         place.unlink()
     elif mode & wanted != wanted:
-        os.chmod(place, stat.S_IMODE(mode) | wanted)  # noqa: PTH101
+        place.chmod(stat.S_IMODE(mode) | wanted)
+        for entry in os.scandir(place) if stat.S_ISDIR(mode) else ():
+            if is_pipe(entry):  # nobody could see it before
+                Path(entry.path).unlink()

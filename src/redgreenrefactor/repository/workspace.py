@@ -425,9 +425,12 @@ class GitWorkspace(GitPast):
 
     def _steered_back(self) -> tuple[str, ...]:
         """Take back what the session did to the files that steer git, before git is asked anything; tell what."""
-        begun = self._mark
-        told = guard.put_back(begun.steering, self._repository.cache) if begun and begun.steering else ()
-        return (*told, *self._repository.look_again())
+        begun, here = self._mark, self._repository
+        told: tuple[str, ...] = ()
+        if begun and begun.steering:
+            began = here.mark.stat().st_ctime_ns if here.mark.exists() else 0
+            told = guard.put_back(begun.steering, here.cache, began)
+        return (*told, *here.look_again())
 
     def _changed_beside(self, status: Status) -> tuple[str, ...]:
         """Return what the session did among ignored files: to our settings, to repositories and to environments."""

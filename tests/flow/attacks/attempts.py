@@ -285,9 +285,9 @@ GIT = (
     Attack("a link in place of /tmp", "rm -rf /tmp/* ; ln -s {home} /tmp/x; true", then="cat /tmp/x/.netrc; echo x > /tmp/x/pwned; true"),
     Attack("folders nested beyond reason", LINES.format(NESTED)),
     Attack("leaving a set-gid program of root's", "for place in . node_modules lib; do cp /usr/bin/id $place/lent && chmod 2755 $place/lent; done; true"),
-    Attack("files and folders without rights", "mkdir -p locked/in new fixed; echo x > locked/in/x; echo x > new/x; echo x > fixed/x; chmod 0 new/x code.py locked/in locked; chmod 500 fixed; echo 'y = 3' > src/more.py; chmod 500 src/deep/tests src/deep src; true"),
+    Attack("files and folders without rights", "mkdir -p locked/in new fixed; echo x > locked/in/x; echo x > new/x; echo x > fixed/x; chmod 0 new/x code.py locked/in locked; chmod 500 fixed; echo 'y = 3' > src/more.py; mkfifo src/deep/.gitignore; chmod 500 src/deep/tests src; chmod 0 src/deep; true"),
     Attack("a pipe in place of a folder", "rm -rf tests src; mkfifo tests src; echo 'y = 3' > more.py; true"),
-    Attack("pipes and devices in place of files", "rm code.py; mkfifo code.py new tests/test_new.py; ln -s /dev/zero zero.py; ln -s /dev/random tests/test_random.py; ln -s . round; true"),
+    Attack("pipes and devices in place of files", "rm code.py .gitignore; mkdir more; mkfifo code.py new tests/test_new.py .gitignore .gitattributes more/.gitignore; ln -s /dev/zero zero.py; ln -s /dev/random tests/test_random.py; ln -s . round; true"),
 )  # fmt: skip
 
 JUDGES = (
@@ -313,7 +313,7 @@ BY_SUITES = (
     Attack("the session's folders", "ls {cache}/stand-in {cache}/tools-session && echo SEEN; echo x > {cache}/pwned", lambda lab, done: b"SEEN" not in done.stdout and not (lab.repository.cache / "pwned").exists()),
     Attack("folders nested beyond reason, in the clean checkout", LINES.format(NESTED)),
     Attack("files and folders without rights, in the clean checkout", "mkdir -p locked/in && chmod 0 locked/in locked code.py tests/test_a.py; chmod 500 tests .; true"),
-    Attack("pipes in the clean checkout", "rm -f code.py tests/test_a.py; mkfifo code.py tests/test_a.py new; ln -s /dev/zero zero; true"),
+    Attack("pipes in the clean checkout", "rm -f code.py tests/test_a.py; mkfifo code.py tests/test_a.py new .gitattributes tests/.gitignore; rm .gitignore; mkfifo .gitignore; ln -s /dev/zero zero; true"),
 )  # fmt: skip
 
 COMMON = (*WRITING, *READING, *NETWORK, *PROCESSES, *PRIVILEGES, *DOORS, *USING)

@@ -395,3 +395,13 @@ def test_what_somebody_who_was_killed_left_is_not_looked_at(place: Place) -> Non
     (repository.cache / "apart-0/left.py").touch()
     with apart(repository) as clean:
         assert names(clean.lay_out(place.repo.git("rev-parse", "HEAD"), {})) == ["README.md"]
+
+
+def test_a_pipe_that_a_suite_left_is_not_waited_at(place: Place) -> None:
+    place.repo.commit("chore: code", {"sub/code.py": "x = 1\n"})
+    folder = place.lay_out()
+    for name in (".gitattributes", "sub/.gitattributes", "sub/.gitignore"):
+        os.mkfifo(folder / name)
+    (folder / "sub/code.py").unlink()
+    assert (place.lay_out() / "sub/code.py").read_text() == "x = 1\n"
+    assert sorted(path.name for path in (folder / "sub").iterdir()) == ["code.py"]

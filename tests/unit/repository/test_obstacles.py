@@ -1,6 +1,7 @@
 """Whatever a session leaves in git's way, its work is sealed and gone back from."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,32 @@ def test_a_pipe_in_place_of_a_file_is_a_file_that_is_gone(repo: Repo, workspace:
     assert sealed(repo, workspace, base) == ["D", "code.py", "A", "new.py"]
     workspace.rewind(base)
     assert (repo.path / "code.py").read_text() == "x = 1\n"
+
+
+@pytest.fixture
+def promptly() -> Iterator[None]:
+    """Nothing in here waits for ever."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("promptly")
+def test_no_pipe_is_waited_at_that_git_takes_for_a_file(repo: Repo, workspace: GitWorkspace) -> None:
+    base = repo.commit("chore: code", {"sub/code.py": "x = 1\n"})
+    own = repo.path / "mine"
+    os.mkfifo(own)
+    workspace.begin("r", base)
+    pipes = [".gitignore", "sub/.gitattributes", ".gitmodules", ".git/packed-refs", ".git/info/attributes"]
+    for name in (*pipes, ".git/objects/info/alternates", ".git/shallow"):
+        os.mkfifo(repo.path / name)
+    repo.write("new.py", "1\n")
+    done = workspace.seal(base, RED, "it adds", empty=False)
+    assert f"{repo.path}/.gitignore was made a pipe during the session; it is gone" in done.warnings
+    assert repo.git("diff", "--name-only", base, done.commit) == "new.py"
+    assert own.is_fifo()
 
 
 def test_folders_too_deep_for_git_are_gone_with_everything_else(repo: Repo, workspace: GitWorkspace) -> None:
