@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-_NAMES = (".venv", "venv")
+from redgreenrefactor.sandbox.toolchains import ENVIRONMENTS
+
 _NAME = re.compile(r"[\w.-]+")  # of a program, without a path
 _NO_MODULE = re.compile(r"No module named '?([\w.]+)")
 # Below the home folder, where tools keep the environments of projects; each may have more after the project's name.
@@ -30,7 +31,7 @@ _BY_MANAGER = {
 
 def own_environment(*homes: Path) -> Path | None:
     """Return the virtual environment right inside one of these folders: the project's, its repository's."""
-    places = (home.absolute() / name for home in homes for name in _NAMES)
+    places = (home.absolute() / name for home in homes for name in ENVIRONMENTS)
     return next((place for place in places if (place / "bin").is_dir()), None)
 
 
