@@ -18,10 +18,10 @@ from gates_corpus import Cycle, Entry, Step
 
 from redgreenrefactor.bench import Bench
 from redgreenrefactor.config import Flags
-from redgreenrefactor.engine import Limits
+from redgreenrefactor.loop.engine import Limits
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.goals.test_list import parse
-from redgreenrefactor.lab import Key, Lab
+from redgreenrefactor.loop.lab import Key, Lab
 from redgreenrefactor.model import result
 from redgreenrefactor.model.decision import Turn, accepted, opening, rejected
 from redgreenrefactor.model.events import Event, Judged, SuiteEnded
@@ -40,11 +40,11 @@ from redgreenrefactor.model.verdict import (
     rule,
 )
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository.hold import Held, held
+from redgreenrefactor.git.hold import Held, held
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.testing import FakeAgent
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 LIST = "test-list.md"
 FEATURE = "what the corpus asks for"

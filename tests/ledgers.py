@@ -10,8 +10,8 @@ from redgreenrefactor.model.events import Event
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from repos import Repo

@@ -1,6 +1,6 @@
 """`python -m redgreenrefactor` is `rgr`."""
 
-from redgreenrefactor.cli import main
+from redgreenrefactor.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from redgreenrefactor.cages import NETWORK, cages_of
-from redgreenrefactor.engine import Limits
+from redgreenrefactor.loop.engine import Limits
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates.legacy import Baseline, baseline
 from redgreenrefactor.gates.measuring import foreign
@@ -21,9 +21,9 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import due_of, rolled_back_of, total_usage
 from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
-from redgreenrefactor.repository.hold import Held, held
-from redgreenrefactor.repository.lending import lend
-from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.git.hold import Held, held
+from redgreenrefactor.git.lending import lend
+from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.runners.virtual import how_to_install, missing_module
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking

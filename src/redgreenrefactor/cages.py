@@ -15,11 +15,11 @@ from redgreenrefactor.model.evidence import ALL, Manner
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
-from redgreenrefactor.repository.lending import lent
-from redgreenrefactor.repository.objects import SUBMODULE
-from redgreenrefactor.repository.repository import Repository
-from redgreenrefactor.repository.stand_in import object_stores
-from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.git.lending import lent
+from redgreenrefactor.git.objects import SUBMODULE
+from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.git.stand_in import object_stores
+from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
 from redgreenrefactor.sandbox.policies import (
     Ground,

@@ -20,11 +20,11 @@ from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Greeting
-from redgreenrefactor.repository import lock
-from redgreenrefactor.repository.credentials import remote_url
-from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.refs import NOTES
-from redgreenrefactor.repository.repository import Repository, open_repository
+from redgreenrefactor.git import lock
+from redgreenrefactor.git.credentials import remote_url
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.refs import NOTES
+from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox import process
@@ -33,7 +33,7 @@ from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
 from redgreenrefactor.wiring import agent_of, environ_of, suite_of
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 PATIENCE = 20.0  # seconds for a program to tell its version

@@ -22,11 +22,11 @@ from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
 from redgreenrefactor.records import telemetry
-from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 Folder = str | os.PathLike[str]
 

@@ -12,11 +12,11 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import AtWork, Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.model.uncommitted import uncommitted
-from redgreenrefactor.repository import lock
-from redgreenrefactor.repository.elsewhere import goes_on_in
-from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.repository import Repository, open_repository
-from redgreenrefactor.repository.worktrees import worktrees
+from redgreenrefactor.git import lock
+from redgreenrefactor.git.elsewhere import goes_on_in
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.worktrees import worktrees
 
 if TYPE_CHECKING:
     from redgreenrefactor.model.transcript import Json

@@ -12,14 +12,14 @@ from redgreenrefactor.model.chain import on_top
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
-from redgreenrefactor.repository import hold, lock, transfer
-from redgreenrefactor.repository.git import decoded
-from redgreenrefactor.repository.hold import Held
-from redgreenrefactor.repository.notes_settings import Setting, configured
-from redgreenrefactor.repository.remote import remote_of
-from redgreenrefactor.repository.repair import Mend, Repair
-from redgreenrefactor.repository.repository import Repository, open_repository
-from redgreenrefactor.repository.transfer import Carried
+from redgreenrefactor.git import hold, lock, transfer
+from redgreenrefactor.git.git import decoded
+from redgreenrefactor.git.hold import Held
+from redgreenrefactor.git.notes_settings import Setting, configured
+from redgreenrefactor.git.remote import remote_of
+from redgreenrefactor.git.repair import Mend, Repair
+from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.transfer import Carried
 from redgreenrefactor.surroundings import PROPERTIES, Surroundings
 from redgreenrefactor.wiring import now
 from redgreenrefactor.writing import replace_file

@@ -11,8 +11,8 @@ from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.model.events import Emit
 from redgreenrefactor.reading import LARGEST, below, head_of
-from redgreenrefactor.repository.nested import changed_environments
-from redgreenrefactor.repository.repository import Repository
+from redgreenrefactor.git.nested import changed_environments
+from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.sandbox.policies import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments

@@ -14,11 +14,11 @@ from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Ledger
-from redgreenrefactor.repository.git import Git
-from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.objects import Objects
-from redgreenrefactor.repository.refs import NOTES
-from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.git.git import Git
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.objects import Objects
+from redgreenrefactor.git.refs import NOTES
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.testing import FakeLedger, FakeWorkspace
 from repos import Repo
 

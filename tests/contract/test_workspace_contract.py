@@ -8,10 +8,10 @@ import pytest
 
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed, Workspace
-from redgreenrefactor.repository.repository import open_repository
-from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.testing import FakeWorkspace
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 from repos import MakeRepo, Repo
 
 RUN = "run-1"

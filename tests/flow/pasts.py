@@ -15,7 +15,7 @@ from redgreenrefactor.model.events import Event
 from redgreenrefactor.model.proof import CheckedCycle, Verification
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.verification import verify
+from redgreenrefactor.verify import verify
 from repos import Repo
 
 NOTES = "--ref=tdd-handoffs"

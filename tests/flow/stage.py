@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.repository.mark import place_of
+from redgreenrefactor.git.mark import place_of
 from repos import Repo
 
 PLAYER = Path(__file__).with_name("player.py")

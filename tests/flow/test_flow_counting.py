@@ -86,7 +86,7 @@ def test_commands_that_only_look_load_nothing_heavy(make_repo: MakeRepo, words: 
     look = (
         "import atexit, json, sys\n"
         "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
-        "from redgreenrefactor.cli import main\n"
+        "from redgreenrefactor.cli.main import main\n"
         f"sys.argv = ['rgr', *{words!r}]\n"
         "main()\n"
     )

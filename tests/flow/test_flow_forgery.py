@@ -11,7 +11,7 @@ from stage import CASES, CODE, PLAIN, PLAIN_SETTINGS, TEST, Stage, calculator, c
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.review_task import KEY
-from redgreenrefactor.workflows.taskfile import PLAIN as PLAIN_TASK
+from redgreenrefactor.loop.workflows import PLAIN as PLAIN_TASK
 from repos import Repo
 
 Files = Mapping[str, str]

@@ -11,8 +11,8 @@ from stage import BIN
 from cages import LEVELS, means
 from redgreenrefactor.cages import cages_of
 from redgreenrefactor.config import Flags, load
-from redgreenrefactor.repository.repository import open_repository
-from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.process import Finished
 from repos import MakeRepo

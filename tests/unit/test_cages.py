@@ -19,15 +19,15 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.repository.repository import Repository, open_repository
-from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import NO_MEANS, Means
 from redgreenrefactor.sandbox.policies import BYTECODE, collapsed
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.process import Finished
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 from repos import MakeRepo, Repo
 
 PHASES = {phase.name: phase for phase in TDD.phases}

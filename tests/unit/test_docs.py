@@ -16,7 +16,7 @@ from markdown_it.token import Token
 import redgreenrefactor
 from redgreenrefactor import errors, library
 from redgreenrefactor.agents.script_file import parse as parse_script
-from redgreenrefactor.cli import rgr
+from redgreenrefactor.cli.main import rgr
 from redgreenrefactor.config import Flags, Key, known_keys, load
 from redgreenrefactor.forge.address import GITHUB
 from redgreenrefactor.gates.plan import Answer, read_answer

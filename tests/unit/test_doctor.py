@@ -15,7 +15,7 @@ from redgreenrefactor.doctor import Health, Level, examine
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository import lock
+from redgreenrefactor.git import lock
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.health import health_text

@@ -39,11 +39,11 @@ from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository import mark
-from redgreenrefactor.repository.guard import OLD_MARK
+from redgreenrefactor.git import mark
+from redgreenrefactor.git.guard import OLD_MARK
 from redgreenrefactor.runners import coverage, report
 from redgreenrefactor.views.text import history_text
-from redgreenrefactor.workflows.taskfile import taskfile
+from redgreenrefactor.loop.workflows import taskfile
 
 NOTE: Mapping[str, Any] = {
     "schemaVersion": 1,

@@ -10,11 +10,11 @@ from redgreenrefactor import recovery
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import LedgerError, NotReadyError, UsageError
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.repository import lock
-from redgreenrefactor.repository.notes_settings import notes_follow
-from redgreenrefactor.repository.refs import NOTES, Refs, damage
-from redgreenrefactor.repository.repository import open_repository
-from redgreenrefactor.repository.transfer import Carried
+from redgreenrefactor.git import lock
+from redgreenrefactor.git.notes_settings import notes_follow
+from redgreenrefactor.git.refs import NOTES, Refs, damage
+from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.git.transfer import Carried
 from repos import MakeRepo, Repo
 
 

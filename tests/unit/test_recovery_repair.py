@@ -12,7 +12,7 @@ from redgreenrefactor.errors import LedgerError, NotReadyError
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository.refs import NOTES
+from redgreenrefactor.git.refs import NOTES
 from repos import MakeRepo, Repo
 
 Spoil = Callable[[Repo, Told], None]

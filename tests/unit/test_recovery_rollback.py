@@ -16,12 +16,12 @@ from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository import lock
-from redgreenrefactor.repository import mark as marks
-from redgreenrefactor.repository.mark import Mark, place_of
-from redgreenrefactor.repository.refs import Refs
-from redgreenrefactor.repository.repository import own_folder
-from redgreenrefactor.repository.workspace import GitWorkspace
+from redgreenrefactor.git import lock
+from redgreenrefactor.git import mark as marks
+from redgreenrefactor.git.mark import Mark, place_of
+from redgreenrefactor.git.refs import Refs
+from redgreenrefactor.git.repository import own_folder
+from redgreenrefactor.git.workspace import GitWorkspace
 from repos import Repo
 
 
@@ -284,7 +284,7 @@ def test_whatever_was_cut_off_is_taken_to_its_end_by_the_next_command(
     tip = repo.git("rev-parse", "HEAD")
     with monkeypatch.context() as patch:
         patch.setattr(Cut, "step", step)
-        patch.setattr("redgreenrefactor.repository.hold.GitWorkspace", Cut)
+        patch.setattr("redgreenrefactor.git.hold.GitWorkspace", Cut)
         with pytest.raises(KeyboardInterrupt):
             back(repo, run.commits["1-GREEN"])
     with surroundings(repo) as (around, _), recovery.held(around) as here:
@@ -353,7 +353,7 @@ def test_a_branch_that_moves_on_in_between_is_left_alone(repo: Repo, monkeypatch
             repo.git("update-ref", "refs/heads/main", rival)
             return found
 
-    monkeypatch.setattr("redgreenrefactor.repository.hold.GitWorkspace", Late)
+    monkeypatch.setattr("redgreenrefactor.git.hold.GitWorkspace", Late)
     with surroundings(repo) as (around, _), recovery.held(around) as here, pytest.raises(RgrError):
         here.workspace.move("r", run.commits["1-RED"], "why")
     assert repo.git("rev-parse", "main") == rival

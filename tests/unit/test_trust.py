@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from redgreenrefactor.cli import rgr
+from redgreenrefactor.cli.main import rgr
 from redgreenrefactor.config import Flags, known_keys, load
 from redgreenrefactor.errors import RgrError
-from redgreenrefactor.repository.nested import Change, note_environments
-from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.git.nested import Change, note_environments
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.surroundings import UNHEARD
 from redgreenrefactor.trust import Approval, Approvals, approvals_of
 from repos import MakeRepo, Repo

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.config import Flags, load
-from redgreenrefactor.repository.repository import open_repository
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.wiring import agent_of, guides_of

@@ -15,13 +15,13 @@ from redgreenrefactor.model.handoff import with_extra
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import CLEANED, KEY, TaskState, rebuilt, run_id_of, task_id_of
 from redgreenrefactor.records.task_files import TaskFiles
-from redgreenrefactor.repository.credentials import ORIGIN, credentials, remote_url
-from redgreenrefactor.repository.ledger import GitLedger
-from redgreenrefactor.repository.refs import KEPT
-from redgreenrefactor.repository.remote import Remote
-from redgreenrefactor.repository.repository import Repository, open_repository
-from redgreenrefactor.repository.workspace import GitWorkspace
-from redgreenrefactor.repository.worktrees import main_root
+from redgreenrefactor.git.credentials import ORIGIN, credentials, remote_url
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.refs import KEPT
+from redgreenrefactor.git.remote import Remote
+from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.workspace import GitWorkspace
+from redgreenrefactor.git.worktrees import main_root
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
 from redgreenrefactor.wiring import now

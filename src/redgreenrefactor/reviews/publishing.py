@@ -9,7 +9,7 @@ from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import TaskState, inner_run_id
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.repository import transfer
+from redgreenrefactor.git import transfer
 from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.views.pull_request import Told, body
 

@@ -19,7 +19,7 @@ from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.reviews.inner import InnerRun
 from redgreenrefactor.reviews.publishing import published
 from redgreenrefactor.wiring import Table, now
-from redgreenrefactor.workflows.review import review
+from redgreenrefactor.loop.workflows import review
 
 
 @dataclass(frozen=True)

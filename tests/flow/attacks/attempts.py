@@ -24,7 +24,7 @@ from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policy import Limits
 from redgreenrefactor.sandbox.process import Finished
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 STRONG = ("bubblewrap",)
 BOTH = ("bubblewrap", "landlock")

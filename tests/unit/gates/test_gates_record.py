@@ -12,7 +12,7 @@ from redgreenrefactor.model.proof import Link
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 CASE = Case("adds", "tests/test_calc.py", "calc.py")
 PLAN = Plan((Item("adds", done=False, line=1), Item("subtracts", done=False, line=2)), blob="b10b")

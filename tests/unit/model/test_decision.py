@@ -28,7 +28,7 @@ from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_js
 from redgreenrefactor.model.rejections import Rejection, rejections_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 REFUSED = rule(Finding(FindingType.TEST_FAILURE, "it fails"))
 UNSEEN = rule(Finding(FindingType.UNDECIDED, "no report"))

@@ -6,7 +6,7 @@ from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.remarks import LONGEST, MOST, remarks_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r")
 

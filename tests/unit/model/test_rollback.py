@@ -13,7 +13,7 @@ from redgreenrefactor.model.rollback import attempts_left_behind, gone_back
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 USED: dict[str, Any] = {"retries": 0, "seconds": 2.0, "usage": {"inputTokens": 3, "costUsd": 0.25}}
 FAILED = ErrorDetails("TestFailure", "it fails")

@@ -5,7 +5,7 @@ import pytest
 from redgreenrefactor.model.session import Brief, Report, Role, Usage, answered, dollars
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 
 def brief(phase: PhaseName = PhaseName.PLAN) -> Brief:

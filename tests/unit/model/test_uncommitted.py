@@ -11,7 +11,7 @@ from redgreenrefactor.model.handoff import Handoff, with_extra
 from redgreenrefactor.model.uncommitted import MOST, uncommitted, with_uncommitted
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 RED = Handoff(PhaseName.RED, PhaseName.GREEN, "run", "f", cycle_number=2, timestamp="t1", attempts=1)
 GREEN = TDD.phase(PhaseName.GREEN)

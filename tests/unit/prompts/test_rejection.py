@@ -13,7 +13,7 @@ from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.quote import LIMIT
 from redgreenrefactor.prompts.render import Ask, task
 from redgreenrefactor.prompts.templates import load
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 PLAN, RED, GREEN, REFACTOR = TDD.phases
 BEFORE = {PLAN: PhaseName.REFACTOR, RED: PhaseName.PLAN, GREEN: PhaseName.RED, REFACTOR: PhaseName.GREEN}

@@ -12,7 +12,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.render import Ask, brief, roles, task
 from redgreenrefactor.prompts.templates import load
-from redgreenrefactor.workflows.tdd import TDD
+from redgreenrefactor.loop.workflows import TDD
 
 PLAN, RED, GREEN, REFACTOR = TDD.phases
 PHASES = (PLAN, RED, GREEN, REFACTOR)

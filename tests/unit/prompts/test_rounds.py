@@ -7,7 +7,7 @@ from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.render import Ask, brief
 from redgreenrefactor.prompts.rounds import DIFF_LIMIT, FILE_LIMIT, Round
 from redgreenrefactor.prompts.templates import load
-from redgreenrefactor.workflows.review import review
+from redgreenrefactor.loop.workflows import review
 
 TABLE = review(3)
 OPENED = Handoff(PhaseName.CODE, PhaseName.CODE, run_id="r", feature="# Calculator\n\nIt adds.")

@@ -14,7 +14,7 @@ from redgreenrefactor.model.task import Source
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.task import PARTS, Told, Tried, brief, handoff_template, texts
-from redgreenrefactor.workflows.taskfile import PLAIN, taskfile
+from redgreenrefactor.loop.workflows import PLAIN, taskfile
 from task_samples import tdd_task
 
 TOLD = Told(task_from(tdd_task(), Path("T.json")), "pytest -q", texts(None), handoff_template(None))

@@ -1,0 +1,171 @@
+"""Going back, mending, and carrying a run from one repository to another."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redgreenrefactor.cli.common import common, print_json, reporting, surroundings
+from redgreenrefactor.errors import RgrError
+
+if TYPE_CHECKING:
+    from redgreenrefactor.model.events import Event
+    from redgreenrefactor.git.transfer import Carried
+    from redgreenrefactor.surroundings import Surroundings
+
+
+@click.command(short_help="Go back to an earlier handoff; nothing is lost.")
+@click.argument("commit")
+@common
+def rollback(commit: str, **flags: Any) -> None:
+    """Go back to the state of the handoff on COMMIT; what is left behind stays at refs/tdd/kept/.
+
+    Example: rgr rollback HEAD~2
+    """
+    with reporting(flags):
+        from redgreenrefactor import recovery  # noqa: PLC0415
+
+        with surroundings(flags) as around:
+            done = recovery.rollback(around, commit)
+        if flags["as_json"]:
+            from redgreenrefactor.model.handoff import to_object  # noqa: PLC0415
+
+            entry = done.entry
+            print_json({**to_object(entry.handoff), "commit": entry.commit, "kept": done.kept})
+        else:
+            from redgreenrefactor.views.recovery import rollback_text  # noqa: PLC0415
+
+            click.echo(rollback_text(done.entry, done.kept))
+
+
+@click.command(name="repair-notes", short_help="Make unreadable notes readable again.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+@common
+def repair_notes(dry_run: bool, **flags: Any) -> None:  # noqa: FBT001
+    """Make unreadable notes readable again, merge diverged ones and find lost ones; nothing is thrown away.
+
+    Example: rgr repair-notes --dry-run
+    """
+    with reporting(flags):
+        from redgreenrefactor import recovery  # noqa: PLC0415
+
+        with surroundings(flags) as around:
+            done = recovery.repair_notes(around, dry=dry_run)
+        if flags["as_json"]:
+            print_json(done.to_json())
+        else:
+            from redgreenrefactor.views.recovery import repair_lines  # noqa: PLC0415
+
+            for line in repair_lines(done.to_json()):
+                click.echo(line)
+
+
+@click.command(short_help="Bring branch and notes to a remote.")
+@click.argument("remote", required=False)
+@common
+def push(remote: str | None, **flags: Any) -> None:
+    """Bring the branch, its notes and refs/tdd/ to REMOTE; notes are merged, newer commits never overwritten.
+
+    Example: rgr push origin
+    """
+    with reporting(flags):
+        from redgreenrefactor import recovery  # noqa: PLC0415
+
+        with surroundings(flags) as around:
+            _tell_carried(recovery.push(around, remote), "pushed to", flags)
+
+
+@click.command(short_help="Bring branch and notes from a remote.")
+@click.argument("remote", required=False)
+@common
+def fetch(remote: str | None, **flags: Any) -> None:
+    """Bring the branch, its notes and refs/tdd/ from REMOTE; the branch only moves forwards.
+
+    Example: rgr fetch origin
+    """
+    with reporting(flags):
+        from redgreenrefactor import recovery  # noqa: PLC0415
+
+        with surroundings(flags) as around:
+            _tell_carried(recovery.fetch(around, remote), "fetched from", flags)
+
+
+def _tell_carried(carried: "Carried", what: str, flags: dict[str, Any]) -> None:
+    if flags["as_json"]:
+        from dataclasses import asdict  # noqa: PLC0415
+
+        print_json(asdict(carried))
+    elif not flags["quiet"]:
+        from redgreenrefactor.views.recovery import carried_text  # noqa: PLC0415
+
+        click.echo(
+            carried_text(
+                what, carried.remote, carried.branch, carried.notes, carried.refs, moved=carried.moved
+            )
+        )
+
+
+@click.command(short_help="Have git keep notes and commits together.")
+@click.option(
+    "--properties", is_flag=True, help="Write a tdd.properties that shows every setting, commented out."
+)
+@common
+def init(properties: bool, **flags: Any) -> None:  # noqa: FBT001
+    """Have git keep notes and commits together: through amend and rebase, and with every fetch.
+
+    Example: rgr init --properties
+    """
+    with reporting(flags):
+        from redgreenrefactor import recovery  # noqa: PLC0415
+
+        with surroundings(flags) as around:
+            settings = recovery.init(around)
+            written = recovery.write_properties(around) if properties else None
+        if flags["as_json"]:
+            rows = [{"name": one.name, "value": one.value, "new": one.new} for one in settings]
+            print_json({"settings": rows, "properties": written})
+        else:
+            for one in settings:
+                click.echo(f"{'set' if one.new else 'already set'}: {one.name} = {one.value}")
+            if written:
+                click.echo(f"written: {written}")
+
+
+@contextmanager
+def pushing(
+    around: "Surroundings", flags: dict[str, Any]
+) -> Generator[tuple["Surroundings", Callable[[], "RgrError | None"]]]:
+    """Push a run after every case and, when the block has ended, once more, if that is asked for.
+
+    Yields what the run is to be given, and what tells afterwards why the last push came to nothing.
+    """
+    if not flags["push"]:
+        yield around, lambda: None
+        return
+    from redgreenrefactor.model.events import Judged, Warned  # noqa: PLC0415
+
+    branch = f"tdd/{flags['worktree']}" if flags["worktree"] else None
+    trouble: RgrError | None = None
+
+    def emit(event: "Event") -> None:
+        around.emit(event)
+        if isinstance(event, Judged) and event.ends_case:
+            error = _push_trouble(around, branch, alone=True)
+            if error:
+                around.emit(Warned(f"not pushed: {error.message}"))
+
+    yield replace(around, emit=emit), lambda: trouble
+    trouble = _push_trouble(around, branch, alone=False)
+
+
+def _push_trouble(around: "Surroundings", branch: str | None, *, alone: bool) -> "RgrError | None":
+    """Push; return what hindered it, for a run is not lost by that."""
+    from redgreenrefactor import recovery  # noqa: PLC0415
+
+    try:
+        recovery.push(around, branch=branch, alone=alone)
+    except RgrError as error:
+        return error
+    return None

@@ -1,0 +1,111 @@
+"""Task files."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redgreenrefactor.cli.common import (
+    AGENT,
+    BUDGET,
+    EVENTS,
+    MODEL,
+    common,
+    print_json,
+    project,
+    reporting,
+    say,
+    surroundings,
+    tell_worktree,
+)
+from redgreenrefactor.errors import UsageError
+
+if TYPE_CHECKING:
+    from redgreenrefactor.model.task_result import TaskFileResult
+
+
+@click.command(short_help="Do the work of TDD task files.")
+@click.argument("files", nargs=-1, metavar="TASK.json…")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of task files, and do nothing else.")
+@click.option("--check", is_flag=True, help="Only tell what is wrong with the files.")
+@click.option(
+    "--session", metavar="NAME", help="The session whose folder below .workflow/active/ is written to."
+)
+@click.option("--keep-going", is_flag=True, help="Go on with tasks that do not depend on one that failed.")
+@click.option("--new", is_flag=True, help="Start anew, whatever run stands here.")
+@click.option("--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one.")
+@EVENTS
+@BUDGET
+@MODEL
+@AGENT
+@common
+def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> None:  # noqa: FBT001
+    """Do the work of TDD task files: tests first, code in tries that build on each other, then refactoring.
+
+    TASK.json may also be a folder of task files, or a plan; they are done in the order of their depends_on.
+    The output ends with '## TASK COMPLETE', '## TASK BLOCKED' or '## TASK FAILED'; exit code 0, 3 or 1.
+
+    Example: rgr task IMPL-1.json
+
+    Example: rgr task --check tasks/
+    """
+    code = 0
+    with reporting(flags):
+        if schema:
+            from redgreenrefactor.goals.task_file import schema_text  # noqa: PLC0415
+
+            click.echo(schema_text(), nl=False)
+        else:
+            code = _checked(files, flags) if check else _done(files, flags)
+    if code:
+        sys.exit(code)
+
+
+def _checked(files: tuple[str, ...], flags: dict[str, Any]) -> int:
+    from redgreenrefactor.goals.task_set import read_tasks  # noqa: PLC0415
+
+    found = read_tasks(_paths(files), project(flags))
+    if flags["as_json"]:
+        print_json({"ok": True, "tasks": [item.task.id for item in found]})
+    else:
+        click.echo("\n".join(f"{item.path}: {item.task.id} is a task that can be run" for item in found))
+    return 0
+
+
+def _done(files: tuple[str, ...], flags: dict[str, Any]) -> int:
+    from redgreenrefactor import tasks  # noqa: PLC0415
+    from redgreenrefactor.goals.task_set import read_tasks  # noqa: PLC0415
+
+    paths = _paths(files)
+    found = read_tasks(paths, project(flags))
+    wishes = tasks.TaskWishes(flags["session"], flags["new"], flags["keep_going"], flags["worktree"])
+    with surroundings(flags) as around:
+        results = list(tasks.run_tasks(found, around, wishes))
+    several = len(paths) > 1 or len(found) > 1 or paths[0].is_dir()
+    return answer_task(results, flags, several=several)
+
+
+def answer_task(results: "list[TaskFileResult]", flags: dict[str, Any], *, several: bool) -> int:
+    """Tell what became of the tasks, one section of it last; return the exit code of the first that failed."""
+    from redgreenrefactor.model.task_result import TaskFileStatus  # noqa: PLC0415
+    from redgreenrefactor.views.task_text import last_section  # noqa: PLC0415
+
+    shown = next((result for result in results if result.status is not TaskFileStatus.COMPLETE), results[-1])
+    tell_worktree(flags, complete=shown.status is TaskFileStatus.COMPLETE)
+    if flags["as_json"]:
+        listed = {"status": str(shown.status), "tasks": [result.to_json() for result in results]}
+        print_json(listed if several else shown.to_json())
+        return shown.exit_code
+    if several:
+        click.echo("\n".join(f"{result.task.id}: {result.status}" for result in results) + "\n")
+    if shown.already:
+        click.echo("the task is complete already; nothing is left to do (--new starts it again)\n")
+    say(last_section(shown))
+    return shown.exit_code
+
+
+def _paths(files: tuple[str, ...]) -> list[Path]:
+    if not files:
+        raise UsageError("no task file was given", hint="Type: rgr task TASK.json")
+    return [Path(file).expanduser() for file in files]

@@ -1,0 +1,67 @@
+"""Tracked files that git was told not to look at: what the user has hidden stays hidden, and nothing else does."""
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+
+from redgreenrefactor.git.git import Git, encoded
+
+NAMED = 5  # files that a warning names before it counts the rest
+ASSUMED, SKIPPED = "assume-unchanged", "skip-worktree"
+# How `git ls-files -v` spells it: small letters are assumed to be unchanged, an S is not to be in the checkout.
+_BITS: Mapping[str, Callable[[str], bool]] = {ASSUMED: str.islower, SKIPPED: lambda tag: tag in "Ss"}
+
+
+def hidden_in(git: Git) -> dict[str, str]:
+    """Return the files git does not look at, each with git's letter for why."""
+    return {path: tag for path, tag in _tags(git).items() if _is_hidden(tag)}
+
+
+def shown_again(git: Git, before: Mapping[str, str]) -> tuple[str, ...]:
+    """Let git look at every file but those that were hidden before, and not at those; return what was hidden since."""
+    now = _tags(git)
+    if {path: tag for path, tag in now.items() if _is_hidden(tag)} == before:
+        return ()
+    found: set[str] = set()
+    for bit, has in _BITS.items():
+        was = {path for path, tag in before.items() if has(tag)}
+        is_now = {path for path, tag in now.items() if has(tag)}
+        _mark(git, f"no-{bit}", is_now - was)
+        _mark(git, bit, (was - is_now) & now.keys())
+        found |= is_now - was
+    return tuple(sorted(found))
+
+
+@contextmanager
+def left_alone(git: Git, hidden: Mapping[str, str]) -> Generator[None]:
+    """Keep these files as they are while the others are reset: git would replace what is only assumed to be unchanged."""
+    assumed = {path for path, tag in hidden.items() if not _BITS[SKIPPED](tag)}
+    if assumed:
+        _mark(git, SKIPPED, assumed & _tags(git).keys())
+    try:
+        yield
+    finally:
+        if hidden:
+            shown_again(git, hidden)
+
+
+def told(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a warning about files that a session has hidden, if there are any."""
+    if not paths:
+        return ()
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return (
+        f"hidden from git during the session, and looked at all the same: {', '.join(paths[:NAMED])}{more}",
+    )
+
+
+def _tags(git: Git) -> dict[str, str]:
+    return {entry[2:]: entry[0] for entry in git.fields("ls-files", "-v", "-z")}
+
+
+def _is_hidden(tag: str) -> bool:
+    return any(has(tag) for has in _BITS.values())
+
+
+def _mark(git: Git, how: str, paths: Iterable[str]) -> None:
+    if listed := "".join(f"{path}\0" for path in sorted(paths)):
+        git.raw("update-index", f"--{how}", "-z", "--stdin", stdin=encoded(listed))

@@ -1,0 +1,61 @@
+"""A checkout with nobody else at work in it, and nothing left over from a crash."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redgreenrefactor.git import guard, lock, mark
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.repository import Repository, open_repository, own_folders
+from redgreenrefactor.git.workspace import GitWorkspace
+
+
+@dataclass(frozen=True)
+class Held:
+    """A checkout, and what is needed to change it."""
+
+    repository: Repository
+    workspace: GitWorkspace
+    ledger: GitLedger
+
+
+@contextmanager
+def held(project: Path, environ: Mapping[str, str], warn: Callable[[str], None]) -> Generator[Held]:
+    """Hold a checkout while the block runs; what an interrupted command left there is cleaned up first."""
+    for line in steered_back(project, environ):
+        warn(line)
+    repository = open_repository(project, environ)
+    try:
+        with lock.held(_beside(repository.mark)), lock.held(repository.git_dir / lock.NAME):
+            workspace = GitWorkspace(repository)
+            ledger = GitLedger(repository.git, repository.objects, repository.environ)
+            if kept := workspace.recover(ledger.accounts_for):
+                warn(f"what was cut off here has been cleaned up; what was found is kept at {kept}")
+            for line in (*workspace.noticed, *repository.programs.told):
+                warn(line)
+            yield Held(repository, workspace, ledger)
+    finally:
+        repository.close()
+
+
+def steered_back(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Take back what a session that was cut off did to what steers git, before git is asked anything; tell what."""
+    real = project.resolve()
+    for folder in (real, *real.parents):
+        for home in own_folders(environ, folder):
+            place = mark.place_of(home, folder)
+            found = mark.read(place)
+            if found is None or found.steering is None or found.sealed:
+                continue
+            with lock.held(_beside(place)):
+                if not guard.is_stale(found.steering):
+                    return guard.put_back(found.steering, place.parent, place.stat().st_ctime_ns)
+                place.unlink(missing_ok=True)
+    return ()
+
+
+def _beside(place: Path) -> Path:
+    """Return the lock of a mark."""
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return place.with_suffix(".lock")

@@ -1,0 +1,205 @@
+"""Commits, trees and blobs, read through one long-lived git process."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, cast
+
+from redgreenrefactor.errors import GitError
+from redgreenrefactor.git.git import Git, decoded, encoded
+from redgreenrefactor.sandbox import process
+
+DIGITS = frozenset("0123456789abcdef")  # of ids
+TREE = "40000"
+LINK = "120000"
+SUBMODULE = "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One entry of a tree."""
+
+    mode: str
+    oid: str
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a folder."""
+        return self.mode == TREE
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as it is stored."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    author: str  # name <email> seconds zone
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return self.message.strip().partition("\n")[0].strip()
+
+
+class Objects:
+    """The repository's objects by name; what is read once is remembered, for objects never change."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._partner = process.start(git.argv("cat-file", "--batch"), cwd=git.folder, env=git.env)
+        self._trees: dict[str, Mapping[str, Node]] = {}
+
+    def close(self) -> None:
+        """End the git process."""
+        for stream in (self._partner.stdin, self._partner.stdout):
+            with suppress(BrokenPipeError):  # it may be gone already, with a question unread
+                cast("IO[bytes]", stream).close()
+        self._partner.wait()
+
+    def get(self, name: str) -> tuple[str, str, bytes] | None:
+        """Return id, type and content of an object, or None where there is none of that name that can be read."""
+        if "\n" in name:
+            return None  # the partner reads lines; no name that git gives out holds one
+        with suppress(OSError, ValueError):
+            return self._answer(name)
+        with suppress(OSError, ValueError):
+            self._start_again()
+            return self._answer(name)
+        self._start_again()
+        try:
+            return self._answer(
+                ""
+            )  # nothing has this name; what was asked for is damaged, and git dies of it
+        except (OSError, ValueError) as error:
+            raise GitError(
+                f"git cat-file ended early: {error}", hint="Is the repository damaged? See 'git fsck'."
+            ) from error
+
+    def _start_again(self) -> None:
+        self.close()
+        self._partner = process.start(
+            self._git.argv("cat-file", "--batch"), cwd=self._git.folder, env=self._git.env
+        )
+
+    def _answer(self, name: str) -> tuple[str, str, bytes] | None:
+        ask, answer = cast("IO[bytes]", self._partner.stdin), cast("IO[bytes]", self._partner.stdout)
+        ask.write(encoded(name) + b"\n")
+        ask.flush()
+        header = answer.readline().split()
+        if header and (len(header) != 3 or not header[2].isdigit()):  # noqa: PLR2004 - "<name> missing", "<name> ambiguous"
+            return None
+        content = answer.read(int(header[2]) + 1) if header else b""
+        if not content.endswith(b"\n") or len(content) <= int(header[2]):
+            raise ValueError("no answer")
+        return header[0].decode(), header[1].decode(), content[:-1]
+
+    def resolve(self, name: str) -> str | None:
+        """Return the id a name stands for."""
+        found = self.get(name)
+        return found[0] if found else None
+
+    def commit(self, name: str) -> Commit | None:
+        """Return a commit by id or by any name git knows it under."""
+        found = self.get(name)
+        if found is None or found[1] != "commit":
+            return None
+        head, _, message = decoded(found[2]).partition("\n\n")
+        lines = [line.partition(" ") for line in head.split("\n")]
+        return Commit(
+            oid=found[0],
+            tree=next((value for key, _, value in lines if key == "tree"), ""),
+            parents=tuple(value for key, _, value in lines if key == "parent"),
+            author=next((value for key, _, value in lines if key == "author"), ""),
+            message=message,
+        )
+
+    def tree(self, oid: str) -> Mapping[str, Node]:
+        """Return what a folder holds, by name; an unknown tree holds nothing."""
+        if oid not in self._trees:
+            found = self.get(oid) if oid else None
+            content = found[2] if found and found[1] == "tree" else b""
+            self._trees[oid] = dict(_entries(content, len(oid) // 2))
+        return self._trees[oid]
+
+    def node(self, tree: str, path: str) -> Node | None:
+        """Return what stands at a path of a tree."""
+        node = Node(TREE, tree)
+        for name in path.split("/"):
+            if not node.is_tree:
+                return None
+            found = self.tree(node.oid).get(name)
+            if found is None:
+                return None
+            node = found
+        return node
+
+    def files(self, tree: str, prefix: str = "") -> Iterator[tuple[str, Node]]:
+        """Yield every file of a tree with its path, links and submodules included, however deep it is nested."""
+        waiting = [(prefix, iter(self.tree(tree).items()))]
+        while waiting:
+            place, entries = waiting[-1]
+            name, node = next(entries, (None, None))
+            if name is None or node is None:
+                waiting.pop()
+            elif node.is_tree:
+                waiting.append((f"{place}{name}/", iter(self.tree(node.oid).items())))
+            else:
+                yield f"{place}{name}", node
+
+    def differences(self, before: str, after: str) -> Iterator[tuple[str, Node | None, Node | None]]:
+        """Yield every path that differs between two trees, with what stands there on each side."""
+        waiting = [self._pairs(before, after, "")]
+        while waiting:
+            path, one, two = next(waiting[-1], (None, None, None))
+            if path is None:
+                waiting.pop()
+                continue
+            folders = [node.oid if node and node.is_tree else EMPTY for node in (one, two)]
+            files = [None if node is None or node.is_tree else node for node in (one, two)]
+            if folders[0] != folders[1]:
+                waiting += [iter([(path, *files)]), self._pairs(folders[0], folders[1], f"{path}/")]
+            elif files[0] or files[1]:
+                yield path, files[0], files[1]
+
+    def _pairs(self, before: str, after: str, prefix: str) -> Iterator[tuple[str, Node | None, Node | None]]:
+        """Yield what differs right inside two folders."""
+        old, new = self.tree(before), self.tree(after)
+        for name in sorted(old.keys() | new.keys()):
+            if old.get(name) != new.get(name):
+                yield f"{prefix}{name}", old.get(name), new.get(name)
+
+    def without(self, tree: str, path: str) -> str:
+        """Return a name for a tree that does not depend on what stands at one path."""
+        names, trees = path.split("/"), [tree]
+        for name in names[:-1]:
+            node = self.tree(trees[-1]).get(name)
+            if node is None or not node.is_tree:
+                break
+            trees.append(node.oid)
+        told = ""
+        for name, oid in reversed([*zip(names, trees, strict=False)]):
+            entries = {inner: f"{node.mode} {node.oid}" for inner, node in self.tree(oid).items()}
+            if told:
+                entries[name] = told
+            elif len(trees) == len(names):
+                entries.pop(name, None)
+            listing = "\0".join(f"{inner}\0{value}" for inner, value in sorted(entries.items()))
+            told = hashlib.sha256(encoded(listing)).hexdigest()
+        return told
+
+
+EMPTY = ""  # no object has this name, so it reads as a folder without entries
+
+
+def _entries(content: bytes, size: int) -> Iterator[tuple[str, Node]]:
+    position = 0
+    while position < len(content):
+        space = content.index(b" ", position)
+        end = content.index(b"\0", space)
+        oid = content[end + 1 : end + 1 + size]
+        yield decoded(content[space + 1 : end]), Node(content[position:space].decode(), oid.hex())
+        position = end + 1 + size

@@ -1,0 +1,91 @@
+"""Commits as they are stored: read, compared, and laid out where tests can be run."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from redgreenrefactor.errors import GitError
+from redgreenrefactor.model.evidence import Change, File
+from redgreenrefactor.git.checkout import CleanCheckout, apart
+from redgreenrefactor.git.objects import Commit, Node
+from redgreenrefactor.git.repository import Repository
+
+LARGEST_TEXT = 1_000_000
+
+
+class GitPast:
+    """What commits hold; nothing of the user's is touched by looking."""
+
+    def __init__(self, repository: Repository, clean: CleanCheckout) -> None:
+        self._repository = repository
+        self._objects = repository.objects
+        self._clean = clean
+
+    @property
+    def prefix(self) -> str:
+        """The project's folder inside the repository."""
+        return self._repository.prefix
+
+    @property
+    def compiled(self) -> Path:
+        """Where byte code of the clean checkout is kept."""
+        return self._clean.compiled
+
+    def changes(self, base: str, head: str) -> tuple[Change, ...]:
+        """Return what differs between two commits."""
+        trees = [self._commit(base).tree, self._commit(head).tree]
+        return tuple(
+            Change(path, self._file(before), self._file(after))
+            for path, before, after in self._objects.differences(*trees)
+        )
+
+    def read(self, commit: str, path: str) -> tuple[str, str] | None:
+        """Return blob id and text of a file of the project at a commit."""
+        node = self._objects.node(self._commit(commit).tree, f"{self.prefix}{path}")
+        found = self._objects.get(node.oid) if node else None
+        if node is None or found is None or found[1] != "blob":
+            return None
+        return node.oid, found[2].decode("utf-8", "replace")
+
+    def source(self, commit: str, path: str) -> str | None:
+        """Return the text of a file of the repository at a commit."""
+        file = self._file(self._objects.node(self._commit(commit).tree, path))
+        return file.text if file else None
+
+    def fingerprint(self, commit: str) -> str:
+        """Return what two commits share if nothing but `test-list.md` differs between them."""
+        return self._objects.without(self._commit(commit).tree, f"{self.prefix}test-list.md")
+
+    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
+        """Lay out the project at a commit, with files replaced, in a clean folder of our own."""
+        return self._clean.lay_out(commit, overlay) / self.prefix
+
+    def disturbed(self) -> tuple[str, ...]:
+        """Return the files of that checkout which somebody has changed since it was laid out."""
+        return self._clean.disturbed()
+
+    def _commit(self, name: str) -> Commit:
+        found = self._objects.commit(name)
+        if found is None:
+            raise GitError(
+                f"there is no commit {name[:10]}",
+                hint="Is this a shallow clone? Type 'git fetch --unshallow'.",
+            )
+        return found
+
+    def _file(self, node: Node | None) -> File | None:
+        if node is None:
+            return None
+        found = self._objects.get(node.oid)
+        raw = found[2] if found and found[1] == "blob" else None
+        text = None
+        if raw is not None and len(raw) <= LARGEST_TEXT and b"\0" not in raw:
+            text = raw.decode("utf-8", "surrogateescape")
+        return File(node.mode, node.oid, text)
+
+
+@contextmanager
+def looking_back(repository: Repository) -> Generator[GitPast]:
+    """Provide the past with a clean checkout that no run shares, and that is gone afterwards."""
+    with apart(repository) as clean:
+        yield GitPast(repository, clean)

@@ -1,0 +1,276 @@
+"""Judging a workflow again, from its commits and notes alone."""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
+from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.model.events import Emit, Event, Warned
+from redgreenrefactor.model.proof import WORKED, Verification, together
+from redgreenrefactor.model.task import command_of_tests, runs_all_of
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.objects import Commit
+from redgreenrefactor.git.past import GitPast, looking_back
+from redgreenrefactor.git.refs import NOTES, RUNS
+from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.verify.benches import Benches
+from redgreenrefactor.verify.loose import loose_beside
+from redgreenrefactor.verify.merges import Merges, Source, differs
+from redgreenrefactor.verify.retrial import Retrial
+from redgreenrefactor.verify.strands import Strand, Wanted, runs_along, strand, tests_noted
+
+
+def verify(
+    around: Surroundings, span: str | None = None, *, pull_request: bool = False, strict: bool = False
+) -> Verification:
+    """Judge every turn again, each in a clean checkout; no handoff is a NotReadyError.
+
+    Commits that are no turns are told of; `strict` does not let them pass.
+    """
+    told_once = replace(around, emit=_warned_once(around.emit))
+    with _interruptible(), _opened(told_once, strict=strict) as court:
+        return court.merged(span) if pull_request else court.judged(span)
+
+
+def _warned_once(emit: Emit) -> Emit:
+    """Return what passes events on, no warning twice: turns are judged with the same surroundings."""
+    warned: set[Event] = set()
+
+    def emitted(event: Event) -> None:
+        if isinstance(event, Warned):
+            if event in warned:
+                return
+            warned.add(event)
+        emit(event)
+
+    return emitted
+
+
+@dataclass(frozen=True)
+class Court:
+    """One repository that is looked at, and never changed."""
+
+    around: Surroundings
+    repository: Repository
+    ledger: GitLedger
+    past: GitPast
+    unjudged: Severity = Severity.WARNING  # of what no gate has judged
+
+    @property
+    def merges(self) -> Merges:
+        """The commits of the repository, as merges of others."""
+        return Merges(self.repository.git, self.repository.objects, self.ledger)
+
+    @property
+    def shallow(self) -> bool:
+        """Whether history was cut off when it was cloned."""
+        return (self.repository.common_dir / "shallow").exists()
+
+    def judged(self, span: str | None) -> Verification:
+        """Return what holds of the latest run, or of the runs with commits in the range."""
+        wanted, tips = self._commits(span), self._tips(span)
+        strands = self._apart(
+            found for tip in (*tips, *self._sides(wanted)) for found in self.strands(tip, wanted)
+        )
+        if not strands:
+            raise self._nothing(span)
+        if unknown := next((found for found in strands if found.made.unknown), None):
+            raise self._unknown(unknown)
+        verified = together(self.judge(found, wanted) for found in strands)
+        self._require_something(strands, verified)
+        return together([verified, *(self._beside(strands, tip, wanted) for tip in tips)])
+
+    def _sides(self, wanted: Wanted) -> list[str]:
+        """Return where branches end that were merged within the range: runs may have been made there, too."""
+        found = (self.repository.objects.commit(oid) for oid in wanted or ())
+        return [oid for commit in found if commit for oid in commit.parents[1:] if oid in (wanted or ())]
+
+    def _apart(self, strands: Iterable[Strand]) -> list[Strand]:
+        """Return the strands without those that are part of another one, seen from a merged branch."""
+        kept: list[Strand] = []
+        for found in strands:
+            if not any(found.run_id == other.run_id and found.commits <= other.commits for other in kept):
+                kept.append(found)
+        return kept
+
+    def _beside(self, strands: Sequence[Strand], tip: str, wanted: Wanted) -> Verification:
+        """Return what is to be said of commits that are no turns, and of what they have left of the runs' tests."""
+        loose = loose_beside(self.ledger, self.merges, strands)
+        known = (self.repository.objects.commit(oid) for oid in wanted or ())
+        commits = [commit for commit in known if commit] if wanted is not None else list(loose.along(tip))
+        found = [*loose.findings(commits, self.unjudged)]
+        for stretch in loose.stretches(tip):
+            owner = next(one for one in strands if stretch.left in one.commits)
+            found += self._retrial(owner).outlasted(owner, strands[-1].baseline, stretch.left, stretch.now)
+        return _told(found)
+
+    def strands(self, tip: str, wanted: Wanted) -> Iterator[Strand]:
+        """Yield the runs along the first parents of a commit, newest first."""
+        for run_id in runs_along(self.ledger, tip, wanted):
+            if found := strand(self.ledger, tip, run_id, shallow=self.shallow):
+                yield found
+
+    def judge(self, found: Strand, wanted: Wanted = None) -> Verification:
+        """Judge one run again."""
+        judged = self._retrial(found).judge(found, wanted)
+        return together([judged, _told([*self._other_tests(found)])])
+
+    def _other_tests(self, found: Strand) -> Iterator[Finding]:
+        """Yield that a run was judged by a command that nobody but its own note names."""
+        task, project = found.made.task, self._benches(found).project_command(found.last.commit)
+        if task and project and not runs_all_of(project, command_of_tests(task)):
+            yield Finding(
+                FindingType.SCOPE_VIOLATION,
+                f"run {found.run_id} is judged by the command that its task names, {command_of_tests(task)!r}; "
+                f"the project's own is {project!r}",
+                severity=self.unjudged,
+            )
+
+    def merged(self, span: str | None) -> Verification:
+        """Return what holds of the run that a pull request brought, from the refs that were pushed with it."""
+        commit = self._one(span)
+        parts = [part for source in self.merges.sources(commit) for part in self._brought(source)]
+        if not parts:
+            raise NotReadyError(
+                f"nothing tells which run {commit.oid[:10]} was merged from: no ref in {RUNS} fits",
+                hint=f"Type \"{self.fetching()}\", then 'rgr verify --pull-request' again.",
+                type="NothingToVerify",
+            )
+        return together(parts)
+
+    def _brought(self, source: Source) -> Iterator[Verification]:
+        strands, merged = list(self.strands(source.tip, None)), source.merged
+        if not strands:
+            return
+        found = [*differs(merged, self.unjudged)]
+        if found:
+            retrial, opening = self._retrial(strands[0]), strands[-1].baseline
+            found += retrial.outlasted(strands[0], opening, merged.head, merged.commit)
+        yield from (self.judge(each) for each in strands)
+        yield replace(_told(found), merged=(merged,))
+
+    def _retrial(self, found: Strand) -> Retrial:
+        """Return what judges a run again, by the table it was made by."""
+        return Retrial(
+            past=self.past,
+            benches=self._benches(found).at,
+            emit=self.around.emit,
+            read_plan=parse,
+            known_tests=lambda run_id: tests_noted(self.ledger, run_id),
+        )
+
+    def _benches(self, found: Strand) -> Benches:
+        noted = self.ledger.read(found.last.commit)
+        return Benches(self.around, self.repository, self.past, noted, found.made.task)
+
+    # --- what is asked for
+
+    def _one(self, span: str | None) -> Commit:
+        """Return the commit a pull request was merged as."""
+        self._commits(span)
+        tips = self._tips(span)
+        found = self.repository.objects.commit(tips[0]) if tips else None
+        if found is None:
+            raise self._nothing(span)
+        return found
+
+    def _tips(self, span: str | None) -> list[str]:
+        if span is None:
+            return ["HEAD"] if self.repository.objects.resolve("HEAD") else []
+        named = self.repository.git.text("rev-parse", "--revs-only", span).split()
+        return [name for name in named if not name.startswith("^")]
+
+    def _commits(self, span: str | None) -> Wanted:
+        """Return the commits of a range, newest first, None for all."""
+        if span is None:
+            return None
+        listed = self.repository.git.attempt("rev-list", span, "--")
+        if span.startswith("-") or listed.exit_code != 0:
+            raise UsageError(
+                f"{span!r} is no range of commits", hint="Name one as git log does, e.g. main..HEAD."
+            )
+        return dict.fromkeys(listed.stdout.decode().split())
+
+    def _nothing(self, span: str | None) -> NotReadyError:
+        """Return why there is nothing to verify, and what to type."""
+        if self.repository.objects.resolve(NOTES) is None:
+            return NotReadyError(
+                f"there is no handoff here to verify: this clone has no {NOTES}",
+                hint=f"Type \"{self.fetching()}\", then 'rgr verify' again; where no workflow was ever run, "
+                'start one: rgr run "FEATURE".',
+                type="NothingToVerify",
+            )
+        where = f"in {span}" if span else "in the history of HEAD"
+        return NotReadyError(
+            f"there is no handoff {where} to verify",
+            hint="If they are elsewhere, type 'rgr fetch'; if notes were lost, 'rgr repair-notes'; after a squash "
+            "merge, 'rgr verify --pull-request'.",
+            type="NothingToVerify",
+        )
+
+    def _unknown(self, found: Strand) -> NotReadyError:
+        return NotReadyError(
+            f"run {found.run_id} cannot be judged: {found.made.unknown}",
+            hint=f"Type \"{self.fetching()}\" or 'git fetch --unshallow', then 'rgr verify' again.",
+            type="NothingToVerify",
+        )
+
+    def fetching(self) -> str:
+        """Return the command that brings notes and refs from where this clone came from."""
+        remotes = self.repository.git.text("remote").split()
+        remote = "origin" if "origin" in remotes or not remotes else remotes[0]
+        return f"git fetch {remote} 'refs/notes/tdd-handoffs:refs/notes/tdd-handoffs' 'refs/tdd/*:refs/tdd/*'"
+
+    def _require_something(self, strands: list[Strand], verified: Verification) -> None:
+        """Refuse to call a run proved of which no turn of a cycle could be judged."""
+        if not verified.ok or any(each.phases for each in (*verified.cycles, *verified.rounds)):
+            return
+        run_id = strands[0].run_id
+        if self.shallow and any(found.lost is not None for found in strands):
+            raise NotReadyError(
+                f"this clone is too shallow: of run {run_id} no turn of a cycle can be judged",
+                hint="Type 'git fetch --unshallow', then 'rgr verify' again.",
+                type="NothingToVerify",
+            )
+        raise NotReadyError(
+            f"run {run_id} has no cycle here to verify",
+            hint="Type 'rgr resume' to go on with it; after a rebase that left its notes behind type "
+            "'rgr repair-notes', after a squash merge 'rgr verify --pull-request'.",
+            type="NothingToVerify",
+        )
+
+
+def _told(found: Sequence[Finding]) -> Verification:
+    """Return findings that are about no cycle."""
+    return Verification(
+        findings=tuple(finding for finding in found if finding.severity is Severity.ERROR),
+        warnings=tuple(finding for finding in found if finding.severity is not Severity.ERROR),
+    )
+
+
+@contextmanager
+def _opened(around: Surroundings, *, strict: bool) -> Generator[Court]:
+    repository = open_repository(around.project, around.environ)
+    try:
+        with looking_back(repository) as past:
+            ledger = GitLedger(repository.git, repository.objects, repository.environ)
+            unjudged = Severity.ERROR if strict else Severity.WARNING
+            yield Court(around, repository, ledger, past, unjudged)
+    finally:
+        repository.close()
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    try:
+        yield
+    except InterruptedRunError as error:
+        raise InterruptedRunError(
+            error.message, hint="Nothing was changed: type 'rgr verify' again."
+        ) from error
+
+
+__all__ = ["WORKED", "Verification", "verify"]

@@ -1,0 +1,104 @@
+"""What each turn is judged with: the settings and the test command of the commit it began from."""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+
+from redgreenrefactor.cages import Cages, cages_of
+from redgreenrefactor.config import Settings
+from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.model.events import Event, LookedBack, Warned
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.task import Task, command_of_tests
+from redgreenrefactor.ports import Suite
+from redgreenrefactor.git.past import GitPast
+from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.runners.absent import MaybeAbsent
+from redgreenrefactor.runners.detect import detect_in
+from redgreenrefactor.surroundings import Surroundings, judging_settings_of
+from redgreenrefactor.wiring import lab_of, suite_of
+
+GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
+ENOUGH = 60.0  # seconds for probes at least: what a branch sets does not decide whether it is looked at
+WITHOUT_NETWORK = (
+    "the run's suites had the network, here they have none: if that makes tests fail, --network gives them it"
+)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The tests, and the rules, of all turns that began under the same settings."""
+
+    settings: Settings
+    command: str
+    lab: Lab
+
+    @property
+    def patient(self) -> Lab:
+        """The same tests, with all the time that probes want: for claims that only they can prove."""
+        return replace(self.lab, probe_budget=inf)
+
+
+@dataclass
+class Benches:
+    """The benches of one run; nobody's later settings judge what was made before them."""
+
+    around: Surroundings
+    repository: Repository
+    past: GitPast
+    noted: Handoff | None  # what the run says of how its suites were held
+    task: Task | None = None
+    _known: list[Bench] = field(default_factory=list[Bench])
+
+    def at(self, commit: str) -> Bench:
+        """Return what a turn is judged with that began from this commit."""
+        settings = self._settings(commit)
+        known = next((bench for bench in self._known if bench.settings == settings), None)
+        if known is None:
+            known = self._bench(settings)
+            self._known.append(known)
+        return known
+
+    def project_command(self, commit: str) -> str | None:
+        """Return how the project itself runs its tests at a commit, whatever a task names."""
+        return self._settings(commit).test_command
+
+    def _settings(self, commit: str) -> Settings:
+        settings = judging_settings_of(self.repository, self.around, commit)
+        detected = detect_in(lambda name: self.past.source(commit, f"{self.past.prefix}{name}"))
+        return replace(
+            settings,
+            test_command=settings.test_command or detected,
+            probe_budget=max(settings.probe_budget * GENEROUS, ENOUGH),
+            # Neither a note nor a setting of the clone opens the network for what the clone brings.
+            sandbox_suite_network="on" if self.around.flags.network == "on" else "off",
+            sources={},
+        )
+
+    def _bench(self, settings: Settings) -> Bench:
+        around = replace(self.around, emit=self._emit)
+        cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
+        if self.noted is not None and self.noted.extra.get("suiteNetwork") and not cages.suite_network:
+            self.around.emit(Warned(WITHOUT_NETWORK))
+        if cages.reduced:
+            self.around.emit(Warned(cages.reduced))
+        suite = self._suite(settings, around, cages)
+        lab = lab_of(self.past, suite, settings, around)
+        if self.task:
+            lab = replace(lab, suite_of=partial(self._of, settings, around, cages))
+        return Bench(settings, suite.command, lab)
+
+    def _suite(self, settings: Settings, around: Surroundings, cages: Cages) -> Suite:
+        """Return the project's tests, or those that a task file names."""
+        if self.task is None:
+            return suite_of(self.repository, settings, around, self.past.compiled, cages)
+        return MaybeAbsent(self._of(settings, around, cages, command_of_tests(self.task)))
+
+    def _of(self, settings: Settings, around: Surroundings, cages: Cages, command: str) -> Suite:
+        named = replace(settings, test_command=command, setup_command=None)
+        return suite_of(self.repository, named, around, self.past.compiled, cages)
+
+    def _emit(self, event: Event) -> None:
+        """Pass on what a person wants to know; single runs of suites are not told."""
+        if isinstance(event, LookedBack | Warned):
+            self.around.emit(event)

@@ -1,0 +1,98 @@
+"""Commits that no turn accounts for: who they are, what they touch, and where they lie among the turns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from redgreenrefactor.gates.paths import is_prose
+from redgreenrefactor.gates.record import RESTORE
+from redgreenrefactor.model.chain import runs_of
+from redgreenrefactor.model.goal import cited
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.objects import Commit
+from redgreenrefactor.verify.merges import Merges
+from redgreenrefactor.verify.strands import Strand
+
+SHOWN = 10  # commits, and paths of each, that are named
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Commits in a row that no turn accounts for: the turn below them, and the last of them."""
+
+    left: str
+    now: str
+
+
+@dataclass(frozen=True)
+class Loose:
+    """The commits of some runs, and those that lie among and on top of them."""
+
+    ledger: GitLedger
+    merges: Merges
+    strands: Sequence[Strand]
+    turns: frozenset[str] = field(default=frozenset())
+
+    def stretches(self, tip: str) -> Iterator[Stretch]:
+        """Yield the commits in a row above each turn, along the first parents of a commit; newest first."""
+        rest, now = set(self.turns), ""
+        for commit, _ in self.ledger.along(tip):
+            if not rest:
+                return
+            if commit.oid not in self.turns:
+                now = now or commit.oid
+                continue
+            rest.discard(commit.oid)
+            if now:
+                yield Stretch(commit.oid, now)
+            now = ""
+
+    def along(self, tip: str) -> Iterator[Commit]:
+        """Yield the commits of no turn that lie above the beginning of the runs, newest first."""
+        ends = {*self.turns, *(found.baseline for found in self.strands if found.baseline)}
+        for commit, _ in self.ledger.along(tip):
+            ends.discard(commit.oid)
+            if not ends:
+                return
+            if commit.oid not in self.turns:
+                yield commit
+
+    def findings(self, commits: Sequence[Commit], severity: Severity) -> Iterator[Finding]:
+        """Yield turns that belong to no run's chain, and what else these commits change beside prose."""
+        loose = [commit for commit in commits if commit.oid not in self.turns]
+        yield from (finding for commit in loose for finding in self._stray(commit))
+        changed = [(commit, self._changed(commit)) for commit in loose]
+        told = [(commit, paths) for commit, paths in changed if paths]
+        for commit, paths in told[:SHOWN]:
+            yield _unjudged(f"{commit.oid[:10]} {cited(commit.subject)} is no turn of a run", paths, severity)
+        if rest := told[SHOWN:]:
+            more = sorted({path for _, paths in rest for path in paths})
+            yield _unjudged(f"{len(rest)} more commits are no turns of a run", more, severity)
+
+    def _changed(self, commit: Commit) -> list[str]:
+        return [path for path in self.merges.own(commit) if not is_prose(path)]
+
+    def _stray(self, commit: Commit) -> Iterator[Finding]:
+        for handoff in runs_of(self.ledger.read(commit.oid)):
+            if handoff.cycle_number > 0 and handoff.carried_from is None:
+                yield Finding(
+                    FindingType.HISTORY_REWRITTEN,
+                    f"{handoff.phase} {commit.oid[:10]} of cycle {handoff.cycle_number} belongs to no chain of "
+                    f"handoffs: run {handoff.run_id} begins above it",
+                    hint=RESTORE,
+                )
+
+
+def _unjudged(who: str, paths: list[str], severity: Severity) -> Finding:
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return Finding(
+        FindingType.SCOPE_VIOLATION,
+        f"{who}, so no gate has judged what it does to {', '.join(paths[:SHOWN])}{more}",
+        paths[0],
+        severity=severity,
+    )
+
+
+def loose_beside(ledger: GitLedger, merges: Merges, strands: Sequence[Strand]) -> Loose:
+    """Return what the turns of these runs leave over."""
+    return Loose(ledger, merges, strands, frozenset(oid for found in strands for oid in found.commits))

@@ -1,0 +1,416 @@
+"""Judging the turns of a run again, each in a clean checkout, by the gates that judged them first."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from redgreenrefactor.config import Settings
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.gates.common import tail
+from redgreenrefactor.gates.holding import still_holds
+from redgreenrefactor.gates.paths import module_files
+from redgreenrefactor.gates.proof import belongs
+from redgreenrefactor.gates.record import believed, carried_over, chained, named, recorded, shares
+from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.model.events import Emit, LookedBack
+from redgreenrefactor.model.evidence import (
+    Evidence,
+    Judgement,
+    Measure,
+    Rules,
+    SuiteRun,
+    TestId,
+    Trial,
+)
+from redgreenrefactor.model.goal import LIST, Plan
+from redgreenrefactor.model.handoff import Handoff, case_to_json
+from redgreenrefactor.model.proof import ROUND, WORKED, Checked, CheckedCycle, Link, Verification
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.session import Report
+from redgreenrefactor.model.verdict import (
+    Finding,
+    FindingType,
+    Outcome,
+    Ruling,
+    Severity,
+    TestOutcome,
+    Verdict,
+    rule,
+)
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Past
+from redgreenrefactor.verify.benches import Bench
+from redgreenrefactor.verify.strands import Strand, Wanted
+from redgreenrefactor.verify.tables import Made
+
+TIMES = (
+    3  # a turn that does not hold is measured so often: what only happens sometimes is no proof against it
+)
+STUBBORN = 8  # runs of a test from before the run until it counts as broken, not as flaky
+BROKEN = (FindingType.LEGACY_BROKEN, FindingType.TEST_FAILURE)
+LEGACY = "legacy"  # stands for the tests from before the run where their commit is out of reach
+
+
+@dataclass(frozen=True)
+class Retrial:
+    """What is needed to judge the turns of a run again."""
+
+    past: Past
+    benches: Callable[[str], Bench]  # by the commit that a turn began from
+    emit: Emit
+    read_plan: Callable[[str, str | None], Plan]
+    known_tests: Callable[[str], frozenset[TestId]]  # of a run, by its notes
+
+    def judge(self, strand: Strand, wanted: Wanted) -> Verification:
+        """Return what holds of a run's cycles, or of those with one of these commits."""
+        if strand.made.unknown:
+            return Verification(missing=(f"run {strand.run_id} was not judged: {strand.made.unknown}",))
+        cycles = [number for number in _cycles(strand) if _asked_for(strand, number, wanted)]
+        links = [link for link in strand.links if link.after.handoff.cycle_number in cycles]
+        if links and strand.baseline is not None:
+            # Compiles what every later run needs, before anything runs that a session has written.
+            self.benches(strand.baseline).lab.answer(Trial(strand.baseline, keeps=True))
+        self._runnable(links)
+        legacy = self._legacy(strand)
+        turns: dict[str, _Judged] = {}
+        for number, link in enumerate(links, 1):
+            self.emit(LookedBack(number, len(links), _about(link)))
+            turns[link.after.commit] = self._turn(strand, link, legacy)
+        checked = [self._cycle(strand, number, turns) for number in cycles]
+        worked = [cycle for cycle in checked if cycle.phases or _lost(strand, cycle.cycle_number)]
+        others = [cycle for cycle in checked if cycle not in worked]
+        in_rounds = strand.made.in_rounds
+        return Verification(
+            cycles=() if in_rounds else tuple(worked),
+            rounds=tuple(worked) if in_rounds else (),
+            findings=tuple(finding for cycle in others for finding in cycle.findings),
+            warnings=tuple(finding for cycle in others for finding in cycle.warnings),
+            missing=tuple(_missing(strand, wanted)),
+        )
+
+    def outlasted(self, strand: Strand, opening: str | None, left: str, now: str) -> list[Finding]:
+        """Return which tests of the runs since an opening no longer hold after commits that are no turns."""
+        bench = self.benches(left)
+        evidence = Evidence(
+            phase=PhaseName.REFACTOR,
+            case=None,
+            base=left,
+            head=now,
+            opening=opening or LEGACY,
+            changes=self.past.changes(left, now),
+            report=Report(""),
+            handoff=strand.last.handoff,
+            prefix=self.past.prefix,
+            command=bench.command,
+            read=self.past.source,
+        )
+        if not evidence.changes:
+            return []
+        known = _settled(bench.lab, Trial(left))
+        own = None if strand.made.in_rounds else self._own(strand, opening, bench, known)
+        # Where single tests are told, they are asked for as the run did; else nobody knows why a command fails.
+        lab = bench.lab if known.measure is Measure.PER_TEST else self.benches(now).lab
+        return lab.judge(still_holds(evidence, known, own))
+
+    def _own(self, strand: Strand, opening: str | None, bench: Bench, known: SuiteRun) -> frozenset[TestId]:
+        """Return the tests that came with the runs since an opening."""
+        if opening is not None:
+            return known.ids - _settled(bench.lab, Trial(opening)).ids
+        named = self.known_tests(strand.run_id)
+        return frozenset(name for name in known.ids if any(belongs(name, test) for test in named))
+
+    # --- the ground
+
+    def _runnable(self, links: Sequence[Link]) -> None:
+        """Refuse where the tests cannot be run here at all: that says nothing about the history."""
+        done = [link for link in links if link.after.handoff.test_result is TestOutcome.PASS]
+        if not done:
+            return
+        bench, commit = self.benches(done[-1].before.commit), done[-1].after.commit
+        run = _settled(bench.lab, Trial(commit))
+        if not run.finished and not run.errors:
+            why = "ran past test.timeout" if run.timed_out else f"did not come to its end: {tail(run)}"
+            raise _not_runnable(f"the test command {bench.command!r} {why}")
+        for error in run.errors:
+            name = (error.missing.name if error.missing and not error.missing.owner else None) or ""
+            if name and not self._is_ours(commit, name.partition(".")[0]):
+                raise _not_runnable(f"{error.file} needs the package {name!r}, which is not installed here")
+
+    def _is_ours(self, commit: str, name: str) -> bool:
+        """Tell whether a module is one that the project holds."""
+        return any(
+            self.past.source(commit, f"{self.past.prefix}{file}") is not None for file in module_files(name)
+        )
+
+    def _legacy(self, strand: Strand) -> SuiteRun | None:
+        """Return the tests from before the run, guessed from its oldest commit here; None: they can be run."""
+        if strand.baseline is not None or not strand.links:
+            return None
+        oldest = strand.links[0].before.commit
+        run = _settled(self.benches(oldest).lab, Trial(oldest))
+        own = self.known_tests(strand.run_id)
+        kept = {name: r for name, r in run.results.items() if not any(belongs(name, test) for test in own)}
+        return replace(run, results=kept)
+
+    # --- one turn
+
+    def _turn(self, strand: Strand, link: Link, legacy: SuiteRun | None) -> "_Judged":
+        """Judge one turn; what does not hold is measured anew before it is believed."""
+        evidence = self._evidence(strand, link)
+        judged = self._tried(strand.made, link, evidence, legacy)
+        for _ in range(TIMES - 1):
+            if judged.holds or not judged.asked or judged.only_told_wrong:
+                break
+            self.benches(link.before.commit).lab.forget()
+            judged = self._tried(strand.made, link, evidence, legacy)
+        return self._excused(judged, evidence)
+
+    def _tried(self, made: Made, link: Link, evidence: Evidence, legacy: SuiteRun | None) -> "_Judged":
+        note, plan = link.after.handoff, self._plan(link.after.commit)
+        structure = tuple(chained(link))
+        if not made.knows(note.phase):
+            return _Judged(link, rule(), structure)
+        watch, bench = _Watch(legacy), self.benches(link.before.commit)
+        lab = bench.patient if note.outcome is Outcome.COVERED else bench.lab
+        verdict = lab.judge(watch.over(made.gates[note.phase](evidence)))
+        if verdict.ruling is Ruling.ACCEPTED:
+            differs = (
+                *recorded(link, made.workflow.phase(note.phase), plan, verdict),
+                *shares(link, verdict),
+            )
+        else:
+            differs = tuple(named(verdict.findings, note.phase, link.after.commit))
+        return _Judged(link, verdict, (*structure, *differs), watch.asked, self._result(link, verdict))
+
+    def _evidence(self, strand: Strand, link: Link) -> Evidence:
+        before, after = link.before, link.after
+        bench, plan = self.benches(before.commit), self._plan(before.commit)
+        return Evidence(
+            phase=after.handoff.phase,
+            case=before.handoff.current_test,
+            base=before.commit,
+            head=after.commit,
+            opening=strand.baseline or LEGACY,
+            changes=self.past.changes(before.commit, after.commit),
+            report=Report(_answer(after.handoff)),
+            handoff=believed(before.handoff, plan),
+            plan_before=plan,
+            plan_after=self._plan(after.commit),
+            prefix=self.past.prefix,
+            command=bench.command,
+            rules=_rules(bench.settings),
+            read=self.past.source,
+        )
+
+    def _plan(self, commit: str) -> Plan:
+        found = self.past.read(commit, LIST)
+        return Plan() if found is None else self.read_plan(found[1], found[0])
+
+    def _result(self, link: Link, verdict: Verdict) -> TestOutcome | None:
+        """Return what the cycle's test does at a commit, by the verdict or by its own result."""
+        if verdict.test_result is not None or link.after.handoff.phase not in WORKED:
+            return verdict.test_result
+        run = _settled(self.benches(link.before.commit).lab, Trial(link.after.commit))
+        if run.measure is Measure.EXIT_CODE or not run.finished:
+            return (TestOutcome.PASS if run.green else TestOutcome.FAIL) if run.finished else None
+        tests = _tests(link.after.handoff) or _tests(link.before.handoff)
+        found = [r for r in run.results.values() if any(belongs(r.id, name) for name in tests)]
+        passed = bool(found) and not run.errors and all(result.passed for result in found)
+        return TestOutcome.PASS if passed else TestOutcome.FAIL
+
+    def _excused(self, judged: "_Judged", evidence: Evidence) -> "_Judged":
+        """Return the judgement without blame for tests from before the run that fail only now and then."""
+        errors = judged.verdict.findings if judged.verdict.ruling is Ruling.REJECTED else ()
+        kinds = {finding.type for finding in errors if finding.severity is Severity.ERROR}
+        if not kinds or kinds - set(BROKEN) or not self._is_flaky(evidence):
+            return judged
+        words = "tests from before the run fail here now and then"
+        flaky = Finding(FindingType.FLAKY_TEST, words, severity=Severity.WARNING)
+        kept = [finding for finding in judged.findings if finding.type not in BROKEN]
+        return replace(judged, findings=(*kept, flaky), result=judged.link.after.handoff.test_result)
+
+    def _is_flaky(self, evidence: Evidence) -> bool:
+        """Tell whether all that fails was there before the run, and passes or fails by chance."""
+        if evidence.opening == LEGACY:
+            return False
+        lab = self.benches(evidence.base).lab
+        before, after = (_settled(lab, Trial(commit)) for commit in (evidence.opening, evidence.head))
+        if after.measure is Measure.EXIT_CODE:
+            return False  # nobody knows which tests fail
+        failing = {name for name in after.ids if name not in after.passed}
+        if evidence.phase is PhaseName.RED:
+            failing &= before.ids  # the new test has to fail
+        if after.errors or failing - before.ids:
+            return False
+        failing &= before.passed
+        for number in range(STUBBORN):
+            if not failing:
+                return True
+            here = lab.answer(Trial(evidence.head, tests=tuple(sorted(failing)), repeat=10 + number))
+            failing -= here.passed
+            there = lab.answer(Trial(evidence.opening, tests=tuple(sorted(failing)), repeat=10 + number))
+            failing &= there.passed
+        return not failing
+
+    # --- one cycle
+
+    def _cycle(self, strand: Strand, number: int, turns: "dict[str, _Judged]") -> CheckedCycle:
+        own = [turns[link.after.commit] for link in _of(strand, number)]
+        found = [finding for cycle, finding in strand.findings if cycle == number]
+        found += [
+            finding
+            for before, after in strand.carries
+            if after.handoff.cycle_number == number
+            for finding in carried_over(before.handoff, after.handoff, after.commit, self._plan(after.commit))
+        ]
+        found += [finding for judged in own for finding in judged.findings]
+        phases = {
+            judged.link.after.handoff.phase: Checked(judged.link.after.commit, judged.result, judged.holds)
+            for judged in own
+            if judged.link.after.handoff.phase in (*WORKED, *ROUND)
+        }
+        case = next(
+            (e.handoff.current_test for e in _entries(strand, number) if e.handoff.current_test), None
+        )
+        return CheckedCycle(
+            number,
+            case.description if case else None,
+            phases,
+            tuple(finding for finding in found if finding.severity is Severity.ERROR),
+            tuple(finding for finding in found if finding.severity is not Severity.ERROR),
+            strand.run_id,
+            strand.made.in_rounds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A turn that was judged again."""
+
+    link: Link
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    asked: bool = False  # something was measured
+    result: TestOutcome | None = None
+
+    @property
+    def holds(self) -> bool:
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def only_told_wrong(self) -> bool:
+        """Whether the turn itself is accepted, and nothing but its note or its place is wrong: that does not vary."""
+        kinds = {finding.type for finding in self.findings if finding.severity is Severity.ERROR}
+        return self.verdict.ruling is Ruling.ACCEPTED and kinds <= {
+            FindingType.HISTORY_REWRITTEN,
+            FindingType.MALFORMED_HANDOFF,
+        }
+
+
+@dataclass
+class _Watch:
+    """Looks over a gate's shoulder: whether it asked anything."""
+
+    legacy: SuiteRun | None
+    asked: bool = False
+
+    def over(self, judgement: Judgement) -> Judgement:
+        """Pass on questions and answers; questions for tests out of reach are answered here."""
+        try:
+            question = next(judgement)
+            while True:
+                self.asked = True
+                if question.commit == LEGACY and self.legacy is not None:
+                    question = judgement.send(self.legacy)
+                    continue
+                question = judgement.send((yield question))
+        except StopIteration as end:
+            return cast("Verdict", end.value)
+
+
+def _settled(lab: Lab, trial: Trial) -> SuiteRun:
+    """Run once, and once more where the runner died without a report."""
+    run = lab.answer(trial)
+    if not run.finished and not run.timed_out:
+        run = lab.answer(replace(trial, repeat=1))
+    return run
+
+
+def _rules(settings: Settings) -> Rules:
+    """Return the rules that were in force where a turn began, whatever its note makes of them."""
+    return Rules(
+        red_on_pass=settings.red_on_pass,
+        legacy_on_break=settings.legacy_on_break,
+        minimality_min=settings.minimality_min,
+        retries=0,
+    )
+
+
+def _answer(note: Handoff) -> str:
+    """Return what a session must have said, by its note."""
+    if note.phase is not PhaseName.PLAN:
+        return str(note.extra.get("message") or "")
+    dropped: Any = note.extra.get("dropped")
+    texts = cast("list[Any]", dropped) if isinstance(dropped, list) else []
+    given = [{"description": text, "reason": ""} for text in texts]
+    return json.dumps({"currentTest": case_to_json(note.current_test), "dropped": given})
+
+
+def _tests(note: Handoff) -> tuple[TestId, ...]:
+    noted = cast("list[Any]", note.extra.get("tests") or [])
+    return tuple(name for name in noted if isinstance(name, str))
+
+
+def _of(strand: Strand, number: int) -> list[Link]:
+    return [link for link in strand.links if link.after.handoff.cycle_number == number]
+
+
+def _lost(strand: Strand, number: int) -> bool:
+    """Tell whether a cycle's work is there, but not what it started from."""
+    lost = strand.lost.handoff if strand.lost else None
+    return lost is not None and lost.cycle_number == number and lost.phase in (*WORKED, *ROUND)
+
+
+def _entries(strand: Strand, number: int) -> Iterator[Entry]:
+    if strand.lost and strand.lost.handoff.cycle_number == number:
+        yield strand.lost
+    yield from (link.after for link in _of(strand, number))
+
+
+def _cycles(strand: Strand) -> list[int]:
+    numbers = {link.after.handoff.cycle_number for link in strand.links}
+    numbers |= {strand.lost.handoff.cycle_number} if strand.lost else set()
+    numbers |= {after.handoff.cycle_number for _, after in strand.carries if after.handoff.cycle_number}
+    return sorted(numbers | {number for number, _ in strand.findings})
+
+
+def _asked_for(strand: Strand, number: int, wanted: Wanted) -> bool:
+    return wanted is None or any(entry.commit in wanted for entry in _entries(strand, number))
+
+
+def _about(link: Link) -> str:
+    note = link.after.handoff
+    return f"cycle {note.cycle_number}, {note.phase} {link.after.commit[:10]}"
+
+
+def _missing(strand: Strand, wanted: Wanted) -> Iterator[str]:
+    """Yield what could not be looked at."""
+    if strand.lost is not None and wanted is None:
+        lost = strand.lost.handoff
+        yield (
+            f"history ends at {strand.lost.commit[:10]}, {lost.phase} of cycle {lost.cycle_number}: "
+            "what lies before it was not looked at"
+        )
+    last = strand.last.handoff
+    if last.next_phase is not PhaseName.COMPLETE:
+        yield f"the run is not finished ({last.state}): {last.next_phase} is due"
+
+
+def _not_runnable(what: str) -> NotReadyError:
+    return NotReadyError(
+        what,
+        hint="Install what the project's tests need (e.g. 'pip install -r requirements.txt'), or set "
+        "TDD_TEST_COMMAND, then type 'rgr verify' again.",
+        type="TestsNotRunnable",
+    )

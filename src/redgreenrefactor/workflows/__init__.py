@@ -1,1 +1,0 @@
-"""The workflows: tables that the one engine walks through."""

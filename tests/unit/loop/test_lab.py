@@ -1,0 +1,218 @@
+"""Questions are answered by running tests on clean checkouts, and no more often than needed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.model.events import Event, SuiteEnded, SuiteStarted
+from redgreenrefactor.model.evidence import (
+    ALL,
+    NO_COVERAGE,
+    UNANSWERED,
+    CollectError,
+    Coverage,
+    Judgement,
+    Manner,
+    Measure,
+    Status,
+    SuiteRun,
+    TestResult,
+    Trial,
+)
+from redgreenrefactor.model.verdict import Finding, FindingType, Verdict, rule
+from redgreenrefactor.git.results import KeptResults
+from redgreenrefactor.testing import FakeWorkspace
+
+RESULTS = {
+    "a": TestResult("a", Status.PASSED),
+    "b": TestResult("b", Status.FAILED),
+    "c": TestResult("c", Status.SKIPPED),
+}
+
+
+@dataclass
+class Tests:
+    """Tests that take ten seconds, spoil a file if told to, and tell what they were asked."""
+
+    __test__ = False
+
+    command: str = "tests"
+    measure: Measure = Measure.PER_TEST
+    seconds: float = 10.0
+    spoil: str = ""
+    time: float = 0.0
+    asked: list[tuple[dict[str, str], Manner]] = field(default_factory=list[tuple[dict[str, str], Manner]])
+
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
+        texts = {place.name: place.read_text() for place in folder.rglob("*") if place.is_file()}
+        self.asked.append((texts, manner))
+        self.time += self.seconds
+        if self.spoil:
+            (folder / self.spoil).write_text("spoiled")
+        return SuiteRun(
+            RESULTS, (CollectError("d.py", "syntax"),), 1, seconds=self.seconds, measure=self.measure
+        )
+
+
+@dataclass
+class Bench:
+    workspace: FakeWorkspace
+    suite: Tests
+    lab: Lab
+    events: list[Event]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    workspace = FakeWorkspace(tmp_path, {"a.py": "1\n"})
+    suite, events = Tests(), list[Event]()
+    return Bench(
+        workspace, suite, Lab(workspace, suite, events.append, lambda: suite.time, probe_budget=25.0), events
+    )
+
+
+def test_a_trial_is_run_on_a_checkout_with_its_files_replaced(bench: Bench) -> None:
+    trial = Trial(bench.workspace.head(), (("b.py", "2\n"),), ("a::t",), trace=True)
+    run = bench.lab.answer(trial)
+    assert bench.suite.asked == [({"a.py": "1\n", "b.py": "2\n"}, Manner(("a::t",), trace=True))]
+    assert run.results == RESULTS
+
+
+def test_what_is_known_is_not_run_again(bench: Bench) -> None:
+    first = bench.workspace.head()
+    bench.workspace.files["test-list.md"] = "- [ ] one\n"
+    listed = bench.workspace.commit("plan: list")
+    assert bench.lab.answer(Trial(first)) is bench.lab.answer(Trial(listed))
+    assert bench.lab.answer(Trial(first, probe=True)) is bench.lab.answer(Trial(first))
+    assert bench.lab.answer(Trial(first, keeps=True)) is bench.lab.answer(Trial(first))
+    assert len(bench.suite.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"overlay": (("a.py", None),)},
+        {"tests": ("a",)},
+        {"trace": True},
+        {"repeat": 1},
+    ],
+)
+def test_another_question_is_another_run(bench: Bench, change: dict[str, Any]) -> None:
+    head = bench.workspace.head()
+    bench.lab.answer(Trial(head))
+    bench.lab.answer(Trial(head, **change))
+    assert len(bench.suite.asked) == 2
+
+
+def test_coverage_is_measured_by_the_meter(bench: Bench) -> None:
+    folders: list[Path] = []
+    known = Coverage("tool", {"a.py": (1, 1)})
+
+    def meter(folder: Path) -> Coverage:
+        folders.append(folder)
+        return known
+
+    lab = replace(bench.lab, meter=meter)
+    assert lab.answer(Trial(bench.workspace.head(), coverage=True)).coverage is known
+    assert lab.answer(Trial(bench.workspace.head())).coverage is NO_COVERAGE
+    assert (len(folders), len(bench.suite.asked)) == (1, 1)
+
+
+def test_without_a_meter_no_coverage_is_known(bench: Bench) -> None:
+    assert bench.lab.answer(Trial(bench.workspace.head(), coverage=True)).coverage is NO_COVERAGE
+
+
+def test_another_command_has_a_suite_of_its_own(bench: Bench) -> None:
+    other = Tests(command="lint")
+    lab = replace(bench.lab, suite_of={"lint": other}.__getitem__)
+    lab.answer(Trial(bench.workspace.head(), command="lint"))
+    assert (len(other.asked), len(bench.suite.asked)) == (1, 0)
+
+
+def test_other_code_is_another_run(bench: Bench) -> None:
+    bench.lab.answer(Trial(bench.workspace.head()))
+    bench.workspace.files["a.py"] = "2\n"
+    bench.lab.answer(Trial(bench.workspace.commit("feat: two")))
+    assert [texts["a.py"] for texts, _ in bench.suite.asked] == ["1\n", "2\n"]
+
+
+def test_runs_are_told_as_they_begin_and_end(bench: Bench) -> None:
+    bench.lab.answer(Trial(bench.workspace.head()))
+    assert bench.events == [
+        SuiteStarted("suite"),
+        SuiteEnded("suite", passed=1, failed=2, total=4, seconds=10.0, per_test=True, exit_code=1),
+    ]
+
+
+@pytest.mark.parametrize("change", [{"probe": True}, {"overlay": (("a.py", "2\n"),)}, {"tests": ("a",)}])
+def test_all_but_the_plain_suite_is_a_probe(bench: Bench, change: dict[str, Any]) -> None:
+    bench.suite.measure = Measure.EXIT_CODE
+    bench.lab.answer(Trial(bench.workspace.head(), **change))
+    assert bench.events[0] == SuiteStarted("probe")
+    ended = bench.events[1]
+    assert isinstance(ended, SuiteEnded)
+    assert (ended.purpose, ended.per_test) == ("probe", False)
+
+
+def test_a_suite_that_changes_its_own_checkout_is_told(bench: Bench) -> None:
+    bench.suite.spoil = "a.py"
+    assert bench.lab.answer(Trial(bench.workspace.head())).disturbed == ("a.py",)
+    assert bench.lab.answer(Trial(bench.workspace.head(), tests=("a",))).disturbed == ()
+
+
+def asking(head: str, probes: Sequence[bool], answers: list[SuiteRun]) -> Judgement:
+    for number, probe in enumerate(probes):
+        answers.append((yield Trial(head, probe=probe, repeat=number)))
+    return rule(Finding(FindingType.TEST_FAILURE, "it fails"))
+
+
+def test_a_gate_asks_until_it_knows_enough(bench: Bench) -> None:
+    answers: list[SuiteRun] = []
+    verdict = bench.lab.judge(asking(bench.workspace.head(), [False, True, False], answers))
+    assert verdict == rule(Finding(FindingType.TEST_FAILURE, "it fails"))
+    assert [run.answered for run in answers] == [True, True, True]
+
+
+def test_a_gate_that_asks_nothing_is_content(bench: Bench) -> None:
+    def content() -> Judgement:
+        yield from ()
+        return rule()
+
+    assert bench.lab.judge(content()) == Verdict(rule().ruling)
+
+
+def test_probes_beyond_the_budget_of_a_turn_stay_unanswered_suites_never(bench: Bench) -> None:
+    answers: list[SuiteRun] = []
+    probes = [False, True, True, True, True, False]
+    bench.lab.judge(asking(bench.workspace.head(), probes, answers))
+    assert [run is UNANSWERED for run in answers] == [False, False, False, False, True, False]
+    again: list[SuiteRun] = []
+    bench.lab.judge(asking(bench.workspace.head(), probes, again))
+    assert [run is UNANSWERED for run in again] == [False] * 6
+
+
+def test_what_an_earlier_process_has_measured_is_not_run_again(bench: Bench, tmp_path: Path) -> None:
+    bench.lab.results = KeptResults(tmp_path / "results", "")
+    head = bench.workspace.head()
+    assert bench.lab.receipt(head) is None  # nothing is known yet
+    bench.lab.answer(Trial(head))
+    receipt = bench.lab.receipt(head)
+    assert receipt is not None
+    later = Lab(
+        bench.workspace, bench.suite, bench.events.append, lambda: 0.0, 25.0, results=bench.lab.results
+    )
+    later.recall([receipt, "of something that is gone"])
+    assert set(later.answer(Trial(head)).results) == set(RESULTS)
+    assert len(bench.suite.asked) == 1
+    later.answer(Trial(head, tests=("a",)))
+    assert len(bench.suite.asked) == 2
+
+
+def test_without_a_place_to_keep_them_results_are_measured_again(bench: Bench) -> None:
+    bench.lab.recall(["a receipt"])
+    bench.lab.answer(Trial(bench.workspace.head()))
+    assert bench.lab.receipt(bench.workspace.head()) is None

@@ -1,0 +1,57 @@
+"""Which table a run was made by, as its notes tell."""
+
+from typing import Any
+
+import pytest
+
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.verify.tables import made_by
+from redgreenrefactor.loop.workflows import TDD
+from task_samples import plain_task, tdd_task
+
+PLAIN_TASK = plain_task()
+TDD_TASK = tdd_task()
+
+
+def note(phase: PhaseName, **extra: Any) -> Handoff:
+    return Handoff(phase, phase, run_id="r", extra=extra)
+
+
+def test_a_run_that_says_nothing_else_went_test_by_test() -> None:
+    made = made_by([note(PhaseName.GREEN), note(PhaseName.PLAN)])
+    assert (made.workflow, made.in_rounds, made.unknown) == (TDD, False, "")
+    assert made.knows(PhaseName.RED)
+    assert not made.knows(PhaseName.REVIEW)
+
+
+@pytest.mark.parametrize("tdd", [True, False])
+def test_coder_and_reviewer_go_in_rounds(tdd: bool) -> None:
+    made = made_by([note(PhaseName.REVIEW), note(PhaseName.CODE, task={"taskId": "t", "tdd": tdd})])
+    assert made.in_rounds
+    assert made.workflow.phase(PhaseName.CODE).inner is tdd
+    assert not made.knows(PhaseName.RED)
+
+
+def test_a_task_file_is_in_its_opening_note() -> None:
+    made = made_by(
+        [
+            note(PhaseName.GREEN, workflow="taskfile", task={"id": "IMPL-1"}),
+            note(PhaseName.RED, workflow="taskfile", task={"id": "IMPL-1", "document": TDD_TASK}),
+        ]
+    )
+    assert made.task
+    assert (made.task.id, made.in_rounds) == ("IMPL-7", False)
+    plain = made_by([note(PhaseName.CODE, workflow="plain", task={"document": PLAIN_TASK})])
+    assert (plain.in_rounds, plain.knows(PhaseName.REVIEW)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("task", "why"),
+    [
+        ({"id": "IMPL-1"}, "which holds the task, is not here"),
+        ({"document": {"id": 7}}, "is not one that this version knows"),
+    ],
+)
+def test_a_task_that_is_not_there_or_not_understood_cannot_be_judged(task: dict[str, Any], why: str) -> None:
+    assert why in made_by([note(PhaseName.GREEN, workflow="taskfile", task=task)]).unknown
