@@ -18,10 +18,12 @@ from gates_corpus import Cycle, Entry, Step
 
 from redgreenrefactor.bench import Bench
 from redgreenrefactor.config import Flags
-from redgreenrefactor.loop.engine import Limits
 from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.git.hold import Held, held
 from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.loop.engine import Limits
 from redgreenrefactor.loop.lab import Key, Lab
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model import result
 from redgreenrefactor.model.decision import Turn, accepted, opening, rejected
 from redgreenrefactor.model.events import Event, Judged, SuiteEnded
@@ -40,11 +42,9 @@ from redgreenrefactor.model.verdict import (
     rule,
 )
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git.hold import Held, held
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.testing import FakeAgent
-from redgreenrefactor.loop.workflows import TDD
 
 LIST = "test-list.md"
 FEATURE = "what the corpus asks for"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.config import Flags
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.model.events import Event
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from repos import Repo

@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from redgreenrefactor.cages import NETWORK, cages_of
-from redgreenrefactor.loop.engine import Limits
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates.legacy import Baseline, baseline
 from redgreenrefactor.gates.measuring import foreign
+from redgreenrefactor.git.hold import Held, held
+from redgreenrefactor.git.lending import lend
+from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.loop.engine import Limits
 from redgreenrefactor.model.decision import opening
 from redgreenrefactor.model.events import Event, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, SuiteRun
@@ -21,9 +24,6 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import due_of, rolled_back_of, total_usage
 from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
-from redgreenrefactor.git.hold import Held, held
-from redgreenrefactor.git.lending import lend
-from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.runners.virtual import how_to_install, missing_module
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking

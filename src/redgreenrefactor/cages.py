@@ -10,16 +10,16 @@ from typing import Any, cast
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.paths import kept_from
-from redgreenrefactor.model.events import Emit, Warned
-from redgreenrefactor.model.evidence import ALL, Manner
-from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.session import Brief
 from redgreenrefactor.git.lending import lent
 from redgreenrefactor.git.objects import SUBMODULE
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.stand_in import object_stores
 from redgreenrefactor.git.workspace import GitWorkspace
+from redgreenrefactor.model.events import Emit, Warned
+from redgreenrefactor.model.evidence import ALL, Manner
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.session import Brief
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
 from redgreenrefactor.sandbox.policies import (
     Ground,

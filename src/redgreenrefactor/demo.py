@@ -6,8 +6,8 @@ from pathlib import Path
 
 from redgreenrefactor import runs
 from redgreenrefactor.agents.script_file import load_script
-from redgreenrefactor.model.result import WorkflowResult
 from redgreenrefactor.git.git import Git, scrubbed
+from redgreenrefactor.model.result import WorkflowResult
 from redgreenrefactor.surroundings import Surroundings
 
 KATA = "roman"

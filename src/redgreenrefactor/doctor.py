@@ -16,15 +16,16 @@ from redgreenrefactor.config import Settings, load
 from redgreenrefactor.errors import NotReadyError, RgrError
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
-from redgreenrefactor.model.goal import cited
-from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Greeting
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.credentials import remote_url
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.goal import cited
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox import process
@@ -33,7 +34,6 @@ from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
 from redgreenrefactor.wiring import agent_of, environ_of, suite_of
-from redgreenrefactor.loop.workflows import TDD
 
 PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 PATIENCE = 20.0  # seconds for a program to tell its version

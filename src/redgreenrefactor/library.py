@@ -10,9 +10,11 @@ from redgreenrefactor import doctor, looking, reviews, runs, tasks
 from redgreenrefactor.config import Flags
 from redgreenrefactor.doctor import Health
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.goals.feature import read_feature
 from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.events import Emit, Event
 from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import Entry, WorkflowResult
@@ -22,11 +24,9 @@ from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
 from redgreenrefactor.records import telemetry
-from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
-from redgreenrefactor.loop.workflows import TDD
 
 Folder = str | os.PathLike[str]
 

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.git import lock
+from redgreenrefactor.git.elsewhere import goes_on_in
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.worktrees import worktrees
 from redgreenrefactor.model.glance import Glance
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import AtWork, Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.model.uncommitted import uncommitted
-from redgreenrefactor.git import lock
-from redgreenrefactor.git.elsewhere import goes_on_in
-from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.repository import Repository, open_repository
-from redgreenrefactor.git.worktrees import worktrees
 
 if TYPE_CHECKING:
     from redgreenrefactor.model.transcript import Json

@@ -8,10 +8,6 @@ from typing import Any
 
 from redgreenrefactor.config import template
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.model.chain import on_top
-from redgreenrefactor.model.events import Warned
-from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.rollback import gone_back
 from redgreenrefactor.git import hold, lock, transfer
 from redgreenrefactor.git.git import decoded
 from redgreenrefactor.git.hold import Held
@@ -20,6 +16,10 @@ from redgreenrefactor.git.remote import remote_of
 from redgreenrefactor.git.repair import Mend, Repair
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.transfer import Carried
+from redgreenrefactor.model.chain import on_top
+from redgreenrefactor.model.events import Warned
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.rollback import gone_back
 from redgreenrefactor.surroundings import PROPERTIES, Surroundings
 from redgreenrefactor.wiring import now
 from redgreenrefactor.writing import replace_file

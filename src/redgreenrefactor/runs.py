@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 from redgreenrefactor.bench import Bench, opened
-from redgreenrefactor.loop.engine import Ended, Limits, Spent
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.common import named
 from redgreenrefactor.gates.legacy import sifted
+from redgreenrefactor.git.elsewhere import goes_on_in
+from redgreenrefactor.loop.engine import Ended, Limits, Spent
 from redgreenrefactor.model.decision import (
     ROUNDS_USED_UP,
     carried,
@@ -32,7 +33,6 @@ from redgreenrefactor.model.result import (
 )
 from redgreenrefactor.model.verdict import NOT_READY
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git.elsewhere import goes_on_in
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.lines import count
 from redgreenrefactor.wiring import new_run_id, now

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.model.events import Emit
-from redgreenrefactor.reading import LARGEST, below, head_of
 from redgreenrefactor.git.nested import changed_environments
 from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.model.events import Emit
+from redgreenrefactor.reading import LARGEST, below, head_of
 from redgreenrefactor.sandbox.policies import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments

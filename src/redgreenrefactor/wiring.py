@@ -12,11 +12,17 @@ from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.agents.environment import free
 from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Settings
-from redgreenrefactor.loop.engine import Engine
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates import TDD_GATES, Gate
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.git.results import FOLDER as RESULTS
+from redgreenrefactor.git.results import KeptResults
+from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.loop.engine import Engine
 from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.events import SessionNoted, Warned
 from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
@@ -26,11 +32,6 @@ from redgreenrefactor.ports import Agent, Past, Suite
 from redgreenrefactor.prompts import templates
 from redgreenrefactor.prompts.render import NO_ROUND, Ask, brief
 from redgreenrefactor.prompts.rounds import Round
-from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.repository import Repository
-from redgreenrefactor.git.results import FOLDER as RESULTS
-from redgreenrefactor.git.results import KeptResults
-from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.runners.coverage import Meter, meter_for
 from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.editable import imported_from
@@ -40,7 +41,6 @@ from redgreenrefactor.runners.virtual import activated, typed
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.loop.workflows import TDD
 
 GUIDES = ("AGENTS.md", "CLAUDE.md")
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import Handoff, State
-from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Ledger
 from redgreenrefactor.git.git import Git
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import Handoff, State
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Ledger
 from redgreenrefactor.testing import FakeLedger, FakeWorkspace
 from repos import Repo
 

@@ -6,12 +6,12 @@ from typing import Protocol
 
 import pytest
 
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Sealed, Workspace
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
-from redgreenrefactor.testing import FakeWorkspace
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Sealed, Workspace
+from redgreenrefactor.testing import FakeWorkspace
 from repos import MakeRepo, Repo
 
 RUN = "run-1"

@@ -10,8 +10,8 @@ from pasts import NOTES, Past
 from stage import CASES, CODE, PLAIN, PLAIN_SETTINGS, TEST, Stage, calculator, code, suite
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.review_task import KEY
 from redgreenrefactor.loop.workflows import PLAIN as PLAIN_TASK
+from redgreenrefactor.model.review_task import KEY
 from repos import Repo
 
 Files = Mapping[str, str]

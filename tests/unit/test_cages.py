@@ -13,21 +13,21 @@ from cages import LEVELS, means
 from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.workspace import GitWorkspace
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.events import Event, Warned
 from redgreenrefactor.model.evidence import Manner
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.git.repository import Repository, open_repository
-from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import NO_MEANS, Means
 from redgreenrefactor.sandbox.policies import BYTECODE, collapsed
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.process import Finished
-from redgreenrefactor.loop.workflows import TDD
 from repos import MakeRepo, Repo
 
 PHASES = {phase.name: phase for phase in TDD.phases}

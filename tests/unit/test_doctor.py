@@ -13,9 +13,9 @@ from redgreenrefactor import doctor
 from redgreenrefactor.config import Flags
 from redgreenrefactor.doctor import Health, Level, examine
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.git import lock
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git import lock
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.health import health_text

@@ -3,6 +3,10 @@
 from dataclasses import replace
 
 from redgreenrefactor import looking
+from redgreenrefactor.git import lock
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import Turn, attempted, rejected
 from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff
@@ -10,11 +14,7 @@ from redgreenrefactor.model.review_task import run_id_of
 from redgreenrefactor.model.uncommitted import with_uncommitted
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git import lock
-from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.views.text import history_text
-from redgreenrefactor.loop.workflows import TDD
 from repos import Repo
 
 TASK = Handoff(PhaseName.CODE, PhaseName.CODE, run_id=run_id_of("task-1"), feature="a task")

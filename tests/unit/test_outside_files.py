@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import pytest
 
-from redgreenrefactor import cli
+from redgreenrefactor.cli import main
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.goals.task_context import Outcome, gather
 from redgreenrefactor.goals.task_file import read_task
@@ -145,7 +145,7 @@ def said(
     code = 0
     with soon(" ".join(words)):
         try:
-            cli.main()
+            main.main()
         except SystemExit as end:
             code = int(end.code or 0)
     out, err = capsys.readouterr()

@@ -27,9 +27,12 @@ from redgreenrefactor.gates.paths import reconfigures
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.gates.review import Opinion, read_opinion
 from redgreenrefactor.gates.texts import bent, broken_at_once, says_nothing, tally
+from redgreenrefactor.git import mark
+from redgreenrefactor.git.guard import OLD_MARK
 from redgreenrefactor.goals import test_list
 from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
+from redgreenrefactor.loop.workflows import taskfile
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
 from redgreenrefactor.model.evidence import Change, File
@@ -39,11 +42,8 @@ from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git import mark
-from redgreenrefactor.git.guard import OLD_MARK
 from redgreenrefactor.runners import coverage, report
 from redgreenrefactor.views.text import history_text
-from redgreenrefactor.loop.workflows import taskfile
 
 NOTE: Mapping[str, Any] = {
     "schemaVersion": 1,

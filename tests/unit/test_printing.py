@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from redgreenrefactor.cli.main import main
 from redgreenrefactor.cli.common import print_json
+from redgreenrefactor.cli.main import main
 from repos import Repo
 
 

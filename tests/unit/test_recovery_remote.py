@@ -9,12 +9,12 @@ from ledgers import Told, ledger_of, read, surroundings, tell_run, write
 from redgreenrefactor import recovery
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import LedgerError, NotReadyError, UsageError
-from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.notes_settings import notes_follow
 from redgreenrefactor.git.refs import NOTES, Refs, damage
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.transfer import Carried
+from redgreenrefactor.model.handoff import Handoff
 from repos import MakeRepo, Repo
 
 

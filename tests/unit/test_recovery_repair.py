@@ -9,10 +9,10 @@ import pytest
 from ledgers import Told, ledger_of, read, surroundings, tell_run, write
 from redgreenrefactor import recovery
 from redgreenrefactor.errors import LedgerError, NotReadyError
+from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git.refs import NOTES
 from repos import MakeRepo, Repo
 
 Spoil = Callable[[Repo, Told], None]

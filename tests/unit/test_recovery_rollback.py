@@ -11,17 +11,17 @@ import pytest
 from ledgers import ledger_of, read, surroundings, tell_run, write
 from redgreenrefactor import recovery
 from redgreenrefactor.errors import NotReadyError, RgrError, UsageError
-from redgreenrefactor.model.chain import previous_of
-from redgreenrefactor.model.events import Warned
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
-from redgreenrefactor.model.rollback import attempts_left_behind
-from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.git import lock
 from redgreenrefactor.git import mark as marks
 from redgreenrefactor.git.mark import Mark, place_of
 from redgreenrefactor.git.refs import Refs
 from redgreenrefactor.git.repository import own_folder
 from redgreenrefactor.git.workspace import GitWorkspace
+from redgreenrefactor.model.chain import previous_of
+from redgreenrefactor.model.events import Warned
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+from redgreenrefactor.model.rollback import attempts_left_behind
+from redgreenrefactor.model.workflow import PhaseName
 from repos import Repo
 
 

@@ -11,8 +11,8 @@ from redgreenrefactor.cli.common import common, print_json, reporting, surroundi
 from redgreenrefactor.errors import RgrError
 
 if TYPE_CHECKING:
-    from redgreenrefactor.model.events import Event
     from redgreenrefactor.git.transfer import Carried
+    from redgreenrefactor.model.events import Event
     from redgreenrefactor.surroundings import Surroundings
 
 

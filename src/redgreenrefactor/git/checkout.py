@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.reading import below, is_pipe
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.git import Git, encoded, scrubbed
 from redgreenrefactor.git.objects import SUBMODULE, Objects
 from redgreenrefactor.git.repository import Repository, quoted, setting
 from redgreenrefactor.git.untracked import Untracked, is_furniture, is_installed, links
+from redgreenrefactor.reading import below, is_pipe
 from redgreenrefactor.writing import cleared, remove
 
 DEEPEST = 100  # folders in each other that are copied

@@ -3,12 +3,12 @@
 from contextlib import suppress
 from pathlib import Path
 
-from redgreenrefactor.model.chain import of_run
-from redgreenrefactor.model.result import Entry
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.worktrees import git_dir_of, worktrees
+from redgreenrefactor.model.chain import of_run
+from redgreenrefactor.model.result import Entry
 
 
 def goes_on_in(repository: Repository, ledger: GitLedger, entry: Entry) -> Path | None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from redgreenrefactor.git.git import Git
+from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.handoff import Handoff, from_json, from_object, to_object
 from redgreenrefactor.model.long_feature import BLOB, LONG, expanded
-from redgreenrefactor.git.git import Git
-from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.sandbox.secrets import Mask
 
 FEATURES = "features/"  # no commit is called like that

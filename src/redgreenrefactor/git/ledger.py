@@ -3,6 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.git.features import FEATURES, features_of, handoff_in, shelved
+from redgreenrefactor.git.git import Git, advice, said
+from redgreenrefactor.git.objects import DIGITS, EMPTY, Commit, Objects
+from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, folder_of
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import of_run, previous_of, runs_of, stacked
 from redgreenrefactor.model.glance import Glance, Glancing
@@ -10,10 +14,6 @@ from redgreenrefactor.model.handoff import Handoff, plain_note, to_json, to_obje
 from redgreenrefactor.model.long_feature import compacted
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
-from redgreenrefactor.git.features import FEATURES, features_of, handoff_in, shelved
-from redgreenrefactor.git.git import Git, advice, said
-from redgreenrefactor.git.objects import DIGITS, EMPTY, Commit, Objects
-from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, folder_of
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 
 Place = Callable[

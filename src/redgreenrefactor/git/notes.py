@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.chain import age, merged
-from redgreenrefactor.model.handoff import Handoff, to_json
-from redgreenrefactor.model.long_feature import compacted
 from redgreenrefactor.git.features import FEATURES, handoff_in
 from redgreenrefactor.git.git import Git, advice, decoded, encoded, said
 from redgreenrefactor.git.objects import DIGITS, TREE, Node, Objects
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import OURS
+from redgreenrefactor.model.chain import age, merged
+from redgreenrefactor.model.handoff import Handoff, to_json
+from redgreenrefactor.model.long_feature import compacted
 
 FAN = 256  # folders a level fans out into
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from redgreenrefactor.reading import is_pipe
 from redgreenrefactor.git.git import Git
+from redgreenrefactor.reading import is_pipe
 from redgreenrefactor.writing import remove
 
 _OTHERS = ("ls-files", "-z", "--others", "--exclude-standard")

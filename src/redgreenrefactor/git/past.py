@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError
-from redgreenrefactor.model.evidence import Change, File
 from redgreenrefactor.git.checkout import CleanCheckout, apart
 from redgreenrefactor.git.objects import Commit, Node
 from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.model.evidence import Change, File
 
 LARGEST_TEXT = 1_000_000
 

@@ -8,10 +8,6 @@ from itertools import chain
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.chain import age
-from redgreenrefactor.model.goal import LIST
-from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.mending import mended
 from redgreenrefactor.git.git import Git, decoded
 from redgreenrefactor.git.notes import (
     Shelf,
@@ -26,6 +22,10 @@ from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.rewritten import Rewritten
+from redgreenrefactor.model.chain import age
+from redgreenrefactor.model.goal import LIST
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.mending import mended
 
 KEPT_NOTES = f"{KEPT}notes/"
 SHORT = 10

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.git.git import Git, decoded
 from redgreenrefactor.git.objects import Objects
+from redgreenrefactor.model.handoff import Handoff
 
 ENOUGH = 2  # of the traits below that two commits have to share
 PREFIXES = {"PLAN": ("plan",), "RED": ("test",), "GREEN": ("feat", "fix"), "REFACTOR": ("refactor",)}

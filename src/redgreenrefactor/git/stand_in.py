@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import GitError
-from redgreenrefactor.reading import below
 from redgreenrefactor.git.git import decoded, encoded
 from redgreenrefactor.git.refs import Refs, update_refs
 from redgreenrefactor.git.repository import Repository, quoted, setting
+from redgreenrefactor.reading import below
 from redgreenrefactor.writing import remove
 
 BORROWED = "shared-objects"  # where the repository's own objects are shown inside

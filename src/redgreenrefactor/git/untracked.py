@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from redgreenrefactor.reading import below
 from redgreenrefactor.git.leftout import NAMES
+from redgreenrefactor.reading import below
 from redgreenrefactor.writing import replace_file
 
 RECORD = "untracked.json"

@@ -7,9 +7,6 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.model.workflow import Phase
-from redgreenrefactor.ports import Sealed
-from redgreenrefactor.reading import below
 from redgreenrefactor.git import guard, hidden, leftovers, lock, mark
 from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.git import decoded, encoded
@@ -37,6 +34,9 @@ from redgreenrefactor.git.refs import (
 )
 from redgreenrefactor.git.repository import IN_PROGRESS, Repository, Status
 from redgreenrefactor.git.stand_in import StandIn, Taken
+from redgreenrefactor.model.workflow import Phase
+from redgreenrefactor.ports import Sealed
+from redgreenrefactor.reading import below
 from redgreenrefactor.writing import remove
 
 NAMED = 10  # files a refusal names before it counts the rest

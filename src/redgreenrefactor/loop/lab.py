@@ -82,10 +82,6 @@ class Lab:
                 self._known[fingerprint, Trial("")] = run
                 self._usual = run.seconds
 
-    def forget(self) -> None:
-        """Measure everything anew from now on."""
-        self._known.clear()
-
     def _key(self, trial: Trial) -> Key:
         """Commits whose trees differ only in the list of cases have the same results."""
         return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False, keeps=False)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError, RgrError
-from redgreenrefactor.model.review_task import TaskState
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.refs import KEPT
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.git.worktrees import drop_branch, is_made, unmake, worktrees
+from redgreenrefactor.model.review_task import TaskState
 from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.writing import remove
 

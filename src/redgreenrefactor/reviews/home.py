@@ -9,12 +9,6 @@ from pathlib import Path
 from redgreenrefactor.errors import LedgerError, NotReadyError, RgrError, UsageError
 from redgreenrefactor.forge.address import Address, address_of
 from redgreenrefactor.forge.github import GitHub, token_of
-from redgreenrefactor.model.chain import runs_of
-from redgreenrefactor.model.events import Warned
-from redgreenrefactor.model.handoff import with_extra
-from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.review_task import CLEANED, KEY, TaskState, rebuilt, run_id_of, task_id_of
-from redgreenrefactor.records.task_files import TaskFiles
 from redgreenrefactor.git.credentials import ORIGIN, credentials, remote_url
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.refs import KEPT
@@ -22,6 +16,12 @@ from redgreenrefactor.git.remote import Remote
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.git.worktrees import main_root
+from redgreenrefactor.model.chain import runs_of
+from redgreenrefactor.model.events import Warned
+from redgreenrefactor.model.handoff import with_extra
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import CLEANED, KEY, TaskState, rebuilt, run_id_of, task_id_of
+from redgreenrefactor.records.task_files import TaskFiles
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
 from redgreenrefactor.wiring import now

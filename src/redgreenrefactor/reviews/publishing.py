@@ -2,6 +2,7 @@
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.forge.github import GitHub
+from redgreenrefactor.git import transfer
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.handoff import Handoff
@@ -9,7 +10,6 @@ from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import TaskState, inner_run_id
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git import transfer
 from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.views.pull_request import Told, body
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 from redgreenrefactor.forge.github import GitHub
+from redgreenrefactor.git.worktrees import drop_branch, exclude, is_made, make, unmake
 from redgreenrefactor.goals.spec import Spec
 from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus, WorktreeInfo
 from redgreenrefactor.model.verdict import NOT_READY
-from redgreenrefactor.git.worktrees import drop_branch, exclude, is_made, make, unmake
 from redgreenrefactor.reviews.cleaning import cleaned, require_idle
 from redgreenrefactor.reviews.home import Home, home_of
 from redgreenrefactor.reviews.work import Work

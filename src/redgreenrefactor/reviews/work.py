@@ -8,6 +8,7 @@ from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.gates import INNER_GATES, REVIEW_GATES
+from redgreenrefactor.loop.workflows import review
 from redgreenrefactor.model.events import Event, Judged, Warned
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, result_of
@@ -19,7 +20,6 @@ from redgreenrefactor.reviews.home import Home
 from redgreenrefactor.reviews.inner import InnerRun
 from redgreenrefactor.reviews.publishing import published
 from redgreenrefactor.wiring import Table, now
-from redgreenrefactor.loop.workflows import review
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from redgreenrefactor.bench import Bench
-from redgreenrefactor.loop.engine import Ended, Engine, Limits
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.gates.legacy import Baseline
 from redgreenrefactor.gates.task import task_gates
 from redgreenrefactor.gates.task_red import expected_files, paths_in
 from redgreenrefactor.goals.task_context import gather
 from redgreenrefactor.goals.task_file import TaskFile
+from redgreenrefactor.loop.engine import Ended, Engine, Limits
 from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.loop.workflows import PLAIN, taskfile
 from redgreenrefactor.model.decision import Turn, opening, retries_used
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded
 from redgreenrefactor.model.goal import Case, Plan
@@ -47,7 +48,6 @@ from redgreenrefactor.wiring import (
     suite_of,
     typed_in,
 )
-from redgreenrefactor.loop.workflows import PLAIN, taskfile
 
 DIAGNOSIS_SECONDS = 300.0
 SAID = 8_000  # characters of a final message that a note keeps for later sessions

@@ -5,16 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
-from redgreenrefactor.goals.test_list import parse
-from redgreenrefactor.model.events import Emit, Event, Warned
-from redgreenrefactor.model.proof import WORKED, Verification, together
-from redgreenrefactor.model.task import command_of_tests, runs_all_of
-from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.git.past import GitPast, looking_back
 from redgreenrefactor.git.refs import NOTES, RUNS
 from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.model.events import Emit, Event, Warned
+from redgreenrefactor.model.proof import WORKED, Verification, together
+from redgreenrefactor.model.task import command_of_tests, runs_all_of
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.verify.benches import Benches
 from redgreenrefactor.verify.loose import loose_beside

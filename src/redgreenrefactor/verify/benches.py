@@ -6,13 +6,13 @@ from math import inf
 
 from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Settings
+from redgreenrefactor.git.past import GitPast
+from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Event, LookedBack, Warned
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.task import Task, command_of_tests
 from redgreenrefactor.ports import Suite
-from redgreenrefactor.git.past import GitPast
-from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.runners.absent import MaybeAbsent
 from redgreenrefactor.runners.detect import detect_in
 from redgreenrefactor.surroundings import Surroundings, judging_settings_of

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from redgreenrefactor.gates.paths import is_prose
 from redgreenrefactor.gates.record import RESTORE
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
-from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.verify.merges import Merges
 from redgreenrefactor.verify.strands import Strand
 

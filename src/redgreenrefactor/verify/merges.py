@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.proof import Merged
-from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.git.git import Git
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import EMPTY, Commit, Objects
 from redgreenrefactor.git.refs import RUNS
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.proof import Merged
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 FAR = 100  # commits of the user's on top of a run
 SHOWN = 10  # paths that a message names

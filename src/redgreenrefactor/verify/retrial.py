@@ -162,7 +162,7 @@ class Retrial:
         for _ in range(TIMES - 1):
             if judged.holds or not judged.asked or judged.only_told_wrong:
                 break
-            self.benches(link.before.commit).lab.forget()
+            self.benches(link.before.commit).lab.measure_anew()
             judged = self._tried(strand.made, link, evidence, legacy)
         return self._excused(judged, evidence)
 

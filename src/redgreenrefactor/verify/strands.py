@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from redgreenrefactor.gates.record import RESTORE
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.message import fits
+from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.model.chain import of_run, runs_of
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Link
@@ -12,9 +15,6 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.message import fits
-from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.verify.tables import Made, made_by
 
 Wanted = Collection[str] | None  # the commits that are asked for, None for all

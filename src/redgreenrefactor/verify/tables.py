@@ -9,13 +9,11 @@ from redgreenrefactor.errors import RgrError
 from redgreenrefactor.gates import REVIEW_GATES, TDD_GATES, Gate
 from redgreenrefactor.gates.task import task_gates
 from redgreenrefactor.goals.task_file import task_from
+from redgreenrefactor.loop.workflows import PLAIN, TDD, review, taskfile
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.review_task import KEY
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.workflow import PhaseName, Workflow
-from redgreenrefactor.loop.workflows import review
-from redgreenrefactor.loop.workflows import PLAIN, taskfile
-from redgreenrefactor.loop.workflows import TDD
 
 ROUNDS = (PhaseName.CODE, PhaseName.REVIEW)
 

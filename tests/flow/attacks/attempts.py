@@ -19,12 +19,12 @@ from pathlib import Path
 from laboratory import KINDS, SECRET, Lab
 
 from redgreenrefactor.errors import RgrError
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policy import Limits
 from redgreenrefactor.sandbox.process import Finished
-from redgreenrefactor.loop.workflows import TDD
 
 STRONG = ("bubblewrap",)
 BOTH = ("bubblewrap", "landlock")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
-from redgreenrefactor.model.session import Brief, Role
-from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.git import mark
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
+from redgreenrefactor.model.session import Brief, Role
+from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policies import BYTECODE

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from redgreenrefactor.gates.record import believed, carried_over, chained, named, recorded, shares
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import Case, Item, Plan
 from redgreenrefactor.model.handoff import Handoff, to_object, with_extra
 from redgreenrefactor.model.proof import Link
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.loop.workflows import TDD
 
 CASE = Case("adds", "tests/test_calc.py", "calc.py")
 PLAN = Plan((Item("adds", done=False, line=1), Item("subtracts", done=False, line=2)), blob="b10b")

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redgreenrefactor.git.message import fits, mended
-from redgreenrefactor.loop.workflows import review
-from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.loop.workflows import TDD, review
 
 GREEN = ("feat", "fix")
 prefixes = st.sampled_from([phase.prefixes for phase in (*TDD.phases, *review(3).phases)])

@@ -8,11 +8,11 @@ import pytest
 
 from ledgers import ledger_of, surroundings
 from redgreenrefactor import recovery
-from redgreenrefactor.model.handoff import Handoff, plain_note
-from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.git.ledger import only_others_wrote
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.model.handoff import Handoff, plain_note
+from redgreenrefactor.model.workflow import PhaseName
 from repos import Repo
 
 FEATURE = "# Numerals\n\n" + "".join(f"## Part {number}\n\n{'words ' * 500}\n\n" for number in range(16))

@@ -4,12 +4,12 @@ from collections.abc import Generator
 
 import pytest
 
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Sealed
 from redgreenrefactor.git.leftovers import looks_left_behind
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Sealed
 from repos import MakeRepo, Repo
 
 RUN = "run-1"

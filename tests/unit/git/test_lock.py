@@ -12,9 +12,9 @@ from pathlib import Path, PosixPath
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.result import AtWork
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.lock import free_slot, held, is_held
+from redgreenrefactor.model.result import AtWork
 
 HOLD = """
 import sys

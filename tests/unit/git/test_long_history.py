@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.git.ledger import SINGLY, GitLedger
+from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.model.glance import Glancing, glance_at
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, plain_note, to_json, to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.git.ledger import SINGLY, GitLedger
-from redgreenrefactor.git.repository import Repository, open_repository
 from repos import Repo
 
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r", feature="grüße", timestamp="t")

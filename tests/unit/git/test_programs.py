@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.git.programs import Entry, Overruled, overruled
 from redgreenrefactor.git.remote import remote_of
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
-from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.sandbox.process import Interrupt
 from repos import Repo
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Sealed
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Sealed
 from repos import MakeRepo, Repo
 
 RED = next(phase for phase in TDD.phases if phase.name is PhaseName.RED)

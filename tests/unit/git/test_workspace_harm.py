@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Sealed
 from redgreenrefactor.git.hold import steered_back
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.lock import NAME, held
@@ -20,6 +17,9 @@ from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Sealed
 from redgreenrefactor.writing import remove
 from repos import MakeRepo, Repo
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Sealed
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Sealed
 from repos import MakeRepo, Repo
 
 FILES = {"a.py": "1\n", "b.py": "1\n", "docs/c.md": "1\n"}

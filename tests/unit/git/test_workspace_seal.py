@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Sealed
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.ports import Sealed
 from repos import Repo
 
 RUN = "run-1"

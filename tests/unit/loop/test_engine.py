@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redgreenrefactor.loop.engine import Ended, Engine, Limits
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.loop.engine import Ended, Engine, Limits
+from redgreenrefactor.loop.workflows import PLAIN, TDD, review, taskfile
 from redgreenrefactor.model.decision import Turn, carried, cycle_of, opening, refreshed, stopped
 from redgreenrefactor.model.events import (
     FOR_TRANSCRIPTS,
@@ -38,9 +39,6 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severi
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Sealed, SessionInterruptedError
 from redgreenrefactor.testing import FakeAgent, FakeLedger, FakeWorkspace
-from redgreenrefactor.loop.workflows import review
-from redgreenrefactor.loop.workflows import PLAIN, taskfile
-from redgreenrefactor.loop.workflows import TDD
 
 NOWHERE = Path("/nowhere")
 REJECTED = rule(Finding(FindingType.TEST_FAILURE, "it fails"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redgreenrefactor.git.results import KeptResults
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Event, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
@@ -24,7 +25,6 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Verdict, rule
-from redgreenrefactor.git.results import KeptResults
 from redgreenrefactor.testing import FakeWorkspace
 
 RESULTS = {

@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import (
     Finish,
     Go,
@@ -28,7 +29,6 @@ from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_js
 from redgreenrefactor.model.rejections import Rejection, rejections_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.loop.workflows import TDD
 
 REFUSED = rule(Finding(FindingType.TEST_FAILURE, "it fails"))
 UNSEEN = rule(Finding(FindingType.UNDECIDED, "no report"))

@@ -1,12 +1,12 @@
 """What rejected nothing is handed on through its cycle, to those who come later."""
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import Turn, accepted, rejected
 from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.remarks import LONGEST, MOST, remarks_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.loop.workflows import TDD
 
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import Turn, accepted, written_again
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, with_extra
@@ -13,7 +14,6 @@ from redgreenrefactor.model.rollback import attempts_left_behind, gone_back
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.loop.workflows import TDD
 
 USED: dict[str, Any] = {"retries": 0, "seconds": 2.0, "usage": {"inputTokens": 3, "costUsd": 0.25}}
 FAILED = ErrorDetails("TestFailure", "it fails")

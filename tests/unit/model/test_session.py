@@ -2,10 +2,10 @@
 
 import pytest
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.session import Brief, Report, Role, Usage, answered, dollars
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
-from redgreenrefactor.loop.workflows import TDD
 
 
 def brief(phase: PhaseName = PhaseName.PLAN) -> Brief:

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import Turn, carried, rejected, stopped
 from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff, with_extra
 from redgreenrefactor.model.uncommitted import MOST, uncommitted, with_uncommitted
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.loop.workflows import TDD
 
 RED = Handoff(PhaseName.RED, PhaseName.GREEN, "run", "f", cycle_number=2, timestamp="t1", attempts=1)
 GREEN = TDD.phase(PhaseName.GREEN)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -13,7 +14,6 @@ from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.quote import LIMIT
 from redgreenrefactor.prompts.render import Ask, task
 from redgreenrefactor.prompts.templates import load
-from redgreenrefactor.loop.workflows import TDD
 
 PLAN, RED, GREEN, REFACTOR = TDD.phases
 BEFORE = {PLAN: PhaseName.REFACTOR, RED: PhaseName.PLAN, GREEN: PhaseName.RED, REFACTOR: PhaseName.GREEN}

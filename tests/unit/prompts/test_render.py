@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
 from redgreenrefactor.model.long_feature import LONG
@@ -12,7 +13,6 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.render import Ask, brief, roles, task
 from redgreenrefactor.prompts.templates import load
-from redgreenrefactor.loop.workflows import TDD
 
 PLAN, RED, GREEN, REFACTOR = TDD.phases
 PHASES = (PLAN, RED, GREEN, REFACTOR)

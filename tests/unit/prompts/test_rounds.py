@@ -1,5 +1,6 @@
 """What coder and reviewer are told, in a first round and in a later one."""
 
+from redgreenrefactor.loop.workflows import review
 from redgreenrefactor.model.evidence import Change, File
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.verdict import Finding, FindingType
@@ -7,7 +8,6 @@ from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.render import Ask, brief
 from redgreenrefactor.prompts.rounds import DIFF_LIMIT, FILE_LIMIT, Round
 from redgreenrefactor.prompts.templates import load
-from redgreenrefactor.loop.workflows import review
 
 TABLE = review(3)
 OPENED = Handoff(PhaseName.CODE, PhaseName.CODE, run_id="r", feature="# Calculator\n\nIt adds.")

@@ -8,13 +8,13 @@ import pytest
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.task_file import task_from
+from redgreenrefactor.loop.workflows import PLAIN, taskfile
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.task import Source
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.task import PARTS, Told, Tried, brief, handoff_template, texts
-from redgreenrefactor.loop.workflows import PLAIN, taskfile
 from task_samples import tdd_task
 
 TOLD = Told(task_from(tdd_task(), Path("T.json")), "pytest -q", texts(None), handoff_template(None))

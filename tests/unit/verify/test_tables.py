@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.verify.tables import made_by
-from redgreenrefactor.loop.workflows import TDD
 from task_samples import plain_task, tdd_task
 
 PLAIN_TASK = plain_task()
