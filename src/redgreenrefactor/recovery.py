@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redgreenrefactor.config import template
+from redgreenrefactor.config.keys import template
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.git import hold, lock, transfer
 from redgreenrefactor.git.git import decoded

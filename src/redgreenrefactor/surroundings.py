@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from redgreenrefactor.config import Flags, Line, Settings, known_keys, load
+from redgreenrefactor.config import Flags, Line, Settings, load
+from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.git.nested import changed_environments
 from redgreenrefactor.git.repository import Repository
@@ -20,7 +21,7 @@ from redgreenrefactor.trust import ONCE, Approval, Approvals, approvals_of, not_
 
 PROPERTIES = "tdd.properties"
 UNHEARD = frozenset(
-    key.name for key in known_keys() if key.harmless and key.name not in ("test.command", "setup.command")
+    key.name for key in KEYS if key.harmless and key.name not in ("test.command", "setup.command")
 )
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redgreenrefactor.config import ROLES, Flags, Key, Settings, known_keys, load
+from redgreenrefactor.config import Flags, Settings, load
+from redgreenrefactor.config.keys import KEYS, ROLES, Key
 from redgreenrefactor.errors import UsageError
 
 FILE = "tdd.properties"
@@ -35,7 +36,7 @@ def refusal(
 
 
 def key(name: str) -> Key:
-    return next(known for known in known_keys() if known.name == name)
+    return next(known for known in KEYS if known.name == name)
 
 
 DEFAULTS: dict[str, object] = {
@@ -143,7 +144,7 @@ def test_without_anything_said_the_default_counts(name: str, default: object) ->
 
 
 def test_every_key_has_a_default_here_and_a_field_there() -> None:
-    shared = [known for known in known_keys() if known.role is None]
+    shared = [known for known in KEYS if known.role is None]
     assert {known.name for known in shared} == set(DEFAULTS)
     assert {known.field for known in shared} | {"agents", "models", "sources", "loosening"} == {
         field.name for field in fields(Settings)
@@ -151,7 +152,7 @@ def test_every_key_has_a_default_here_and_a_field_there() -> None:
 
 
 def test_every_key_that_can_be_set_is_tried_on_both_sides() -> None:
-    settable = {known.name for known in known_keys() if known.property_name and known.role is None}
+    settable = {known.name for known in KEYS if known.property_name and known.role is None}
     assert {name for name, _, _ in GOOD} == settable
     assert {name for name, _ in BAD} == settable
 
@@ -194,7 +195,7 @@ VARIABLES = {
 
 
 def test_every_variable_is_tried() -> None:
-    assert {known.variable for known in known_keys() if known.variable} == set(VARIABLES)
+    assert {known.variable for known in KEYS if known.variable} == set(VARIABLES)
 
 
 @pytest.mark.parametrize(("variable", "expected"), VARIABLES.items())
@@ -451,8 +452,8 @@ def test_the_source_of_nothing_is_refused() -> None:
 
 
 def test_the_table_tells_documentation_everything() -> None:
-    assert all(known.meaning and known.places and known.kind.expects for known in known_keys())
-    shown = {known.name: known.default_text for known in known_keys()}
+    assert all(known.meaning and known.places and known.kind.expects for known in KEYS)
+    shown = {known.name: known.default_text for known in KEYS}
     assert (shown["test.command"], shown["prompts.dir"], shown["agent.env"]) == (
         "detected",
         "bundled",
@@ -461,7 +462,7 @@ def test_the_table_tells_documentation_everything() -> None:
     assert (shown["bash.timeout"], shown["max.retries"], shown["model.red"]) == ("120", "3", DEFAULT_MODEL)
 
 
-NAMES = [known.name for known in known_keys()]
+NAMES = [known.name for known in KEYS]
 LINES = st.tuples(
     st.sampled_from([*NAMES, "zzz"]),
     st.sampled_from(["=", ":", " ", " = ", ""]),

@@ -17,7 +17,8 @@ import redgreenrefactor
 from redgreenrefactor import errors, library
 from redgreenrefactor.agents.script_file import parse as parse_script
 from redgreenrefactor.cli.main import rgr
-from redgreenrefactor.config import Flags, Key, known_keys, load
+from redgreenrefactor.config import Flags, load
+from redgreenrefactor.config.keys import KEYS, Key
 from redgreenrefactor.forge.address import GITHUB
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.model.goal import Case
@@ -177,7 +178,7 @@ def test_targets_of_make_exist(page: Path) -> None:
 def row(key: Key) -> str:
     """Return the row a setting has in the table."""
     name = f"`{key.property_name}`" if key.property_name else "-"
-    if any(other.role and other.fallback == key.name for other in known_keys()):
+    if any(other.role and other.fallback == key.name for other in KEYS):
         name += f", `{key.name}.ROLE`"
     places = ", ".join(f"`{place}`" for place in (key.flag, key.variable) if place) or "-"
     default = key.default_text if key.default in (None, ()) else f"`{key.default_text}`"
@@ -186,12 +187,12 @@ def row(key: Key) -> str:
 
 def test_the_table_of_settings_is_complete_and_right() -> None:
     table = rows(DOCS / "configuration.md")[2:]
-    assert table == [row(key) for key in known_keys() if key.role is None]
+    assert table == [row(key) for key in KEYS if key.role is None]
 
 
 @each_page
 def test_settings_that_are_named_exist(page: Path) -> None:
-    known = {key.property_name for key in known_keys() if key.property_name}
+    known = {key.property_name for key in KEYS if key.property_name}
     families = {name.partition(".")[0] for name in known}
     for span in spans(page):
         name, equals, _ = span.partition("=")
@@ -203,7 +204,7 @@ def test_settings_that_are_named_exist(page: Path) -> None:
 
 @each_page
 def test_variables_that_are_named_exist(page: Path) -> None:
-    known = {key.variable for key in known_keys() if key.variable} | OF_AGENTS | TOLD_ON | {ONCE}
+    known = {key.variable for key in KEYS if key.variable} | OF_AGENTS | TOLD_ON | {ONCE}
     assert set(re.findall(r"\bTDD_[A-Z_]+\b", " ".join(spans(page)))) <= known
 
 

@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redgreenrefactor.agents import script_file
-from redgreenrefactor.config import Flags, known_keys, load
+from redgreenrefactor.config import Flags, load
+from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.gates import mutants, python, stubs
 from redgreenrefactor.gates.manifests import adds_for_tests, files_run
@@ -174,7 +175,7 @@ bullets = st.sampled_from(
     ["- [ ] ", "- [x] ", "* [X] ", "1. [ ] ", "  - [ ] ", "```", "> - [ ] ", "- [] ", "\t- [x]", ""]
 )
 lists = st.lists(st.tuples(bullets, st.text(max_size=30)).map("".join), max_size=12).map("\n".join) | plain
-keys = st.sampled_from([key.name for key in known_keys()]) | st.text(max_size=12)
+keys = st.sampled_from([key.name for key in KEYS]) | st.text(max_size=12)
 properties = (
     st.lists(
         st.tuples(keys, st.sampled_from(["=", ":", " ", "=\\\n"]), st.text(max_size=20)).map("".join),
@@ -233,7 +234,7 @@ def read_properties(text: str) -> None:
 
 
 def read_variables(text: str) -> None:
-    names = [key.variable for key in known_keys() if key.variable]
+    names = [key.variable for key in KEYS if key.variable]
     load(None, dict.fromkeys(names, text.replace("\0", "")), Flags())
 
 

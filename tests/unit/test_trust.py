@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from redgreenrefactor.cli.main import rgr
-from redgreenrefactor.config import Flags, known_keys, load
+from redgreenrefactor.config import Flags, load
+from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.git.nested import Change, note_environments
 from redgreenrefactor.git.repository import open_repository
@@ -101,8 +102,8 @@ def test_a_property_that_a_flag_or_a_variable_overrules_needs_none() -> None:
 
 
 def test_every_setting_of_the_sandbox_and_of_agents_has_its_say_bounded() -> None:
-    names = [key.name for key in known_keys() if key.name.startswith(("sandbox", "agent"))]
-    unbounded = [key.name for key in known_keys() if key.name in names and key.harmless is None]
+    names = [key.name for key in KEYS if key.name.startswith(("sandbox", "agent"))]
+    unbounded = [key.name for key in KEYS if key.name in names and key.harmless is None]
     assert unbounded == ["sandbox.agents"]  # off is the default, on is stricter
 
 

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from redgreenrefactor.config import AGENTS, AGENTS_WITH_MORE, Settings
+from redgreenrefactor.config import Settings
+from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE
 from redgreenrefactor.model.task import Task
 
 _TOOLS = {"claude": "claude-code"}
