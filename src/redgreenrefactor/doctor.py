@@ -242,7 +242,7 @@ def _outside(patient: Patient, program: str) -> str | None:
 
 def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Remark]:
     """Yield whether an agent can be had; a model is asked for a word, as a run would: a key may be refused."""
-    kind, _, rest = spec.partition(":")
+    kind = spec.partition(":")[0]
     try:
         agent = agent_of(spec, patient.repository, patient.settings, patient.around, model=model or None)
         approved = not list(trust(patient))  # nobody is sent a key whom only the repository names
@@ -251,16 +251,8 @@ def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Rema
     except RgrError as error:
         yield Remark(f"agent {kind} ({names}): {error.message.rstrip('.')}", Level.ERROR, error.hint)
         return
-    program = _program(rest) if kind == "command" else PROGRAMS.get(kind, "")
-    if program and not shutil.which(program, path=patient.path):
-        yield Remark(
-            f"agent {kind} ({names}): there is no program {program!r} on PATH",
-            Level.WARNING if kind == "command" else Level.ERROR,
-            f"Install {program}, or choose another agent: --agent command:…, TDD_AGENT=….",
-        )
-    else:
-        answers = f", {model} answers" if model and approved else ""
-        yield Remark(f"agent {spec[:80]} ({names}){answers}")
+    answers = f", {model} answers" if model and approved else ""
+    yield Remark(f"agent {spec[:80]} ({names}){answers}")
 
 
 def _version(patient: Patient, program: str) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.agents.command import CommandAgent, absent_program
 from redgreenrefactor.agents.environment import free
 from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Settings
@@ -109,6 +109,12 @@ def agent_of(
     if kind == "api":
         return _api_agent(model or settings.model, repository, settings, around, cages)
     if kind == "command":
+        if absent := absent_program(rest, repository.project, environ):
+            raise NotReadyError(
+                f"the agent's program {absent!r} is not there, or may not be run",
+                hint=_how_to_get(absent, repository.project),
+                type="AgentMissing",
+            )
         return CommandAgent(
             rest,
             env=around.environ,
@@ -136,6 +142,14 @@ def agent_of(
         hint="Use --agent 'command:SHELL COMMAND' (any program) or --agent replay:NAME-OR-FILE (a script).",
         type="AgentMissing",
     )
+
+
+def _how_to_get(program: str, project: Path) -> str:
+    """Return what makes an agent's program one that can be started."""
+    if (project / program).is_file():
+        return f"Type 'chmod +x {program}', or start it with its interpreter: --agent 'command:sh {program}'."
+    where = f"Put it into {project} and commit it" if "/" in program else "Install it, or put it on PATH"
+    return f"{where}, or name another one: --agent 'command:PROGRAM …'."
 
 
 def _api_agent(

@@ -114,9 +114,10 @@ def test_the_virtual_environment_of_the_tests_is_told_and_one_elsewhere_is_worth
 
 
 def test_an_agent_s_program_that_is_not_there_is_told(healthy: Repo, interrupt: Interrupt) -> None:
-    health = looked(healthy, interrupt, agent="command:no-such-agent")
-    assert health.ok
-    assert "no program 'no-such-agent'" in told(health, Level.WARNING)[0]
+    for agent in ("no-such-agent", "./agent.sh", "A=1 README.md"):
+        health = looked(healthy, interrupt, agent=f"command:{agent} --fast")
+        assert not health.ok
+        assert f"{agent.split()[-1]!r} is not there, or may not be run" in told(health, Level.ERROR)[0]
 
 
 def test_programs_that_could_be_agents_are_found(healthy: Repo, interrupt: Interrupt, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Any program as an agent: the brief on its standard input, its final message on standard output."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from signal import Signals
 
 from redgreenrefactor.agents.environment import Confine, free, of_a_program
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered
+from redgreenrefactor.model.task import first_program
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, plain
@@ -85,6 +87,15 @@ class CommandAgent:
             f"the session ran past its limit of {self.timeout:g} s and was ended",
             hint="Raise session.timeout in tdd.properties if it needs longer.",
         )
+
+
+def absent_program(command: str, folder: Path, env: Mapping[str, str]) -> str | None:
+    """Return the program that a command starts in this folder, if its words tell and nothing like it can be run."""
+    program = first_program(command)
+    if program is None:
+        return None
+    place = str(folder / program) if "/" in program else program
+    return None if shutil.which(place, path=env.get("PATH", os.defpath)) else program
 
 
 def _link(brief: Brief) -> dict[str, str]:

@@ -191,6 +191,7 @@ def runs_all_of(project: str, command: str) -> bool:
 
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.+-]*|/\S+")
+_NAME = re.compile(r"[^$*?\[\]~!<>-][^$*?\[\]~<>]*")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _BUILT_IN = re.compile(  # and the words that only begin something
     r"alias|bg|break|case|cd|command|continue|echo|eval|exec|exit|export|false|fg|for|hash|if|jobs|kill|printf|pwd|read"
@@ -203,20 +204,31 @@ def programs_of(command: str) -> tuple[str, ...]:
 
     A path inside the project is none of them: it may be part of the work.
     """
+    return tuple(dict.fromkeys(word for word in _begun_with(command) if _PLAIN.fullmatch(word)))
+
+
+def first_program(command: str) -> str | None:
+    """Return the program or script that a line of shell starts first, if its words tell."""
+    word = next(iter(_begun_with(command)), "")
+    return word if _NAME.fullmatch(word) else None
+
+
+def _begun_with(command: str) -> list[str]:
+    """Return the first word of each part of a line of shell; nothing for those that the shell does itself."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     try:
         words = list(lexer)
     except ValueError:
-        return ()
+        return []
     if "||" in words or "\n" in command.strip() or re.search(r"[`(){}]", command):
-        return ()
+        return []
     found: list[str] = []
     begins = True
     for word in words:
         if begins and _ASSIGNED.match(word):
             continue
-        if begins and _PLAIN.fullmatch(word) and not _BUILT_IN.fullmatch(word):
-            found.append(word)
+        if begins:
+            found.append("" if _BUILT_IN.fullmatch(word) else word)
         begins = word in ("&&", ";", "|", "&")
-    return tuple(dict.fromkeys(found))
+    return found

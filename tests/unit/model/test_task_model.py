@@ -7,6 +7,7 @@ from redgreenrefactor.model.task import (
     Cycle,
     Task,
     command_of,
+    first_program,
     percentage,
     programs_of,
     runs_all_of,
@@ -108,3 +109,20 @@ def test_a_command_with_more_words_still_is_the_project_s_own(
 )
 def test_the_programs_that_a_criterion_cannot_do_without(command: str, programs: tuple[str, ...]) -> None:
     assert programs_of(command) == programs
+
+
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        ("agent --fast", "agent"),
+        ("A=1 ./agent.sh | tee log", "./agent.sh"),
+        ("'/opt/my agents/agent' -p", "/opt/my agents/agent"),
+        ("cd sub && ./agent.sh", None),
+        ("exit 3", None),
+        ('"$AGENT"', None),
+        ("agent || other", None),
+        ("", None),
+    ],
+)
+def test_the_program_that_a_line_of_shell_starts_first(command: str, program: str | None) -> None:
+    assert first_program(command) == program
