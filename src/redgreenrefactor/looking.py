@@ -11,7 +11,6 @@ from redgreenrefactor.git.elsewhere import goes_on_in
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.worktrees import worktrees
-from redgreenrefactor.model.glance import Glance
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import AtWork, Entry
@@ -53,18 +52,6 @@ def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
     """Yield the handoffs of the latest run, newest first, down to its opening."""
     with _opened(project, environ) as (_, ledger):
         yield from ledger.history()
-
-
-def history_texts(project: Path, environ: Mapping[str, str]) -> Generator[tuple[str, bytes]]:
-    """Yield commits and notes of the same handoffs as JSON texts: for whoever only passes them on."""
-    with _opened(project, environ) as (_, ledger):
-        yield from ledger.history_texts()
-
-
-def glances(project: Path, environ: Mapping[str, str]) -> Generator[Glance | Entry]:
-    """Yield what one line tells of each of the same handoffs; the whole one where there is more to tell."""
-    with _opened(project, environ) as (_, ledger):
-        yield from ledger.glances()
 
 
 def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:

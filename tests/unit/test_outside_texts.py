@@ -37,14 +37,12 @@ from redgreenrefactor.loop.workflows import taskfile
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
 from redgreenrefactor.model.evidence import Change, File
-from redgreenrefactor.model.glance import Glancing, glance_at
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.runners import coverage, report
-from redgreenrefactor.views.text import history_text
 
 NOTE: Mapping[str, Any] = {
     "schemaVersion": 1,
@@ -194,17 +192,6 @@ def read_note(text: str) -> None:
     due_of(handoff)
     diagnosis_due(handoff, taskfile(3).phases[1], 1)
     result_of([Entry("c", handoff)], RunStatus.STOPPED, 1.0).to_json()
-
-
-def glance_over(text: str) -> None:
-    """Draw the line of a note that is not read whole; it tells what the whole would."""
-    raw = text.encode("utf-8", "surrogateescape" if "\ud800" not in text else "replace")
-    seen = Glancing()("c", raw)
-    if seen is None:
-        return
-    assert "".join(history_text([seen], width=80)).isprintable()
-    handoff = from_json(raw.decode("utf-8", "replace"))
-    assert seen == glance_at(Entry("c", handoff))
 
 
 def read_plan_answer(text: str) -> None:
@@ -409,8 +396,7 @@ profiles = st.tuples(st.text(max_size=9), st.integers(0), st.integers(0)).map(
 )
 
 READERS: dict[str, tuple[Callable[[str], None], st.SearchStrategy[str]]] = {
-    "notes": (read_note, jsons(NOTE)),
-    "glances": (glance_over, scratched(PLAIN) | scratched(json.dumps(json.loads(PLAIN))) | jsons(NOTE)),
+    "notes": (read_note, scratched(PLAIN) | jsons(NOTE)),
     "plan_answers": (read_plan_answer, jsons(ANSWER)),
     "reviews": (read_review, jsons(OPINION)),
     "task_files": (read_task_file, jsons(TASK)),

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,18 +129,14 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
             return
         from redgreenrefactor import looking  # noqa: PLC0415
 
-        if flags["as_json"] and not attempts:
-            _print_notes(islice(looking.history_texts(project(flags), os.environ), limit))
-            return
+        told = looking.history_with_attempts if attempts else looking.history
+        entries = islice(told(project(flags), os.environ), limit)
         if flags["as_json"]:
-            tried = islice(looking.history_with_attempts(project(flags), os.environ), limit)
-            print_json([_entry_to_json(entry) for entry in tried])
+            print_json([_entry_to_json(entry) for entry in entries])
         else:
             from redgreenrefactor.views.text import history_text  # noqa: PLC0415
 
-            told = looking.history_with_attempts if attempts else looking.glances
-            read = islice(told(project(flags), os.environ), limit)
-            lines = (f"{line}\n" for line in history_text(read, width=width()))
+            lines = (f"{line}\n" for line in history_text(entries, width=width()))
             at_once = SCREEN
             while shown := "".join(islice(lines, at_once)):
                 click.echo(shown, nl=False)
@@ -186,24 +181,6 @@ def _wishes(flags: dict[str, Any]) -> Any:
         worktree=flags["worktree"],
         new=flags.get("new", False),
     )
-
-
-def _print_notes(notes: Iterable[tuple[str, bytes]]) -> None:
-    """Write a list of notes, each with its commit beside, without taking apart what is JSON already."""
-    found = list(notes)  # all of them are known to be readable: nothing can break off in the middle
-    pieces = (
-        b'%b\n%b,\n  "commit": "%b"\n}' % (b"," if number else b"[", _opened_up(text), commit.encode())
-        for number, (commit, text) in enumerate(found)
-    )
-    sys.stdout.flush()
-    while shown := b"".join(islice(pieces, MANY)):
-        sys.stdout.buffer.write(shown)
-    sys.stdout.buffer.write(b"\n]\n" if found else b"[]\n")
-
-
-def _opened_up(note: bytes) -> bytes:
-    """Return a note without its closing brace."""
-    return note[:-3] if note.endswith(b"\n}\n") else note.rstrip()[:-1].rstrip()
 
 
 def _entry_to_json(entry: "Entry") -> dict[str, Any]:

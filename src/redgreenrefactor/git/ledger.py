@@ -9,8 +9,7 @@ from redgreenrefactor.git.objects import DIGITS, EMPTY, Commit, Objects
 from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, folder_of
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import of_run, previous_of, runs_of, stacked
-from redgreenrefactor.model.glance import Glance, Glancing
-from redgreenrefactor.model.handoff import Handoff, plain_note, to_json, to_object
+from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.long_feature import compacted
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
@@ -71,44 +70,6 @@ class GitLedger:
                 yield Entry(entry.commit, handoff)
                 if handoff.cycle_number == 0 and handoff.carried_from is None:
                     return
-
-    def history_texts(self) -> Iterator[tuple[str, bytes]]:
-        """Yield commits and notes of the same handoffs, spelled as we do it: for whoever only passes them on."""
-        run_id: str | None = None
-        for commit, raw in self._notes("HEAD"):
-            body, text = plain_note(raw), raw
-            body = None if body and "featureBlob" in body else body  # it is told in full
-            if body is None or run_id not in (None, body["runId"]):
-                handoff = self._of_run(commit, raw, run_id)
-                if handoff is None:
-                    continue
-                body, text = to_object(handoff), to_json(handoff).encode()
-            run_id = body["runId"]
-            yield commit, text
-            if body["cycleNumber"] == 0 and not body.get("carriedFrom"):
-                return
-
-    def glances(self) -> Iterator[Glance | Entry]:
-        """Yield what one line tells of each of the same handoffs; the whole one where there is more to tell."""
-        run_id: str | None = None
-        glancing = Glancing()
-        for commit, raw in self._notes("HEAD"):
-            seen = glancing(commit, raw)
-            if seen is not None and run_id in (None, seen.run_id):
-                yield seen
-                run_id, opens = seen.run_id, seen.cycle == 0
-            elif (handoff := self._of_run(commit, raw, run_id)) is not None:
-                yield Entry(commit, handoff)
-                run_id, opens = handoff.run_id, handoff.cycle_number == 0 and handoff.carried_from is None
-            else:
-                continue
-            if opens:
-                return
-
-    def _of_run(self, commit: str, raw: bytes, run_id: str | None) -> Handoff | None:
-        """Return the handoff of a run that a note holds; without a name, whatever it holds."""
-        found = self._read(commit, raw)
-        return of_run(found, found.run_id if run_id is None else run_id)
 
     def along(self, start: str) -> Iterator[tuple[Commit, Handoff | None]]:
         """Yield a commit and its first parents, as far as they are here, each with the handoff it carries."""

@@ -104,7 +104,6 @@ class _Key:
     write: Callable[[Any], Any] = lambda value: value
     required: bool = False
     always: bool = True  # written even when it says nothing
-    core: bool = True  # every note has it
     also: tuple[str, ...] = ()
 
     @property
@@ -165,55 +164,12 @@ def from_object(body: Json) -> Handoff:
     return Handoff(**values, extra=rest)
 
 
-def plain_note(raw: bytes) -> Json | None:
-    """Return the note's object if it is spelled as we do it and nothing has gone wrong, so that it can be passed on.
-
-    All of a handoff costs more to read than git needs to find it, and a history may be very long.
-    """
-    try:
-        text = raw.decode()
-        found, end = _STRICT.raw_decode(text)
-    except (ValueError, RecursionError):
-        return None
-    if type(found) is not dict or text[end:].strip():
-        return None
-    body = cast("Json", found)
-    try:
-        return body if body.keys() >= _CORE and _is_usable(body) else None
-    except TypeError:  # a list or an object where a word belongs
-        return None
-
-
-def _is_usable(body: Json) -> bool:
-    """Tell whether what steers a run can be read; findings and errors have shapes of their own and are not looked at."""
-    case, result, outcome = body["currentTest"], body["testResult"], body.get("outcome")
-    return (
-        body["schemaVersion"] == SCHEMA_VERSION
-        and body["phase"] in _PHASES
-        and body["nextPhase"] in _PHASES
-        and body["state"] in _STATES
-        and type(body["runId"]) is str
-        and type(body["cycleNumber"]) is int
-        and body["error"] is None
-        and body["errorDetails"] is None
-        and not body.get("findings")
-        and (case is None or type(case) is dict)
-        and (result is None or result in _RESULTS)
-        and (outcome is None or outcome in _OUTCOMES)
-    )
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
 def _finite(number: str) -> float | None:
     return value if isfinite(value := float(number)) else None
 
 
 # Other writers' numbers that are none, and that JSON has no words for, say nothing.
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
-_STRICT = json.JSONDecoder(parse_constant=_refused)
 
 
 def with_extra(handoff: Handoff, **extra: Any) -> Handoff:
@@ -329,16 +285,11 @@ _KEYS = (
     _Key("errorDetails", "error_details", _error_from_json, _error_to_json),
     _Key("retryCount", "retry_count", _count),
     _Key("timestamp", "timestamp", _text),
-    _Key("attempts", "attempts", _count, core=False),
+    _Key("attempts", "attempts", _count),
     _Key("outcome", "outcome", Outcome, always=False),
-    _Key(
-        "findings", "findings", _findings, lambda found: [finding_to_json(item) for item in found], core=False
-    ),
+    _Key("findings", "findings", _findings, lambda found: [finding_to_json(item) for item in found]),
     _Key("carriedFrom", "carried_from", _text, always=False),
     _Key("awaiting", "awaiting", _text, always=False),
     _Key(BLOB, "feature_blob", _text, always=False),
 )
 _SPELLINGS = tuple((key, key.spellings) for key in _KEYS)
-_CORE = frozenset({"schemaVersion"} | {key.name for key in _KEYS if key.always and key.core})
-_PHASES, _STATES = frozenset(PhaseName), frozenset(State)
-_RESULTS, _OUTCOMES = frozenset(TestOutcome), frozenset(Outcome)

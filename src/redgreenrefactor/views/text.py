@@ -1,9 +1,9 @@
 """Where a workflow stands, how it came there and what it came to, as plain text."""
 
+import re
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.model.decision import cases_worked, cycle_of
-from redgreenrefactor.model.glance import Glance, glance_at, moment
+from redgreenrefactor.model.decision import ACCEPTED_AT, cases_worked, cycle_of
 from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
@@ -29,6 +29,8 @@ from redgreenrefactor.views.lines import (
 EMPTY = "No handoffs here. Type 'rgr run \"FEATURE\"' to start a workflow."
 MOST_ITEMS = 6  # of the done and of the open ones that status shows around the current case
 LABEL = 7
+NO_CASE = "no case left"
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)", re.ASCII)
 
 
 def status_text(
@@ -60,17 +62,13 @@ def status_text(
     return page.text
 
 
-def history_text(entries: Iterable[Entry | Glance], *, width: int, ink: Ink | None = None) -> Iterator[str]:
+def history_text(entries: Iterable[Entry], *, width: int, ink: Ink | None = None) -> Iterator[str]:
     """Yield the lines of a history, in the order given and as soon as each entry is read."""
     page = _Page(width, ink)
     empty = True
     told: set[tuple[PhaseName, str | None]] = set()  # rejections since the handoff that comes next
     for entry in entries:
         empty = False
-        if isinstance(entry, Glance):
-            yield from page.glance(entry)
-            told.clear()
-            continue
         handoff = entry.handoff
         if is_attempt(handoff):
             told.add((handoff.phase, handoff.error))
@@ -121,7 +119,6 @@ class _Page:
         self.width = max(min(width, WIDEST), NARROWEST)
         self.ink = ink or Ink()
         self._lines: list[str] = []
-        self._about = self._headline = ""
 
     @property
     def text(self) -> str:
@@ -131,21 +128,6 @@ class _Page:
     def title(self, text: str, run_id: str) -> None:
         run = f"run {self.ink.line(run_id)}" if run_id else ""
         self.add(self.ink.headline(text), run, indent=0, keep=0)
-
-    def glance(self, seen: Glance) -> list[str]:
-        """Return the line of a handoff; the phases of a case follow each other, and it is made harmless once."""
-        commit, _, cycle, phase, about, mark, when = seen
-        if about != self._about:
-            self._about, self._headline = about, self.ink.headline(heading(about))
-        if not when.isprintable():
-            when = self.ink.line(when)
-        where = f"cycle {cycle:<3} {phase:<8}" if cycle else "start             "
-        left = f"{short(commit):<7}  {where}  {self._headline}"
-        right = f"{mark}  {when}" if mark else when
-        room = self.width - len(right)
-        if len(left) + 2 <= room and left.isascii() and right.isascii():
-            return [left.ljust(room) + right]  # what nearly all of a history looks like
-        return self.row(left, mark, when, indent=9, keep=0)
 
     def row(self, left: str, *right: str, indent: int = 2, keep: int = 1) -> list[str]:
         rows = aligned((Span(left),), right, self.width, self.ink, indent=indent, keep=keep)
@@ -232,7 +214,9 @@ def _measured(handoff: Handoff) -> str:
 
 
 def _when(timestamp: str, ink: Ink) -> str:
-    return ink.line(moment(timestamp))
+    """Return a timestamp to the minute; what is none, as it stands."""
+    found = MOMENT.fullmatch(timestamp)
+    return f"{found[1]} {found[2]}Z" if found else ink.line(timestamp)
 
 
 def _why(page: _Page, error: str | None, kind: str | None) -> None:
@@ -307,7 +291,12 @@ def _advice_at_work(page: _Page, working: AtWork) -> None:
 def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
     """Yield an accepted phase, and what has gone wrong since if it is the last and nobody has told yet."""
     handoff, ink = entry.handoff, page.ink
-    yield from page.glance(glance_at(Entry(ink.line(entry.commit), handoff)))
+    where = (
+        f"cycle {handoff.cycle_number:<3} {handoff.phase:<8}" if handoff.cycle_number else f"{'start':<18}"
+    )
+    left = f"{short(ink.line(entry.commit)):<7}  {where}  {ink.headline(heading(_about(handoff)))}"
+    when = _when(str(handoff.extra.get(ACCEPTED_AT) or handoff.timestamp), ink)
+    yield from page.row(left, _mark(handoff), when, indent=9, keep=0)
     if handoff.carried_from:
         yield from page.row(f"         carried over from {short(ink.line(handoff.carried_from))}")
     for finding in handoff.findings if handoff.error is None else ():
@@ -318,6 +307,17 @@ def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
         kind = f"{handoff.error_details.type}: " if handoff.error_details else ""
         since = f"{handoff.next_phase} rejected since: {kind}{handoff.error}"
         yield from block(since, page.width, ink, indent=9, lead="! ", most=3)
+
+
+def _about(handoff: Handoff) -> str:
+    """Return what a handoff is about; the last PLAN found no case, others without one work at the whole feature."""
+    if handoff.current_test:
+        return handoff.current_test.description
+    return NO_CASE if handoff.cycle_number and handoff.phase is PhaseName.PLAN else handoff.feature
+
+
+def _mark(handoff: Handoff) -> str:
+    return str(handoff.outcome or (f"tests {handoff.test_result}" if handoff.test_result else ""))
 
 
 def _attempt_lines(page: _Page, entry: Entry) -> Iterator[str]:
