@@ -305,7 +305,7 @@ def test_warnings_of_an_accepted_phase_stand_in_the_history() -> None:
     [
         ("2026-01-11T10:30:00.123+00:00", "2026-01-11 10:30Z"),
         ("2026-01-11T10:30:00+02:00", "2026-01-11T10:30:00+02:00"),
-        ("yester\tday", "yester day"),
+        ("yesterday", "yesterday"),
     ],
 )
 def test_a_moment_is_told_to_the_minute_and_what_is_none_as_it_stands(timestamp: str, shown: str) -> None:
