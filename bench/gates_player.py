@@ -19,7 +19,7 @@ from gates_corpus import Cycle, Entry, Step
 from redgreenrefactor.bench import Bench
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.git.hold import Held, held
+from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.loop.engine import Limits
 from redgreenrefactor.loop.lab import Key, Lab
@@ -254,13 +254,15 @@ class Stage:
         """Return the verdict on the turn and what it took."""
         commits = past(self.entry)
         oids = self._made(commits)
-        with held(self.project, self.environ, print) as checkout:
+        with locked_checkout(self.project, self.environ, print) as checkout:
             try:
                 return self._judged(checkout, commits, oids)
             finally:
                 shutil.rmtree(checkout.repository.cache, ignore_errors=True)
 
-    def _judged(self, checkout: Held, commits: Sequence[Commit], oids: Sequence[str]) -> tuple[Verdict, Cost]:
+    def _judged(
+        self, checkout: LockedCheckout, commits: Sequence[Commit], oids: Sequence[str]
+    ) -> tuple[Verdict, Cost]:
         around = Surroundings(self.project, self.environ, Flags(), self.events.append, Interrupt())
         with closing(around.interrupt):
             bench = Bench(checkout, around)

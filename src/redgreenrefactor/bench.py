@@ -11,8 +11,8 @@ from redgreenrefactor.cages import NETWORK, cages_of
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates.legacy import Baseline, baseline
 from redgreenrefactor.gates.measuring import foreign
-from redgreenrefactor.git.hold import Held, held
 from redgreenrefactor.git.lending import lend
+from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.loop.engine import Limits
@@ -38,7 +38,7 @@ NAMED = 3  # files of many
 class Bench:
     """One checkout, locked and recovered, with everything a run in it needs."""
 
-    def __init__(self, checkout: Held, around: Surroundings, table: Table = TDD_TABLE) -> None:
+    def __init__(self, checkout: LockedCheckout, around: Surroundings, table: Table = TDD_TABLE) -> None:
         self.around = around
         self.emit = around.emit
         self.table = table
@@ -248,7 +248,7 @@ def opened(
     """Open the checkout an invocation works in, alone, with nothing left over from a crash."""
     project = _worktree(around, worktree, resumes=resumes) if worktree else around.project
     with (
-        held(project, around.environ, lambda line: around.emit(Warned(line))) as checkout,
+        locked_checkout(project, around.environ, lambda line: around.emit(Warned(line))) as checkout,
         _transcribed(checkout.repository, around) as transcribed,
     ):
         yield Bench(checkout, transcribed, table)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from redgreenrefactor import runs
 from redgreenrefactor.agents.script_file import load_script
-from redgreenrefactor.git.git import Git, scrubbed
+from redgreenrefactor.git.executable import Git, scrubbed
 from redgreenrefactor.model.result import WorkflowResult
 from redgreenrefactor.surroundings import Surroundings
 

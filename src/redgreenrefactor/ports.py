@@ -108,7 +108,7 @@ class Sealed:
     warnings: tuple[str, ...] = ()
 
 
-class Past(Protocol):
+class Snapshots(Protocol):
     """Commits as they are stored: read, compared, and laid out where tests can be run."""
 
     @property
@@ -141,7 +141,7 @@ class Past(Protocol):
         ...
 
 
-class Workspace(Past, Protocol):
+class Workspace(Snapshots, Protocol):
     """The checkout a run works in: it seals turns and rewinds them."""
 
     @property

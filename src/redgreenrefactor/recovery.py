@@ -8,9 +8,9 @@ from typing import Any
 
 from redgreenrefactor.config.keys import template
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.git import hold, lock, transfer
-from redgreenrefactor.git.git import decoded
-from redgreenrefactor.git.hold import Held
+from redgreenrefactor.git import lock, transfer
+from redgreenrefactor.git.executable import decoded
+from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.git.notes_settings import Setting, configured
 from redgreenrefactor.git.remote import remote_of
 from redgreenrefactor.git.repair import Mend, Repair
@@ -54,7 +54,7 @@ def rollback(around: Surroundings, name: str) -> RolledBack:
         return RolledBack(Entry(commit, here.ledger.read(commit) or entry.handoff), kept)
 
 
-def _moved(around: Surroundings, here: Held, run_id: str, to: str, why: str) -> str:
+def _moved(around: Surroundings, here: LockedCheckout, run_id: str, to: str, why: str) -> str:
     """Make a commit the one that is checked out; tell of files that git has ignored until now."""
     kept = here.workspace.move(run_id, to, why)
     if bare := here.workspace.status().untracked:
@@ -187,13 +187,13 @@ def write_properties(around: Surroundings) -> str:
 
 
 @contextmanager
-def held(around: Surroundings) -> Generator[Held]:
+def held(around: Surroundings) -> Generator[LockedCheckout]:
     """Hold the checkout an invocation works in."""
-    with hold.held(around.project, around.environ, lambda line: around.emit(Warned(line))) as here:
+    with locked_checkout(around.project, around.environ, lambda line: around.emit(Warned(line))) as here:
         yield here
 
 
-def _place(here: Held, history: Sequence[Entry], name: str) -> int:
+def _place(here: LockedCheckout, history: Sequence[Entry], name: str) -> int:
     """Return which of the handoffs is on the commit of this name; none is a UsageError that names some."""
     if not history:
         raise UsageError(

@@ -16,8 +16,6 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates import TDD_GATES, Gate
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.repository import Repository
-from redgreenrefactor.git.results import FOLDER as RESULTS
-from redgreenrefactor.git.results import KeptResults
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.loop.engine import Engine
@@ -28,10 +26,12 @@ from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
-from redgreenrefactor.ports import Agent, Past, Suite
+from redgreenrefactor.ports import Agent, Snapshots, Suite
 from redgreenrefactor.prompts import templates
 from redgreenrefactor.prompts.render import NO_ROUND, Ask, brief
 from redgreenrefactor.prompts.rounds import Round
+from redgreenrefactor.records.suite_results import FOLDER as RESULTS
+from redgreenrefactor.records.suite_results import KeptResults
 from redgreenrefactor.runners.coverage import Meter, meter_for
 from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.editable import imported_from
@@ -196,7 +196,7 @@ def model_of(settings: Settings, role: str) -> str:
     return "" if kind in ("command", "replay") else settings.model_for(role)
 
 
-def lab_of(workspace: Past, suite: Suite, settings: Settings, around: Surroundings) -> Lab:
+def lab_of(workspace: Snapshots, suite: Suite, settings: Settings, around: Surroundings) -> Lab:
     """Return what answers the questions of gates."""
     return Lab(workspace, suite, around.emit, time.monotonic, settings.probe_budget)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.git.git import Git
+from redgreenrefactor.git.executable import Git
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.refs import NOTES

@@ -10,7 +10,7 @@ import pytest
 
 import redgreenrefactor
 from redgreenrefactor import errors
-from redgreenrefactor.git.git import advice
+from redgreenrefactor.git.executable import advice
 
 SOURCE = Path(redgreenrefactor.__file__).parent
 NOT_READY = {

@@ -284,7 +284,7 @@ def test_whatever_was_cut_off_is_taken_to_its_end_by_the_next_command(
     tip = repo.git("rev-parse", "HEAD")
     with monkeypatch.context() as patch:
         patch.setattr(Cut, "step", step)
-        patch.setattr("redgreenrefactor.git.hold.GitWorkspace", Cut)
+        patch.setattr("redgreenrefactor.git.locked_checkout.GitWorkspace", Cut)
         with pytest.raises(KeyboardInterrupt):
             back(repo, run.commits["1-GREEN"])
     with surroundings(repo) as (around, _), recovery.held(around) as here:
@@ -353,7 +353,7 @@ def test_a_branch_that_moves_on_in_between_is_left_alone(repo: Repo, monkeypatch
             repo.git("update-ref", "refs/heads/main", rival)
             return found
 
-    monkeypatch.setattr("redgreenrefactor.git.hold.GitWorkspace", Late)
+    monkeypatch.setattr("redgreenrefactor.git.locked_checkout.GitWorkspace", Late)
     with surroundings(repo) as (around, _), recovery.held(around) as here, pytest.raises(RgrError):
         here.workspace.move("r", run.commits["1-RED"], "why")
     assert repo.git("rev-parse", "main") == rival

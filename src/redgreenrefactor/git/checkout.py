@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git import lock
-from redgreenrefactor.git.git import Git, encoded, scrubbed
+from redgreenrefactor.git.executable import Git, encoded, scrubbed
 from redgreenrefactor.git.objects import SUBMODULE, Objects
 from redgreenrefactor.git.repository import Repository, quoted, setting
 from redgreenrefactor.git.untracked import Untracked, is_furniture, is_installed, links

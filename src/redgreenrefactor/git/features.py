@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from redgreenrefactor.git.git import Git
+from redgreenrefactor.git.executable import Git
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.handoff import Handoff, from_json, from_object, to_object

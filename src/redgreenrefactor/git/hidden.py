@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 
-from redgreenrefactor.git.git import Git, encoded
+from redgreenrefactor.git.executable import Git, encoded
 
 NAMED = 5  # files that a warning names before it counts the rest
 ASSUMED, SKIPPED = "assume-unchanged", "skip-worktree"

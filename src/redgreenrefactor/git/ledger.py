@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.git.executable import Git, advice, said
 from redgreenrefactor.git.features import FEATURES, features_of, handoff_in, shelved
-from redgreenrefactor.git.git import Git, advice, said
 from redgreenrefactor.git.objects import DIGITS, EMPTY, Commit, Objects
 from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, folder_of
 from redgreenrefactor.model import chain

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from redgreenrefactor.git.git import Git, encoded
+from redgreenrefactor.git.executable import Git, encoded
 
 NAMED = 5  # files that a warning names before it counts the rest
 _NAMES = re.compile(

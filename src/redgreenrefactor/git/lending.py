@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from redgreenrefactor.git.checkout import Room
-from redgreenrefactor.git.git import Git, encoded, scrubbed
+from redgreenrefactor.git.executable import Git, encoded, scrubbed
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.untracked import is_furniture, links
 from redgreenrefactor.writing import remove

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.git.git import encoded
+from redgreenrefactor.git.executable import encoded
 from redgreenrefactor.git.guard import OLD_MARK, Kept, Steering
 from redgreenrefactor.git.refs import Refs
 from redgreenrefactor.writing import replace_file

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.git.executable import Git, advice, decoded, encoded, said
 from redgreenrefactor.git.features import FEATURES, handoff_in
-from redgreenrefactor.git.git import Git, advice, decoded, encoded, said
 from redgreenrefactor.git.objects import DIGITS, TREE, Node, Objects
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import OURS

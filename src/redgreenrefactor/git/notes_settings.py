@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from redgreenrefactor.git.git import decoded
+from redgreenrefactor.git.executable import decoded
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import Repository
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import IO, cast
 
 from redgreenrefactor.errors import GitError
-from redgreenrefactor.git.git import Git, decoded, encoded
+from redgreenrefactor.git.executable import Git, decoded, encoded
 from redgreenrefactor.sandbox import process
 
 DIGITS = frozenset("0123456789abcdef")  # of ids

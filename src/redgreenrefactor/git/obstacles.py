@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from redgreenrefactor.git.git import Git
+from redgreenrefactor.git.executable import Git
 from redgreenrefactor.reading import is_pipe
 from redgreenrefactor.writing import remove
 

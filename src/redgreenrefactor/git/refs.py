@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from redgreenrefactor.git.git import Git, encoded
+from redgreenrefactor.git.executable import Git, encoded
 
 NOTES = "refs/notes/tdd-handoffs"
 ATTEMPTS = "refs/tdd/attempts/"

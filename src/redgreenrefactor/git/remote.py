@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.git.git import decoded, encoded, said
+from redgreenrefactor.git.executable import decoded, encoded, said
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masked

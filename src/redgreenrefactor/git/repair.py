@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.git import Git, decoded
+from redgreenrefactor.git.executable import Git, decoded
 from redgreenrefactor.git.notes import (
     Shelf,
     both,
@@ -21,7 +21,7 @@ from redgreenrefactor.git.notes import (
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, update_refs
 from redgreenrefactor.git.repository import Repository
-from redgreenrefactor.git.rewritten import Rewritten
+from redgreenrefactor.git.rewritten_commits import RewrittenCommits
 from redgreenrefactor.model.chain import age
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff
@@ -42,7 +42,7 @@ class Mend:
 
 
 @dataclass
-class Plan:
+class RepairPlan:
     """What the notes will be."""
 
     notes: dict[str, str | Handoff] = field(default_factory=dict[str, str | Handoff])
@@ -66,11 +66,11 @@ class Repair:
         self._repository = repository
         self._git: Git = repository.git
         self._objects: Objects = repository.objects
-        self._rewritten = Rewritten(self._git, self._objects, f"{repository.prefix}{LIST}")
+        self._rewritten = RewrittenCommits(self._git, self._objects, f"{repository.prefix}{LIST}")
 
-    def plan(self) -> Plan:
+    def plan(self) -> RepairPlan:
         """Return what has to be done; nothing is changed by it."""
-        plan = Plan()
+        plan = RepairPlan()
         self._look(plan)
         self._fill_holes(plan)
         for name, tip in self._sources(plan).items():
@@ -87,7 +87,7 @@ class Repair:
             self._keep_tip(plan)
         return plan
 
-    def carry_out(self, plan: Plan) -> None:
+    def carry_out(self, plan: RepairPlan) -> None:
         """Make the notes what the plan says; whatever stood there before is kept first."""
         if plan.rubbish is not None:
             rubbish = self._git.text("hash-object", "-w", "--stdin", stdin=plan.rubbish.read_bytes())
@@ -112,7 +112,7 @@ class Repair:
 
     # --- what is there
 
-    def _look(self, plan: Plan) -> None:
+    def _look(self, plan: RepairPlan) -> None:
         """Find the notes that everything else is measured by: where the ref points, or where it last made sense."""
         found = self._git.attempt("rev-parse", "--verify", "--quiet", NOTES)
         plan.before = decoded(found.stdout).strip() or None
@@ -146,7 +146,7 @@ class Repair:
         rows = [line.split(" ") for line in text.splitlines() if line.endswith(f" {NOTES}")]
         return rows[-1][0] if rows else None
 
-    def _fall_back(self, plan: Plan) -> None:
+    def _fall_back(self, plan: RepairPlan) -> None:
         """Start from where the notes last made sense."""
         for tip in chain(self._logged(), self._dangling()):
             commit = self._objects.commit(tip) if tip != plan.before else None
@@ -156,7 +156,7 @@ class Repair:
                 plan.say("restored", f"{len(shelf.notes)} notes as they were at {commit.oid[:SHORT]}")
                 return
 
-    def _fill_holes(self, plan: Plan) -> None:
+    def _fill_holes(self, plan: RepairPlan) -> None:
         """Put back the notes of folders that are gone, as the history of the notes last has them."""
         if not plan.shelf.holes:
             return
@@ -176,7 +176,7 @@ class Repair:
             if commit and not shelf.holes:
                 return
 
-    def _tear(self, plan: Plan) -> None:
+    def _tear(self, plan: RepairPlan) -> None:
         """Remember that something is gone for good: nobody could push or pack a history with a hole in it."""
         if any(key.endswith(".promisor") for key in self._repository.config):
             raise NotReadyError(
@@ -240,7 +240,7 @@ class Repair:
 
     # --- what is elsewhere
 
-    def _sources(self, plan: Plan) -> dict[str, str]:
+    def _sources(self, plan: RepairPlan) -> dict[str, str]:
         """Return other copies of the notes that hold something this one does not, by name."""
         refs = ("refs/notes", "refs/remotes", KEPT_NOTES)
         listing = self._git.text("for-each-ref", "--format=%(refname) %(objectname)", *refs)
@@ -268,7 +268,7 @@ class Repair:
     def _leads_to(self, tip: str, ancestor: str) -> bool:
         return self._git.attempt("merge-base", "--is-ancestor", ancestor, tip).exit_code == 0
 
-    def _take_in(self, plan: Plan, name: str, tip: str) -> None:
+    def _take_in(self, plan: RepairPlan, name: str, tip: str) -> None:
         """Take from another copy what is newer there, or not here at all."""
         commit = self._objects.commit(tip)
         shelf = shelf_of(self._objects, commit.tree) if commit else Shelf()
@@ -294,7 +294,7 @@ class Repair:
 
     # --- note by note
 
-    def _read_again(self, plan: Plan) -> None:
+    def _read_again(self, plan: RepairPlan) -> None:
         for commit, note in list(plan.notes.items()):
             if not isinstance(note, str) or readable(self._objects, note) is not None:
                 continue
@@ -313,7 +313,7 @@ class Repair:
                 del plan.notes[commit]
                 plan.say("dropped", "it could not be read, and nothing tells what it said", commit, kept)
 
-    def _earlier(self, plan: Plan, commit: str) -> Handoff | None:
+    def _earlier(self, plan: RepairPlan, commit: str) -> Handoff | None:
         """Return what a note said when it could last be read."""
         seen: set[str] = set()
         for tip in self._ancestors(plan.parents):
@@ -335,7 +335,7 @@ class Repair:
             tree, rest = (folder.oid if folder and folder.is_tree else ""), rest[2:]
         return None
 
-    def _find_rewritten(self, plan: Plan) -> None:
+    def _find_rewritten(self, plan: RepairPlan) -> None:
         """Put notes on the commits that a rebase or an amend made of theirs."""
         attempts = set(self._git.text("for-each-ref", "--format=%(objectname)", ATTEMPTS).split())
         handoffs = {
@@ -350,7 +350,7 @@ class Repair:
     def _handoff(self, note: str | Handoff) -> Handoff | None:
         return readable(self._objects, note) if isinstance(note, str) else note
 
-    def _drop_vanished(self, plan: Plan) -> None:
+    def _drop_vanished(self, plan: RepairPlan) -> None:
         left: dict[str, list[str]] = {}
         gone = [commit for commit in plan.notes if self._objects.commit(commit) is None]
         for commit in gone:
@@ -382,7 +382,7 @@ class Repair:
         rows = [row.rpartition(" ") for row in listing.splitlines()]
         return {name: oid for name, _, oid in rows if name != NOTES and name.endswith("/tdd-handoffs")}
 
-    def _keep_tip(self, plan: Plan) -> None:
+    def _keep_tip(self, plan: RepairPlan) -> None:
         """Keep what the notes were, unless all of it is in what they become."""
         lossless = {"merged", "restored", "moved"}
         harmless = all(mend.action in lossless or mend.action == "left" for mend in plan.mends)

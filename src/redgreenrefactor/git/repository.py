@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.git import Git, advice, check_version, encoded, said, scrubbed
+from redgreenrefactor.git.executable import Git, advice, check_version, encoded, said, scrubbed
 from redgreenrefactor.git.leftout import PATTERNS
 from redgreenrefactor.git.mark import place_of
 from redgreenrefactor.git.objects import Objects
@@ -34,7 +34,7 @@ IN_PROGRESS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class CheckoutStatus:
     """What `git status` says."""
 
     head: str | None  # None: there is no commit yet
@@ -171,7 +171,7 @@ class Repository:
         """Where a session in this checkout is remembered."""
         return place_of(own_folder(self.environ, self.root), self.root)
 
-    def status(self) -> Status:
+    def status(self) -> CheckoutStatus:
         """Return the state of the checkout; what is left out of commits counts as ignored."""
         return _parsed_status(
             list(
@@ -330,7 +330,7 @@ def setting(key: str, value: str) -> str:
     return f'{heading}\n\t{name} = "{value}"\n'
 
 
-def _parsed_status(fields: list[str]) -> Status:
+def _parsed_status(fields: list[str]) -> CheckoutStatus:
     head: str | None = None
     branch: str | None = None
     tracked: list[str] = []
@@ -350,4 +350,4 @@ def _parsed_status(fields: list[str]) -> Status:
             tracked.append(entry.split(" ", 8)[8])
         elif kind == "u":
             tracked.append(entry.split(" ", 10)[10])
-    return Status(head, branch, tuple(tracked), tuple(untracked), tuple(ignored))
+    return CheckoutStatus(head, branch, tuple(tracked), tuple(untracked), tuple(ignored))

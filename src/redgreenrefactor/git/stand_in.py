@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import GitError
-from redgreenrefactor.git.git import decoded, encoded
+from redgreenrefactor.git.executable import decoded, encoded
 from redgreenrefactor.git.refs import Refs, update_refs
 from redgreenrefactor.git.repository import Repository, quoted, setting
 from redgreenrefactor.reading import below

@@ -9,17 +9,16 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.git import guard, hidden, leftovers, lock, mark
 from redgreenrefactor.git.checkout import CleanCheckout
-from redgreenrefactor.git.git import decoded, encoded
+from redgreenrefactor.git.commit_message import fits, mended
+from redgreenrefactor.git.executable import decoded, encoded
 from redgreenrefactor.git.ledger import only_others_wrote
 from redgreenrefactor.git.leftout import BESIDE, left_out
 from redgreenrefactor.git.mark import Mark
-from redgreenrefactor.git.message import fits, mended
 from redgreenrefactor.git.modes import without_group_programs
 from redgreenrefactor.git.nested import changed_since, has_commit, note_environments
 from redgreenrefactor.git.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.git.obstacles import insist, sweep
-from redgreenrefactor.git.past import GitPast
-from redgreenrefactor.git.pushed import Line, Push, checked_out, moved_elsewhere, pushes
+from redgreenrefactor.git.pushes import Push, RunCommits, checked_out, moved_elsewhere, pushes
 from redgreenrefactor.git.refs import (
     ATTEMPTS,
     KEPT,
@@ -32,7 +31,8 @@ from redgreenrefactor.git.refs import (
     read_refs,
     update_refs,
 )
-from redgreenrefactor.git.repository import IN_PROGRESS, Repository, Status
+from redgreenrefactor.git.repository import IN_PROGRESS, CheckoutStatus, Repository
+from redgreenrefactor.git.snapshots import GitSnapshots
 from redgreenrefactor.git.stand_in import StandIn, Taken
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
@@ -42,7 +42,7 @@ from redgreenrefactor.writing import remove
 NAMED = 10  # files a refusal names before it counts the rest
 
 
-class GitWorkspace(GitPast):
+class GitWorkspace(GitSnapshots):
     """A checkout of a git repository, worked in by one orchestrator at a time."""
 
     def __init__(self, repository: Repository) -> None:
@@ -74,7 +74,7 @@ class GitWorkspace(GitPast):
             )
         return found
 
-    def status(self) -> Status:
+    def status(self) -> CheckoutStatus:
         """Return the state of the checkout; build outputs and environments found on the way count as ignored."""
         status = self._repository.status()
         outputs = {found for path in status.untracked for found in self._outputs(path)}
@@ -432,7 +432,7 @@ class GitWorkspace(GitPast):
             told = guard.put_back(begun.steering, here.cache, began)
         return (*told, *here.look_again())
 
-    def _changed_beside(self, status: Status) -> tuple[str, ...]:
+    def _changed_beside(self, status: CheckoutStatus) -> tuple[str, ...]:
         """Return what the session did among ignored files: to our settings, to repositories and to environments."""
         here, place = self._repository, self._repository.mark
         if self._mark is None or self._mark.sealed or not place.exists():
@@ -485,7 +485,7 @@ class GitWorkspace(GitPast):
         run_id = self._mark.run_id if self._mark else "unknown"
         return damage(taken.before, taken.refs, self._branch(), run_id).rewritten
 
-    def _swept(self, base: str, status: Status) -> tuple[str, ...]:
+    def _swept(self, base: str, status: CheckoutStatus) -> tuple[str, ...]:
         """Put away what the session has left lying about, committed or not; return what to say about it."""
         work = self._objects.commit(status.head or base) or self._commit(base)
         committed = self._objects.differences(self._commit(base).tree, work.tree)
@@ -508,7 +508,7 @@ class GitWorkspace(GitPast):
 
     def _pushes(self, base: str, work: Commit, later: Refs, taken: Taken) -> list[Push]:
         """Return what has reached remotes since the session began, and know of it from now on."""
-        line = Line(self._branch(), base, (work.oid, *checked_out(self._repository.git_dir)))
+        line = RunCommits(self._branch(), base, (work.oid, *checked_out(self._repository.git_dir)))
         before = self._refs()
         found = {push.ref: push for push in pushes(self._git, before, later, line)}
         if taken.before is not None and taken.refs is not None:
@@ -549,7 +549,7 @@ class GitWorkspace(GitPast):
         elif branch is None and commit and current != commit:
             self._git.raw("update-ref", "--no-deref", "HEAD", commit)
 
-    def _good_as_it_is(self, work: Commit, base: str, phase: Phase, status: Status) -> bool:
+    def _good_as_it_is(self, work: Commit, base: str, phase: Phase, status: CheckoutStatus) -> bool:
         return (
             work.parents == (base,)
             and not status.dirty
@@ -572,7 +572,7 @@ class GitWorkspace(GitPast):
         ]
 
     def _resealed(
-        self, base: str, work: Commit, phase: Phase, description: str, status: Status
+        self, base: str, work: Commit, phase: Phase, description: str, status: CheckoutStatus
     ) -> tuple[Commit, bool | None]:
         """Make one commit on top of the base of all that was done, committed or not."""
         start = self._commit(base)
@@ -584,7 +584,7 @@ class GitWorkspace(GitPast):
             message = f"{NO_CHANGES}\n"
         return self._written(tree, base, message, work.author if work.oid != base else None)
 
-    def _staged_tree(self, start: Commit, status: Status) -> str:
+    def _staged_tree(self, start: Commit, status: CheckoutStatus) -> str:
         """Stage everything but what is left out, and return the tree of it."""
         for folder in (self._repository.root / path for path in status.untracked if path.endswith("/")):
             self._absorb(folder)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.git.git import Git, encoded, scrubbed
+from redgreenrefactor.git.executable import Git, encoded, scrubbed
 from redgreenrefactor.git.lending import lend
 from redgreenrefactor.git.refs import KEPT, update_refs
 from redgreenrefactor.git.repository import Repository

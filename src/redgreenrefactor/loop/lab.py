@@ -16,7 +16,7 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     Trial,
 )
-from redgreenrefactor.ports import Past, Results, Suite
+from redgreenrefactor.ports import Results, Snapshots, Suite
 
 Answer = TypeVar("Answer")
 Key = tuple[str, Trial]
@@ -27,7 +27,7 @@ PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times
 class Lab:
     """The measurements of one invocation: tests, trees, and what is already known about them."""
 
-    workspace: Past
+    workspace: Snapshots
     suite: Suite
     emit: Emit
     clock: Callable[[], float]

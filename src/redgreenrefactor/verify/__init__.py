@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Commit
-from redgreenrefactor.git.past import GitPast, looking_back
 from redgreenrefactor.git.refs import NOTES, RUNS
 from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.snapshots import GitSnapshots, looking_back
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.events import Emit, Event, Warned
 from redgreenrefactor.model.proof import WORKED, Verification, together
@@ -56,7 +56,7 @@ class Court:
     around: Surroundings
     repository: Repository
     ledger: GitLedger
-    past: GitPast
+    past: GitSnapshots
     unjudged: Severity = Severity.WARNING  # of what no gate has judged
 
     @property

@@ -6,8 +6,8 @@ from math import inf
 
 from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Settings
-from redgreenrefactor.git.past import GitPast
 from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.git.snapshots import GitSnapshots
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Event, LookedBack, Warned
 from redgreenrefactor.model.handoff import Handoff
@@ -45,7 +45,7 @@ class Benches:
 
     around: Surroundings
     repository: Repository
-    past: GitPast
+    past: GitSnapshots
     noted: Handoff | None  # what the run says of how its suites were held
     task: Task | None = None
     _known: list[Bench] = field(default_factory=list[Bench])

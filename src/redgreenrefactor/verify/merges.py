@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from redgreenrefactor.git.git import Git
+from redgreenrefactor.git.executable import Git
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import EMPTY, Commit, Objects
 from redgreenrefactor.git.refs import RUNS

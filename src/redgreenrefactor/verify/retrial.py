@@ -39,7 +39,7 @@ from redgreenrefactor.model.verdict import (
     rule,
 )
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Past
+from redgreenrefactor.ports import Snapshots
 from redgreenrefactor.verify.benches import Bench
 from redgreenrefactor.verify.strands import Strand, Wanted
 from redgreenrefactor.verify.tables import Made
@@ -56,7 +56,7 @@ LEGACY = "legacy"  # stands for the tests from before the run where their commit
 class Retrial:
     """What is needed to judge the turns of a run again."""
 
-    past: Past
+    past: Snapshots
     benches: Callable[[str], Bench]  # by the commit that a turn began from
     emit: Emit
     read_plan: Callable[[str, str | None], Plan]

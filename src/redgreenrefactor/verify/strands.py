@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from redgreenrefactor.gates.record import RESTORE
+from redgreenrefactor.git.commit_message import fits
 from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.message import fits
 from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.model.chain import of_run, runs_of
 from redgreenrefactor.model.handoff import Handoff

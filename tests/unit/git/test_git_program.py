@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.git.git import Git, advice, check_version, decoded, encoded, said, scrubbed
+from redgreenrefactor.git.executable import Git, advice, check_version, decoded, encoded, said, scrubbed
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.sandbox.process import Finished
 from repos import Repo

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redgreenrefactor.errors import GitError
-from redgreenrefactor.git.git import Git, encoded, scrubbed
+from redgreenrefactor.git.executable import Git, encoded, scrubbed
 from redgreenrefactor.git.objects import SUBMODULE, TREE, Node, Objects
 from repos import MakeRepo, Repo
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redgreenrefactor.errors import GitError
-from redgreenrefactor.git.git import Git, scrubbed
+from redgreenrefactor.git.executable import Git, scrubbed
 from redgreenrefactor.git.refs import KEPT, NOTES, STASH, Damage, Refs, damage, read_refs, update_refs
 from repos import Repo
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.repository import OURS, Repository, Status, open_repository
+from redgreenrefactor.git.repository import OURS, CheckoutStatus, Repository, open_repository
 from repos import MakeRepo, Repo
 
 # --- opening
@@ -140,13 +140,13 @@ def opened(repo: Repo, **environ: str) -> Generator[Repository]:
 def test_status_tells_where_we_are(repo: Repo) -> None:
     with opened(repo) as found:
         head = repo.git("rev-parse", "HEAD")
-        assert found.status() == Status(head, "main", (), ())
+        assert found.status() == CheckoutStatus(head, "main", (), ())
         repo.git("checkout", "-q", "--detach")
-        assert found.status() == Status(head, None, (), ())
+        assert found.status() == CheckoutStatus(head, None, (), ())
         repo.git("checkout", "-q", "-b", "odd(detached)")
-        assert found.status() == Status(head, "odd(detached)", (), ())
+        assert found.status() == CheckoutStatus(head, "odd(detached)", (), ())
         repo.git("checkout", "-q", "--orphan", "(initial)")
-        assert found.status() == Status(None, "(initial)", ("README.md",), ())
+        assert found.status() == CheckoutStatus(None, "(initial)", ("README.md",), ())
 
 
 def test_status_knows_more_than_it_tells(repo: Repo) -> None:
@@ -155,7 +155,7 @@ def test_status_knows_more_than_it_tells(repo: Repo) -> None:
     repo.git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
     repo.git("branch", "-q", "--set-upstream-to=origin/main")
     with opened(repo) as found:
-        assert found.status() == Status(repo.git("rev-parse", "HEAD"), "main", (), ())
+        assert found.status() == CheckoutStatus(repo.git("rev-parse", "HEAD"), "main", (), ())
 
 
 def test_status_names_odd_files(repo: Repo) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.git.hold import steered_back
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.lock import NAME, held
+from redgreenrefactor.git.locked_checkout import steered_back
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from redgreenrefactor.git.results import KeptResults
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Event, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
@@ -25,6 +24,7 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Verdict, rule
+from redgreenrefactor.records.suite_results import KeptResults
 from redgreenrefactor.testing import FakeWorkspace
 
 RESULTS = {

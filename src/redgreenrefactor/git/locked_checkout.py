@@ -12,7 +12,7 @@ from redgreenrefactor.git.workspace import GitWorkspace
 
 
 @dataclass(frozen=True)
-class Held:
+class LockedCheckout:
     """A checkout, and what is needed to change it."""
 
     repository: Repository
@@ -21,7 +21,9 @@ class Held:
 
 
 @contextmanager
-def held(project: Path, environ: Mapping[str, str], warn: Callable[[str], None]) -> Generator[Held]:
+def locked_checkout(
+    project: Path, environ: Mapping[str, str], warn: Callable[[str], None]
+) -> Generator[LockedCheckout]:
     """Hold a checkout while the block runs; what an interrupted command left there is cleaned up first."""
     for line in steered_back(project, environ):
         warn(line)
@@ -34,7 +36,7 @@ def held(project: Path, environ: Mapping[str, str], warn: Callable[[str], None])
                 warn(f"what was cut off here has been cleaned up; what was found is kept at {kept}")
             for line in (*workspace.noticed, *repository.programs.told):
                 warn(line)
-            yield Held(repository, workspace, ledger)
+            yield LockedCheckout(repository, workspace, ledger)
     finally:
         repository.close()
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.git.results import KEPT, KeptResults
 from redgreenrefactor.model.evidence import CollectError, Kind, Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.records.suite_results import KEPT, KeptResults
 
 RUN = SuiteRun(
     results={

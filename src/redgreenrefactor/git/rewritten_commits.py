@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from redgreenrefactor.git.git import Git, decoded
+from redgreenrefactor.git.executable import Git, decoded
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.model.handoff import Handoff
 
@@ -12,7 +12,7 @@ PREFIXES = {"PLAN": ("plan",), "RED": ("test",), "GREEN": ("feat", "fix"), "REFA
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class CommitTraits:
     """What a commit looks like: rewriting it changes its id, but seldom all of this."""
 
     oid: str
@@ -22,7 +22,7 @@ class Face:
     subject: str
 
 
-class Rewritten:
+class RewrittenCommits:
     """Finds the commits on branches that were made of others which have been left behind."""
 
     def __init__(self, git: Git, objects: Objects, listed: str) -> None:
@@ -33,31 +33,31 @@ class Rewritten:
     def pairs(self, handoffs: Mapping[str, Handoff], noted: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield each commit with a handoff that is on no branch, and the one without a note that was made of it."""
         line = list(self._line())
-        here = {face.oid for face in line}
+        here = {one.oid for one in line}
         lost = {old: handoff for old, handoff in handoffs.items() if old not in here and _counts(handoff)}
-        bare = [face for face in line if face.oid not in noted]
+        bare = [one for one in line if one.oid not in noted]
         if not lost or not bare:
             return
-        faces = {old: face for old in lost if (face := self._face(old))}
-        vanished = {old: handoff for old, handoff in lost.items() if old not in faces}
-        looks = _by_look(faces.values())
+        traits = {old: one for old in lost if (one := self._traits(old))}
+        vanished = {old: handoff for old, handoff in lost.items() if old not in traits}
+        looks = _by_look(traits.values())
         made: dict[str, str] = {}
-        for face in bare:
+        for one in bare:
             alike = {
-                old: _alike(faces[old], face, made) for look in _looks(face) for old in looks.get(look, ())
+                old: _alike(traits[old], one, made) for look in _looks(one) for old in looks.get(look, ())
             }
-            alike |= {old: self._told(handoff, face) for old, handoff in vanished.items()}
+            alike |= {old: self._told(handoff, one) for old, handoff in vanished.items()}
             ranks = {
                 old: (number, lost[old].timestamp)
                 for old, number in alike.items()
-                if number >= ENOUGH and old not in made and _fits(lost[old], face)
+                if number >= ENOUGH and old not in made and _fits(lost[old], one)
             }
             if ranks:
                 old = max(ranks, key=lambda one: ranks[one])
-                made[old] = face.oid
-                yield old, face.oid
+                made[old] = one.oid
+                yield old, one.oid
 
-    def _line(self) -> Iterator[Face]:
+    def _line(self) -> Iterator[CommitTraits]:
         """Yield the commits that branches are made of, the oldest first."""
         shown = "%H%x00%P%x00%T%x00%an <%ae> %at%x00%s"
         flags = ("--first-parent", "--topo-order", "--reverse", "--branches", f"--format={shown}")
@@ -68,18 +68,18 @@ class Rewritten:
             fields = row.split("\0")
             if len(fields) == 5:  # noqa: PLR2004
                 oid, parents, tree, author, subject = fields
-                yield Face(oid, parents.partition(" ")[0], tree, author, subject)
+                yield CommitTraits(oid, parents.partition(" ")[0], tree, author, subject)
 
-    def _face(self, oid: str) -> Face | None:
+    def _traits(self, oid: str) -> CommitTraits | None:
         found = self._objects.commit(oid)
         if found is None:
             return None
         author = found.author.rpartition(" ")[0]
-        return Face(oid, found.parents[0] if found.parents else "", found.tree, author, found.subject)
+        return CommitTraits(oid, found.parents[0] if found.parents else "", found.tree, author, found.subject)
 
-    def _told(self, handoff: Handoff, face: Face) -> int:
+    def _told(self, handoff: Handoff, one: CommitTraits) -> int:
         """Compare a commit with all that is left of another, its note: the list of cases."""
-        node = self._objects.node(face.tree, self._listed)
+        node = self._objects.node(one.tree, self._listed)
         same_list = node is not None and node.oid == handoff.extra.get("testList")
         return ENOUGH if same_list else 0
 
@@ -89,25 +89,25 @@ def _counts(handoff: Handoff) -> bool:
     return handoff.error is None or handoff.phase is not handoff.next_phase or handoff.cycle_number == 0
 
 
-def _fits(handoff: Handoff, face: Face) -> bool:
+def _fits(handoff: Handoff, one: CommitTraits) -> bool:
     """Tell whether a commit may be a turn at this phase; the one a run began from may be called anything."""
-    kind = face.subject.partition(":")[0].partition("(")[0]
+    kind = one.subject.partition(":")[0].partition("(")[0]
     return handoff.cycle_number == 0 or kind in PREFIXES.get(handoff.phase, (kind,))
 
 
-def _looks(face: Face) -> tuple[tuple[str, str], ...]:
-    return ("tree", face.tree), ("author", face.author), ("subject", face.subject)
+def _looks(one: CommitTraits) -> tuple[tuple[str, str], ...]:
+    return ("tree", one.tree), ("author", one.author), ("subject", one.subject)
 
 
-def _by_look(faces: Iterable[Face]) -> dict[tuple[str, str], list[str]]:
+def _by_look(traits: Iterable[CommitTraits]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
-    for face in faces:
-        for look in _looks(face):
-            found.setdefault(look, []).append(face.oid)
+    for one in traits:
+        for look in _looks(one):
+            found.setdefault(look, []).append(one.oid)
     return found
 
 
-def _alike(before: Face, after: Face, made: Mapping[str, str]) -> int:
+def _alike(before: CommitTraits, after: CommitTraits, made: Mapping[str, str]) -> int:
     """Return how many traits two commits share; the parent counts where one was made of the other's."""
     same = sum(one == two for one, two in zip(_looks(before), _looks(after), strict=True))
     if before.tree != after.tree and before.subject != after.subject:

@@ -13,7 +13,7 @@ from redgreenrefactor.model.evidence import Change, File
 LARGEST_TEXT = 1_000_000
 
 
-class GitPast:
+class GitSnapshots:
     """What commits hold; nothing of the user's is touched by looking."""
 
     def __init__(self, repository: Repository, clean: CleanCheckout) -> None:
@@ -85,7 +85,7 @@ class GitPast:
 
 
 @contextmanager
-def looking_back(repository: Repository) -> Generator[GitPast]:
+def looking_back(repository: Repository) -> Generator[GitSnapshots]:
     """Provide the past with a clean checkout that no run shares, and that is gone afterwards."""
     with apart(repository) as clean:
-        yield GitPast(repository, clean)
+        yield GitSnapshots(repository, clean)

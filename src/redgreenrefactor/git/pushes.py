@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from redgreenrefactor.git.git import Git, decoded, encoded
+from redgreenrefactor.git.executable import Git, decoded, encoded
 from redgreenrefactor.git.refs import Refs
 
 REMOTES, HEADS, TAGS = "refs/remotes/", "refs/heads/", "refs/tags/"
@@ -43,7 +43,7 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RunCommits:
     """What a run has made so far: its branch, what its session began from, and every commit that was checked out."""
 
     own: str | None
@@ -51,7 +51,7 @@ class Line:
     tips: tuple[str, ...]
 
 
-def pushes(git: Git, before: Refs, later: Refs, line: Line) -> Iterator[Push]:
+def pushes(git: Git, before: Refs, later: Refs, run: RunCommits) -> Iterator[Push]:
     """Yield the branches of remotes that hold, since then, commits which only this run has.
 
     A fetch, or a push of other work from another checkout, moves them too, and is nobody's fault. So does bringing
@@ -64,14 +64,14 @@ def pushes(git: Git, before: Refs, later: Refs, line: Line) -> Iterator[Push]:
         *(
             oid
             for name, oid in before.oids.items()
-            if name != line.own and name.startswith((HEADS, TAGS, REMOTES))
+            if name != run.own and name.startswith((HEADS, TAGS, REMOTES))
         ),
         *(later.oids[name] for name in later.in_use if name in later.oids),
     }
-    made = _reached(git, (line.base, *line.tips), others)
-    accepted = _reached(git, (line.base,), others)
+    made = _reached(git, (run.base, *run.tips), others)
+    accepted = _reached(git, (run.base,), others)
     for name, oid in moved.items():
-        same = line.own is not None and name.removeprefix(REMOTES).partition("/")[2] == line.own.removeprefix(
+        same = run.own is not None and name.removeprefix(REMOTES).partition("/")[2] == run.own.removeprefix(
             HEADS
         )
         if oid in made and not (same and oid in accepted):
