@@ -9,8 +9,8 @@ from pathlib import Path
 
 from redgreenrefactor.cages import NETWORK, cages_of
 from redgreenrefactor.errors import NotReadyError, UsageError
-from redgreenrefactor.gates.legacy import Baseline, baseline
-from redgreenrefactor.gates.measuring import foreign
+from redgreenrefactor.gates.rules.legacy import Baseline, baseline
+from redgreenrefactor.gates.rules.measurement import foreign
 from redgreenrefactor.git.lending import lend
 from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.git.repository import Repository, open_repository

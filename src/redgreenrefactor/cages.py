@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.gates.paths import kept_from
 from redgreenrefactor.git.lending import lent
 from redgreenrefactor.git.objects import SUBMODULE
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.stand_in import object_stores
 from redgreenrefactor.git.workspace import GitWorkspace
+from redgreenrefactor.languages.paths import ProjectFolder, kept_from
 from redgreenrefactor.model.events import Emit, Warned
 from redgreenrefactor.model.evidence import ALL, Manner
 from redgreenrefactor.model.goal import Case
@@ -141,7 +141,7 @@ class Cages:
         head = self._repository.objects.commit("HEAD")
         files = self._repository.objects.files(head.tree) if head else ()
         paths = [path for path, node in files if node.mode != SUBMODULE]
-        return kept_from(brief.phase, paths, self._repository.prefix, _case(brief))
+        return kept_from(brief.phase, paths, ProjectFolder(self._repository.prefix, _case(brief)))
 
     @cached_property
     def _ground(self) -> Ground:

@@ -9,8 +9,8 @@ from typing import Any
 
 from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
-from redgreenrefactor.gates.common import named
-from redgreenrefactor.gates.legacy import sifted
+from redgreenrefactor.gates.rules.findings import named
+from redgreenrefactor.gates.rules.legacy import sifted
 from redgreenrefactor.git.elsewhere import goes_on_in
 from redgreenrefactor.loop.engine import Ended, Limits, Spent
 from redgreenrefactor.model.decision import (

@@ -21,18 +21,17 @@ from redgreenrefactor.agents import script_file
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import RgrError
-from redgreenrefactor.gates import mutants, python, stubs
-from redgreenrefactor.gates.manifests import adds_for_tests, files_run
-from redgreenrefactor.gates.mistakes import mistakes
-from redgreenrefactor.gates.paths import reconfigures
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.gates.review import Opinion, read_opinion
-from redgreenrefactor.gates.texts import bent, broken_at_once, says_nothing, tally
 from redgreenrefactor.git import mark
 from redgreenrefactor.git.guard import OLD_MARK
 from redgreenrefactor.goals import test_list
 from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
+from redgreenrefactor.languages import python, stubs
+from redgreenrefactor.languages.manifests import adds_for_tests, files_run
+from redgreenrefactor.languages.paths import reconfigures
+from redgreenrefactor.languages.sources import bent, broken_at_once, says_nothing, tally
 from redgreenrefactor.loop.workflows import taskfile
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
@@ -42,6 +41,8 @@ from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.mutation import mutants
+from redgreenrefactor.mutation.text_mutants import mistakes
 from redgreenrefactor.runners import coverage, report
 
 NOTE: Mapping[str, Any] = {

@@ -2,7 +2,7 @@
 
 from redgreenrefactor.agents.toolbox import Locked
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.gates.paths import looks_like_a_test
+from redgreenrefactor.languages.paths import ProjectFolder, is_test
 from redgreenrefactor.model.goal import LIST, Case
 from redgreenrefactor.model.handoff import from_json
 from redgreenrefactor.model.session import Brief
@@ -13,14 +13,14 @@ SETTINGS = "tdd.properties"
 
 def locked_in(brief: Brief) -> Locked:
     """Return what is locked in a session: in GREEN the tests, outside PLAN the list, the settings always."""
-    case = _case(brief)
+    project = ProjectFolder("", _case(brief))
 
     def locked(path: str) -> str:
         if path == SETTINGS:
             return "nobody changes the settings during a run"
         if path == LIST and brief.phase in _LISTLESS:
             return "only PLAN changes the list of cases"
-        if brief.phase is PhaseName.GREEN and _is_test(path, case):
+        if brief.phase is PhaseName.GREEN and is_test(project, path):
             return "in GREEN the tests stay as RED wrote them; make them pass by changing the code"
         return ""
 
@@ -28,12 +28,6 @@ def locked_in(brief: Brief) -> Locked:
 
 
 _LISTLESS = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
-
-
-def _is_test(path: str, case: Case | None) -> bool:
-    if case and path in (case.test_file, case.impl_file):
-        return path == case.test_file
-    return looks_like_a_test(path, case)
 
 
 def _case(brief: Brief) -> Case | None:

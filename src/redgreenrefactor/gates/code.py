@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from redgreenrefactor.gates.common import configuration, errors, history, hooked, named, off_limits
-from redgreenrefactor.gates.coverage import covered
-from redgreenrefactor.gates.exit_code import by_exit_code
-from redgreenrefactor.gates.legacy import failure, regressions
-from redgreenrefactor.gates.measuring import Measured, defined_at, interference, measure, uncollected
-from redgreenrefactor.gates.paths import inside
-from redgreenrefactor.gates.rewriting import rewritten
-from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
+from redgreenrefactor.gates.rules.coverage import covered
+from redgreenrefactor.gates.rules.exit_code import by_exit_code
+from redgreenrefactor.gates.rules.findings import errors, failure, named
+from redgreenrefactor.gates.rules.legacy import regressions
+from redgreenrefactor.gates.rules.measurement import Measured, defined_at, interference, measure, uncollected
+from redgreenrefactor.gates.rules.rewrites import rewritten
+from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
+from redgreenrefactor.languages.paths import inside
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, TestOutcome, Verdict, rule

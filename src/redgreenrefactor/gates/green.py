@@ -3,18 +3,25 @@
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, cast
 
-from redgreenrefactor.gates import python
-from redgreenrefactor.gates.common import brief, configuration, errors, history, off_limits, tests_touched
-from redgreenrefactor.gates.coverage import covered
-from redgreenrefactor.gates.diff import added_lines
-from redgreenrefactor.gates.exit_code import by_exit_code
-from redgreenrefactor.gates.first import still_failing
-from redgreenrefactor.gates.legacy import also_mended, failure, mended, regressions
-from redgreenrefactor.gates.measuring import Measured, gone, interference, measure, uncollected
-from redgreenrefactor.gates.minimal import minimality
-from redgreenrefactor.gates.paths import inside, is_test
-from redgreenrefactor.gates.proof import HANDFUL, belongs, bends, holds, noticed_by, planted_in, spread
-from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
+from redgreenrefactor.gates.rules.coverage import covered
+from redgreenrefactor.gates.rules.exit_code import by_exit_code
+from redgreenrefactor.gates.rules.findings import brief, errors, failure
+from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
+from redgreenrefactor.gates.rules.measurement import (
+    Measured,
+    gone,
+    interference,
+    measure,
+    timed_out,
+    uncollected,
+)
+from redgreenrefactor.gates.rules.minimality import minimality
+from redgreenrefactor.gates.rules.new_test import is_slow
+from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
+from redgreenrefactor.gates.rules.tampering import configuration, shadowing, sniffing
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.diff import added_lines
+from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (
     Evidence,
     Judgement,
@@ -27,7 +34,9 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
+from redgreenrefactor.mutation.detection import HANDFUL, belongs, bends, holds, noticed_by, planted_in, spread
 
+TOLD = 3  # failures of the new test alone
 LOOKED_AT = 3  # tests whose expectations are bent
 Probing = Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]
 
@@ -46,7 +55,7 @@ def _green(evidence: Evidence) -> Judgement:
         return rule(*found)
     facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
     before = yield Trial(evidence.base)
-    if failing := (yield from still_failing(evidence, before, noted(evidence))):
+    if failing := (yield from _still_failing(evidence, before, noted(evidence))):
         return rule(*found, *failing, test_result=TestOutcome.FAIL, facts=facts)
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
@@ -247,3 +256,18 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
         return {}
     missed = [item.place for item in planted[: found.tried] if item not in found.by_failing]
     return {"mutants": {"tried": found.tried, "noticed": len(found.by_failing), "missed": missed}}
+
+
+def _still_failing(
+    evidence: Evidence, before: SuiteRun, names: Sequence[TestId]
+) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return why GREEN cannot be accepted, where the suite is slow and RED's test fails by itself already."""
+    if not names or not is_slow(before):
+        return []
+    run = yield Trial(evidence.head, tests=tuple(names))
+    if run.timed_out:
+        return [timed_out(run)]
+    if not run.finished or run.tampering:
+        return []  # the whole suite tells more
+    failed = [r for r in run.results.values() if r.failed and any(belongs(r.id, name) for name in names)]
+    return [failure(result) for result in failed[:TOLD]]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from redgreenrefactor.gates.answers import objects
-from redgreenrefactor.gates.common import errors, history, scope
-from redgreenrefactor.gates.paths import holds_tests, inside, is_plain_code, is_runners
+from redgreenrefactor.gates.rules.answers import objects
+from redgreenrefactor.gates.rules.findings import errors, scope
+from redgreenrefactor.gates.rules.scope import history
+from redgreenrefactor.languages.paths import holds_tests, inside, is_plain_code, is_runners
 from redgreenrefactor.model.decision import has_worked, is_finished, progress
 from redgreenrefactor.model.evidence import Evidence, Judgement
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable

@@ -2,30 +2,28 @@
 
 import ast
 from collections.abc import Generator, Iterator
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from redgreenrefactor.gates import asserting, python, stubs
-from redgreenrefactor.gates.added import NewTest, legible, meaningless, new_test, silenced
-from redgreenrefactor.gates.common import (
+from redgreenrefactor.gates.rules.exit_code import by_exit_code
+from redgreenrefactor.gates.rules.failure_reason import how_it_failed, wrong_reason
+from redgreenrefactor.gates.rules.findings import errors, scope
+from redgreenrefactor.gates.rules.legacy import regressions
+from redgreenrefactor.gates.rules.measurement import Measured, gone, interference, measure
+from redgreenrefactor.gates.rules.new_test import (
+    NewTest,
     asks_again,
-    configuration,
-    errors,
-    history,
-    hooked,
-    off_limits,
-    scope,
-    tampering,
+    legible,
+    meaningless,
+    new_test,
+    new_test_alone,
+    silenced,
 )
-from redgreenrefactor.gates.exit_code import by_exit_code
-from redgreenrefactor.gates.first import new_test_alone
-from redgreenrefactor.gates.legacy import regressions
-from redgreenrefactor.gates.measuring import Measured, gone, interference, measure
-from redgreenrefactor.gates.paths import inside, is_test, reconfigures
-from redgreenrefactor.gates.proof import proof
-from redgreenrefactor.gates.reason import how_it_failed, wrong_reason
-from redgreenrefactor.gates.suspicion import brings_tools, misplaced, shadowing, tools_brought
+from redgreenrefactor.gates.rules.scope import brings_tools, history, misplaced, off_limits, tools_brought
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, kept, shadowing
+from redgreenrefactor.languages import python, stubs
+from redgreenrefactor.languages.paths import inside, is_test, reconfigures
 from redgreenrefactor.model.evidence import (
     Change,
     Evidence,
@@ -38,6 +36,7 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
+from redgreenrefactor.mutation.detection import proof
 
 
 def red(evidence: Evidence) -> Judgement:
@@ -162,95 +161,6 @@ def _scope(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _is_marker(change: Change) -> bool:
-    """Tell whether a change is a new package marker without content."""
-    if PurePosixPath(change.path).name != "__init__.py" or change.before or not change.after:
-        return False
-    tree = python.parsed(change.after.text)
-    return tree is not None and all(isinstance(node, ast.Expr) and stubs.is_stub(node) for node in tree.body)
-
-
-def _stubs_only(change: Change) -> Iterator[Finding]:
-    if not change.path.endswith(".py"):
-        return  # other languages are not read yet: the note says what was not measured
-    before = change.before.text if change.before else None
-    beyond = stubs.beyond_stubs(before, change.after.text if change.after else None)
-    if beyond:
-        yield Finding(
-            FindingType.SCOPE_VIOLATION,
-            f"{change.path}:{beyond[0]}: RED may add stubs only, and {beyond[1]}",
-            change.path,
-            beyond[0],
-            hint="Leave the behaviour to GREEN: a stub has an empty body, returns a constant or raises NotImplementedError.",
-        )
-
-
-def kept(evidence: Evidence) -> Iterator[Finding]:
-    """Yield existing tests that were edited, taken away or shadowed, and new ways into the runner."""
-    for change in evidence.changes:
-        if not change.path.endswith(".py") or not is_test(evidence, change.path):
-            continue
-        before, after = (side.text if side else None for side in (change.before, change.after))
-        yield from _edited(change, before, after)
-        yield from _weaker_helpers(change, before, after)
-        known = {test.name for test in python.duplicates(before)}
-        for test in python.duplicates(after):
-            if test.name not in known:
-                yield tampering(
-                    change,
-                    test.line,
-                    f"{test.name} is defined twice, so the first never runs",
-                    "Give the new test a name of its own.",
-                )
-
-
-def _weaker_helpers(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
-    """Yield helpers of existing tests that assert, and were edited or taken away."""
-    now = python.helpers(after)
-    for name, node in python.helpers(before).items():
-        twin = now.get(name)
-        if asserting.assertion_count(node) and (twin is None or python.shape(twin) != python.shape(node)):
-            yield tampering(
-                change,
-                twin.lineno if twin else None,
-                f"the helper {name}, which asserts for existing tests, was changed",
-                "Leave it as it is; write a helper of another name if you need one.",
-            )
-
-
-def _edited(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
-    if change.after is None:
-        yield tampering(change, None, "the file was deleted", "Bring it back.")
-        return
-    if python.parsed(after) is None:
-        return  # what does not parse is reported by the run
-    now = _by_name(after)
-    for name, tests in _by_name(before).items():
-        for test, twin in zip_longest(tests, now.get(name, [])[: len(tests)]):
-            if twin is None:
-                yield tampering(change, test.line, f"{name} was taken away", "Bring it back: RED only adds.")
-            elif python.body_shape(test.node) != python.body_shape(twin.node) or not _keeps_rows(test, twin):
-                yield tampering(
-                    change,
-                    twin.line,
-                    f"{name} was edited",
-                    "Leave existing tests as they are: RED only adds one.",
-                )
-
-
-def _by_name(text: str | None) -> dict[str, list[python.Definition]]:
-    found: dict[str, list[python.Definition]] = {}
-    for test in python.tests_in(text):
-        found.setdefault(test.name, []).append(test)
-    return found
-
-
-def _keeps_rows(test: python.Definition, twin: python.Definition) -> bool:
-    """Tell whether every parameter set is still there, in the old order."""
-    rest = iter(python.rows(twin.node))
-    return all(row in rest for row in python.rows(test.node))
-
-
 def _nothing_done() -> Finding:
     return Finding(FindingType.NOTHING_DONE, "RED changed nothing", hint="Write the test and commit it.")
 
@@ -294,3 +204,26 @@ def _unexpected(new: NewTest, more: str) -> Finding:
         hint="Check the assertion: does it really test the case? If the behaviour is already there, "
         "write the honest test again; it is kept as covered when it notices broken code.",
     )
+
+
+def _is_marker(change: Change) -> bool:
+    """Tell whether a change is a new package marker without content."""
+    if PurePosixPath(change.path).name != "__init__.py" or change.before or not change.after:
+        return False
+    tree = python.parsed(change.after.text)
+    return tree is not None and all(isinstance(node, ast.Expr) and stubs.is_stub(node) for node in tree.body)
+
+
+def _stubs_only(change: Change) -> Iterator[Finding]:
+    if not change.path.endswith(".py"):
+        return  # other languages are not read yet: the note says what was not measured
+    before = change.before.text if change.before else None
+    beyond = stubs.beyond_stubs(before, change.after.text if change.after else None)
+    if beyond:
+        yield Finding(
+            FindingType.SCOPE_VIOLATION,
+            f"{change.path}:{beyond[0]}: RED may add stubs only, and {beyond[1]}",
+            change.path,
+            beyond[0],
+            hint="Leave the behaviour to GREEN: a stub has an empty body, returns a constant or raises NotImplementedError.",
+        )

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from redgreenrefactor.gates.common import configuration, errors, history, hooked, named, off_limits
-from redgreenrefactor.gates.exit_code import by_exit_code
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
-from redgreenrefactor.gates.legacy import also_mended, mended, regressions
-from redgreenrefactor.gates.measuring import Measured, interference, measure
-from redgreenrefactor.gates.paths import is_test
-from redgreenrefactor.gates.rewriting import Rewritten, rewritten
-from redgreenrefactor.gates.strength import strength
-from redgreenrefactor.gates.suspicion import doubts, misplaced, shadowing, sniffing
+from redgreenrefactor.gates.rules.exit_code import by_exit_code
+from redgreenrefactor.gates.rules.findings import errors, named
+from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
+from redgreenrefactor.gates.rules.measurement import Measured, interference, measure
+from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
+from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
+from redgreenrefactor.gates.rules.strength import strength
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
+from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
 from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome, Verdict, rule
 

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from redgreenrefactor.gates.answers import objects
 from redgreenrefactor.gates.code import LONGEST, failing
-from redgreenrefactor.gates.common import errors, history, scope, tail
-from redgreenrefactor.gates.legacy import regressions
-from redgreenrefactor.gates.measuring import measure
+from redgreenrefactor.gates.rules.answers import objects
+from redgreenrefactor.gates.rules.findings import errors, scope, tail
+from redgreenrefactor.gates.rules.legacy import regressions
+from redgreenrefactor.gates.rules.measurement import measure
+from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from redgreenrefactor.gates.code import code, counted
-from redgreenrefactor.gates.common import tail
-from redgreenrefactor.gates.complexity import complexity
-from redgreenrefactor.gates.coverage import covered
 from redgreenrefactor.gates.green import green
-from redgreenrefactor.gates.paths import is_test
 from redgreenrefactor.gates.refactor import refactor
+from redgreenrefactor.gates.rules.coverage import covered
+from redgreenrefactor.gates.rules.findings import tail
+from redgreenrefactor.languages.complexity import complexity
+from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Question, SuiteRun, Trial
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import UNMET

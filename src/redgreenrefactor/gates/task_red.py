@@ -6,27 +6,16 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from redgreenrefactor.gates import asserting, python, stubs
 from redgreenrefactor.gates.code import counted
-from redgreenrefactor.gates.common import (
-    brief,
-    configuration,
-    errors,
-    history,
-    hooked,
-    last_line,
-    named,
-    off_limits,
-    scope,
-    tail,
-)
-from redgreenrefactor.gates.legacy import regressions
-from redgreenrefactor.gates.measuring import Measured, gone, interference, measure
-from redgreenrefactor.gates.paths import inside, is_test, is_test_file, reconfigures
-from redgreenrefactor.gates.red import kept
-from redgreenrefactor.gates.suspicion import misplaced, shadowing
-from redgreenrefactor.gates.texts import says_nothing
-from redgreenrefactor.gates.textual import new_tests, text_rules
+from redgreenrefactor.gates.rules.findings import brief, errors, last_line, named, scope, tail
+from redgreenrefactor.gates.rules.legacy import regressions
+from redgreenrefactor.gates.rules.measurement import Measured, gone, interference, measure
+from redgreenrefactor.gates.rules.scope import history, misplaced, off_limits
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, kept, shadowing
+from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
+from redgreenrefactor.languages import assertions, python, stubs
+from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
+from redgreenrefactor.languages.sources import says_nothing
 from redgreenrefactor.model.evidence import CollectError, Evidence, Judgement, Measure, Status
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.task import Task
@@ -236,7 +225,7 @@ def _worth(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
         tree = python.parsed(change.after.text)
         old = {test.name for test in python.tests_in(change.before.text if change.before else None)}
         for test in python.tests_in(change.after.text):
-            if test.name not in old and not asserting.asserts(test.node, tree):
+            if test.name not in old and not assertions.asserts(test.node, tree):
                 yield _meaningless(
                     change.path, test.line, f"{change.path}:{test.line}: {test.name} asserts nothing"
                 )

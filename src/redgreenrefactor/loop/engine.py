@@ -7,7 +7,7 @@ from typing import Any
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, StoppedRunError
 from redgreenrefactor.gates import Gate
-from redgreenrefactor.gates.common import history
+from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.model.decision import (
     Finish,
     Halt,

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
-from redgreenrefactor.gates import python
-from redgreenrefactor.gates.paths import is_test_file
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.paths import is_test_file
 from redgreenrefactor.model.evidence import Change
 
 LISTED = 50  # functions and classes that a summary names

@@ -7,7 +7,7 @@ from typing import Any
 
 from redgreenrefactor.bench import Bench
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
-from redgreenrefactor.gates.legacy import Baseline
+from redgreenrefactor.gates.rules.legacy import Baseline
 from redgreenrefactor.gates.task import task_gates
 from redgreenrefactor.gates.task_red import expected_files, paths_in
 from redgreenrefactor.goals.task_context import gather

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from redgreenrefactor.gates.paths import is_prose
-from redgreenrefactor.gates.record import RESTORE
+from redgreenrefactor.gates.rules.note_claims import RESTORE
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Commit
+from redgreenrefactor.languages.paths import is_prose
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity

@@ -7,11 +7,17 @@ from typing import Any, cast
 
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.gates.common import tail
-from redgreenrefactor.gates.holding import still_holds
-from redgreenrefactor.gates.paths import module_files
-from redgreenrefactor.gates.proof import belongs
-from redgreenrefactor.gates.record import believed, carried_over, chained, named, recorded, shares
+from redgreenrefactor.gates.rules.findings import tail
+from redgreenrefactor.gates.rules.note_claims import (
+    about_turn,
+    believed,
+    carried_over,
+    chained,
+    recorded,
+    shares,
+)
+from redgreenrefactor.gates.rules.unjudged import still_holds
+from redgreenrefactor.languages.paths import module_files
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Emit, LookedBack
 from redgreenrefactor.model.evidence import (
@@ -39,6 +45,7 @@ from redgreenrefactor.model.verdict import (
     rule,
 )
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.mutation.detection import belongs
 from redgreenrefactor.ports import Snapshots
 from redgreenrefactor.verify.benches import Bench
 from redgreenrefactor.verify.strands import Strand, Wanted
@@ -180,7 +187,7 @@ class Retrial:
                 *shares(link, verdict),
             )
         else:
-            differs = tuple(named(verdict.findings, note.phase, link.after.commit))
+            differs = tuple(about_turn(verdict.findings, note.phase, link.after.commit))
         return _Judged(link, verdict, (*structure, *differs), watch.asked, self._result(link, verdict))
 
     def _evidence(self, strand: Strand, link: Link) -> Evidence:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from redgreenrefactor.gates.record import RESTORE
+from redgreenrefactor.gates.rules.note_claims import RESTORE
 from redgreenrefactor.git.commit_message import fits
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Commit

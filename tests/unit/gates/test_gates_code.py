@@ -1,6 +1,7 @@
 """CODE: what is rejected, and the honest work next to it that is not."""
 
 import pytest
+
 from gates_support import (
     Files,
     Played,
@@ -13,7 +14,6 @@ from gates_support import (
     result,
     suite,
 )
-
 from redgreenrefactor.model.evidence import CollectError, Measure, Rules, Status, SuiteRun, Trial
 from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.verdict import FindingType, Ruling, TestOutcome

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from gates_support import (
     CASE,
     DIED,
@@ -17,7 +18,6 @@ from gates_support import (
     result,
     suite,
 )
-
 from redgreenrefactor.model.evidence import (
     UNANSWERED,
     CollectError,

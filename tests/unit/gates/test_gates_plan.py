@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from gates_support import NO_FILES, Files, Played, evidence, judge, plan_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gates_support import NO_FILES, Files, Played, evidence, judge, plan_of
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import Handoff

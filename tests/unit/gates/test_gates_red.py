@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from gates_support import (
     CASE,
     DIED,
@@ -18,8 +19,7 @@ from gates_support import (
     src,
     suite,
 )
-
-from redgreenrefactor.gates.reason import how_it_failed
+from redgreenrefactor.gates.rules.failure_reason import how_it_failed
 from redgreenrefactor.model.evidence import (
     UNANSWERED,
     CollectError,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from gates_support import (
     DIED,
     Files,
@@ -16,7 +17,6 @@ from gates_support import (
     result,
     suite,
 )
-
 from redgreenrefactor.model.evidence import UNANSWERED, Change, File, Missing, SuiteRun, Trial
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import FindingType, Ruling, TestOutcome

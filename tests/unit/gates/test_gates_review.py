@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from gates_support import by_commit, evidence, failing, judge, result, suite
 
+from gates_support import by_commit, evidence, failing, judge, result, suite
 from redgreenrefactor.gates.review import Opinion, read_opinion
 from redgreenrefactor.model.evidence import Evidence, Measure, SuiteRun
 from redgreenrefactor.model.session import Report

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from gates_support import BASE, HEAD, OPENING, Files, Played, Runner, drive, evidence, src
 
-from redgreenrefactor.gates.complexity import complexity
+from gates_support import BASE, HEAD, OPENING, Files, Played, Runner, drive, evidence, src
 from redgreenrefactor.gates.task import task_gates
 from redgreenrefactor.gates.task_red import expected_files, paths_in
+from redgreenrefactor.languages.complexity import complexity
 from redgreenrefactor.model.evidence import (
     CollectError,
     Coverage,

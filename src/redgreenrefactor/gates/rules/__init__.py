@@ -1,0 +1,1 @@
+"""Rules that gates of several phases share: from evidence to findings."""

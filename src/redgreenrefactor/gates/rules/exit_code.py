@@ -1,0 +1,160 @@
+"""Judging by exit code, where a runner gives nothing better: fewer rules, and the note says which."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from redgreenrefactor.gates.rules.findings import errors, tail
+from redgreenrefactor.gates.rules.measurement import Measured, timed_out
+from redgreenrefactor.gates.rules.new_test import asks_again
+from redgreenrefactor.gates.rules.silenced_tests import Planting, still_run
+from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
+from redgreenrefactor.languages.dialects import language_of
+from redgreenrefactor.languages.diff import added_lines
+from redgreenrefactor.languages.paths import is_test
+from redgreenrefactor.languages.sources import Block, says_nothing
+from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Measure, Question, SuiteRun, Trial
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
+from redgreenrefactor.model.workflow import PhaseName
+
+UNMEASURED = [
+    "exactly one test added",
+    "the reason it fails",
+    "tests gone or skipped, but for what the text shows",
+    "which test broke",
+    "order and repeatability",
+]
+FACTS: dict[str, Any] = {"evidence": str(Measure.EXIT_CODE), "unmeasured": UNMEASURED}
+
+
+def by_exit_code(evidence: Evidence, measured: Measured, known: Sequence[Finding] = ()) -> Judgement:
+    """RED: the suite passed before, fails now, and passes again without the new test. Later: it passes.
+
+    What is known already is told, too; what the text shows of tests that are gone or silenced rejects.
+    """
+    found = [*known, *text_rules(evidence)]
+    if errors(found):
+        return rule(*found, facts=FACTS)
+    if evidence.phase is PhaseName.RED:
+        return (yield from _red(evidence, measured, found))
+    if not measured.after.green:
+        return rule(*found, _failing(measured), test_result=TestOutcome.FAIL, facts=FACTS)
+    if evidence.phase is PhaseName.REFACTOR:
+        found += yield from still_run(evidence)
+    return rule(*found, test_result=TestOutcome.PASS, facts=FACTS)
+
+
+def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgement:
+    if measured.after.green:
+        return (yield from _passing(evidence, found))
+    without = yield Trial(evidence.head, overlay=_taken_back(evidence))
+    if without.timed_out:
+        return rule(*found, timed_out(without), facts=FACTS)
+    if not without.green:
+        broken = Finding(
+            FindingType.TEST_FAILURE,
+            f"the suite fails even without the new test: {tail(without)}",
+            hint="Leave everything but the new test as it was.",
+        )
+        return rule(*found, broken, test_result=TestOutcome.FAIL, facts=FACTS)
+    return rule(*found, test_result=TestOutcome.FAIL, facts={**FACTS, "failure": tail(measured.after)})
+
+
+def _taken_back(evidence: Evidence) -> tuple[tuple[str, str | None], ...]:
+    """Return the tests as they were."""
+    return tuple(
+        (change.path, change.before.text if change.before else None)
+        for change in evidence.changes
+        if is_test(evidence, change.path) and (change.before is None or change.before.text is not None)
+    )
+
+
+def _failing(measured: Measured) -> Finding:
+    return Finding(
+        FindingType.TEST_FAILURE,
+        f"the suite fails (exit code {measured.after.exit_code}): {tail(measured.after)}",
+        hint="Make every test pass.",
+    )
+
+
+# --- a test that passes at once
+
+
+def _passing(evidence: Evidence, found: list[Finding]) -> Judgement:
+    """Judge a suite that passes with the new test in it: asked again once, then as red.on.pass says."""
+    policy = evidence.rules.red_on_pass
+    if policy == "warn":
+        warning = _unexpected("", severity=Severity.WARNING)
+        return rule(*found, warning, test_result=TestOutcome.PASS, outcome=Outcome.WARNED, facts=FACTS)
+    if asks_again(evidence):
+        return rule(*found, _unexpected(""), test_result=TestOutcome.PASS, facts=FACTS)
+    shown = yield from _shown(evidence)
+    found += shown.findings
+    facts = {**FACTS, **shown.facts}
+    if errors(found):
+        return rule(*found, test_result=TestOutcome.PASS, facts=facts)
+    return rule(*found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts=facts)
+
+
+def _unexpected(more: str, severity: Severity = Severity.ERROR, file: str | None = None) -> Finding:
+    return Finding(
+        FindingType.UNEXPECTED_PASS,
+        f"the suite passes with the new test in it{more}",
+        file,
+        hint="Check the assertion, and that the test command runs the new test. If the behaviour is already there, "
+        "write the honest test again; it is kept as covered.",
+        severity=severity,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a new test that passes has shown of itself."""
+
+    findings: tuple[Finding, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+Showing = Generator[Question, SuiteRun, _Shown]
+
+
+def _shown(evidence: Evidence) -> Showing:
+    """Return whether a new test is there, is run, and would notice another result."""
+    tests = new_tests(evidence)
+    if tests:
+        return (yield from _test_shown(evidence, *tests[0]))
+    scripts = [c for c in evidence.changes if is_test(evidence, c.path) and language_of(c.path) is None]
+    grown = [c for c in scripts if c.after and c.after.text and (not c.before or added_lines(c))]
+    if not grown:
+        none = "RED added no test"
+        return _Shown((Finding(FindingType.NO_TEST_ADDED, none, hint="Add one test and commit it."),))
+    script = Planting(evidence.head, grown[0].path, _text(grown[0]))
+    return _Shown((_unnoticed(script) if (yield from script.broken()) is False else _doubted(script),))
+
+
+def _test_shown(evidence: Evidence, change: Change, block: Block) -> Showing:
+    if says_nothing(change.path, block):
+        what = f"{change.path}:{block.line}: {block.name!r} asserts nothing that the code does"
+        hint = "Assert on what the code under test returns or does."
+        return _Shown((Finding(FindingType.MEANINGLESS_TEST, what, change.path, block.line, hint),))
+    test = Planting(evidence.head, change.path, _text(change), block)
+    noticed = yield from test.broken()
+    if noticed is False:
+        return _Shown((_unnoticed(test),))
+    if noticed and (yield from test.bent()):
+        return _Shown(facts={"perturbation": "failed as it should"})
+    return _Shown((_doubted(test),))
+
+
+def _text(change: Change) -> str:
+    return change.after.text if change.after and change.after.text else ""
+
+
+def _unnoticed(test: Planting) -> Finding:
+    more = ", and it does so with a failure put into that test: the test command does not run it"
+    return _unexpected(more, file=test.path)
+
+
+def _doubted(test: Planting) -> Finding:
+    more = "; whether it would notice broken code could not be shown"
+    return _unexpected(more, Severity.WARNING, test.path)

@@ -1,0 +1,90 @@
+"""Findings as several rules spell them, and the words that messages are made of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from redgreenrefactor.model.evidence import Change, SuiteRun, TestId, TestResult
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+
+NAMED = 5  # tests a message names before it counts the rest
+
+
+def scope(change: Change, what: str, hint: str) -> Finding:
+    """Return the finding that a path is out of bounds."""
+    return Finding(FindingType.SCOPE_VIOLATION, f"{change.path}: {what}", change.path, hint=hint)
+
+
+def tampering(change: Change, line: int | None, what: str, hint: str) -> Finding:
+    """Return the finding that a change is aimed at the tests, with its place."""
+    where = f"{change.path}:{line}" if line else change.path
+    return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", change.path, line, hint)
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Return those findings that reject."""
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where to look."""
+
+    file: str | None
+    line: int | None
+
+
+def place_in(result: TestResult) -> Spot:
+    """Return the line of the test's own file where it failed, else where it is defined."""
+    for frame in reversed(result.frames):
+        if frame.file == result.file:
+            return Spot(frame.file, frame.line)
+    return Spot(result.file or None, result.line or None)
+
+
+def brief(result: TestResult) -> str:
+    """Return why a test failed, in one line."""
+    words = " ".join(result.message.split())
+    text = (
+        f"{result.exception}: {words}"
+        if result.exception and not words.startswith(result.exception)
+        else words
+    )
+    return text[:300] or str(result.status)
+
+
+def named(ids: Sequence[TestId]) -> str:
+    """Return the first few ids, and how many more there are."""
+    more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
+    return ", ".join(ids[:NAMED]) + more
+
+
+def tail(run: SuiteRun) -> str:
+    """Return the end of what the runner printed, in one line."""
+    lines = [line for line in run.output.strip().splitlines() if line.strip()]
+    return " | ".join(lines[-3:])[-500:] or "it printed nothing"
+
+
+def last_line(text: str) -> str:
+    """Return the end of a report, where its cause stands."""
+    lines = text.strip().splitlines()
+    return lines[-1].strip()[:300] if lines else ""
+
+
+def failure(result: TestResult, hint: str = "Make this test pass.") -> Finding:
+    """Return the finding that a test does not pass."""
+    place = place_in(result)
+    return Finding(
+        FindingType.TEST_FAILURE,
+        f"{result.id} fails: {brief(result)}",
+        place.file,
+        place.line,
+        hint=hint,
+    )
+
+
+def worth_a_look(change: Change, line: int | None, what: str) -> Finding:
+    """Return what a person may want to look at; it rejects nothing."""
+    where = f"{change.path}:{line}" if line else change.path
+    return Finding(
+        FindingType.SCOPE_VIOLATION, f"{where}: {what}", change.path, line, severity=Severity.WARNING
+    )

@@ -1,0 +1,221 @@
+"""Tests from before the run: which of them fail, which fail by chance, and which a turn has really broken."""
+
+import re
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from redgreenrefactor.gates.rules.findings import brief, failure, named, place_in
+from redgreenrefactor.gates.rules.measurement import Measured
+from redgreenrefactor.model.evidence import (
+    Evidence,
+    Question,
+    Status,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+
+ROUNDS = 5  # times a test runs on the untouched tree before its failing counts as the turn's doing
+TWICE = 2  # a test that fails so often by itself, where nothing was touched, leans on other tests
+MANY = 20  # more tests than this do not all fail by chance: one round tells
+APART = 3  # suite runs for comparison are measurements of their own
+LISTED = 20  # tests a note names before it counts the rest
+
+
+Origin = tuple[str, str]  # file, qualified name
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The tests as they were before the run."""
+
+    run: SuiteRun
+    failing: tuple[TestId, ...] = ()  # again and again, and files that cannot be collected
+    flaky: tuple[TestId, ...] = ()  # failed, and passed when run again
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What the opening note says of them."""
+        groups = {"failing": self.failing, "flaky": self.flaky}
+        listed = {name: list(ids[:LISTED]) for name, ids in groups.items() if ids}
+        counts = {f"{name}Count": len(ids) for name, ids in groups.items() if len(ids) > LISTED}
+        return {**listed, **counts}
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a person is told of them."""
+        said = {
+            "before the run, and left alone": self.failing,
+            "by chance (passed when run again), and left alone": self.flaky,
+        }
+        return tuple(f"failing {how}: {named(ids)}" for how, ids in said.items() if ids)
+
+
+def baseline(opening: str) -> Generator[Question, SuiteRun, Baseline]:
+    """Return what the tests do before anything is done; those that fail are run once more."""
+    run = yield Trial(opening, keeps=True)
+    failed = sorted(result.id for result in run.results.values() if result.failed)
+    uncollected = sorted({error.file for error in run.errors})
+    if not run.finished or not (failed or uncollected):
+        return Baseline(run)
+    again = (yield Trial(opening, tests=tuple(failed), repeat=1)) if failed else run
+    flaky = tuple(name for name in failed if name in again.passed)
+    return Baseline(run, (*(name for name in failed if name not in flaky), *uncollected), flaky)
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """Tests that failed after a turn: through it, or by chance."""
+
+    broken: tuple[TestResult, ...]
+    flaky: tuple[TestId, ...]
+
+
+def sifted(base: str, after: Trial, suspects: Sequence[TestResult]) -> Generator[Question, SuiteRun, Sifted]:
+    """Return which of these tests fail by chance: pass when run again, or fail where nothing was touched, too.
+
+    A test that fails only among others is compared among others: code may break a test through what it leaves behind.
+    """
+    names = {result.id for result in suspects}
+    if not names:
+        return Sifted((), ())
+    again = yield replace(after, tests=tuple(sorted(names)), repeat=1)
+    alone = names - again.passed
+    chance, leaning = yield from _on_base(base, alone)
+    crowd = (names & again.passed) | leaning
+    flaky = chance | (yield from _among_others(base, after, crowd))
+    return Sifted(tuple(r for r in suspects if r.id not in flaky), tuple(sorted(flaky)))
+
+
+def _on_base(base: str, names: set[TestId]) -> Generator[Question, SuiteRun, tuple[set[TestId], set[TestId]]]:
+    """Return which of these tests fail now and then on the untouched tree, and which always do when run alone."""
+    passed: set[TestId] = set()
+    failures: dict[TestId, int] = dict.fromkeys(names, 0)
+    open_: set[TestId] = set(names)
+    for number in range(1, (ROUNDS if len(names) <= MANY else 1) + 1):
+        if not open_:
+            break
+        run = yield Trial(base, tests=tuple(sorted(open_)), repeat=number)
+        passed |= open_ & run.passed
+        for name in open_ - run.passed:
+            failures[name] += 1
+        open_ = {name for name in open_ if failures[name] < TWICE and not (failures[name] and name in passed)}
+    chance = {name for name in names if failures[name] and name in passed}
+    return chance, {name for name in names if failures[name]} - chance
+
+
+def _among_others(base: str, after: Trial, names: set[TestId]) -> Generator[Question, SuiteRun, set[TestId]]:
+    """Return which of these tests do not fail every time the whole suite runs, or fail on the untouched tree, too."""
+    if not names:
+        return set()
+    whole = yield replace(after, repeat=APART)
+    still = names - whole.passed
+    if not still:
+        return names
+    untouched = yield Trial(base, repeat=APART)
+    return (names - still) | (still - untouched.passed)
+
+
+def mended(measured: Measured, moved: Mapping[Origin, Origin] | None = None) -> list[TestId]:
+    """Return the tests that failed since before the run, or could not be collected, and pass now."""
+    twins = moved or {}
+    failed = _failing(measured.legacy) & _failing(measured.before)
+    passing = [
+        result.id
+        for result in measured.after.results.values()
+        if result.passed
+        and (twins.get((result.file, result.function)) or (result.file, result.function)) in failed
+        and (result.id not in measured.before.results or measured.before.results[result.id].failed)
+    ]
+    unread = [{error.file for error in run.errors} for run in (measured.legacy, measured.before)]
+    running = {result.file for result in measured.after.results.values()}
+    collected = unread[0] & unread[1] & running - {error.file for error in measured.after.errors}
+    return sorted({*passing, *collected})
+
+
+def also_mended(evidence: Evidence, tests: Sequence[TestId]) -> list[Finding]:
+    """Return a warning that names the mended tests which neither the case nor the feature speaks of."""
+    case = evidence.case.description if evidence.case else ""
+    asked = set(re.findall(r"\w+", f"{case} {evidence.handoff.feature}"))
+    others = [name for name in tests if not _names_of(name) & asked]
+    if not others:
+        return []
+    return [
+        Finding(
+            FindingType.SCOPE_VIOLATION,
+            f"also mended: {named(others)} failed since before the run and passes now;"
+            " right if that is asked for, otherwise more than was due",
+            severity=Severity.WARNING,
+        )
+    ]
+
+
+def _names_of(test: TestId) -> set[str]:
+    """Return the words a feature may call a test by: its function, its class, its file."""
+    file, *parts = test.partition("[")[0].split("::")
+    dotted = [] if parts else re.findall(r"\w+", file)[-2:]  # unittest's ids, and files
+    return {*parts, *dotted, PurePosixPath(file).stem} - {"", "py", "tests", "test"}
+
+
+def _failing(run: SuiteRun) -> set[Origin]:
+    """Return the tests of a run that failed, all parameter sets of one together."""
+    return {(result.file, result.function) for result in run.results.values() if result.failed}
+
+
+def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return a finding for every test that stopped passing; those from before the run may fail by chance."""
+    known = measured.legacy.results
+    reports = evidence.rules.legacy_on_break == "report"  # then what is broken stays so, and was told already
+    broken = [r for r in measured.broken if not reports or r.id in measured.before.passed]
+    old = [result for result in broken if result.id in known]
+    sieve = yield from sifted(evidence.base, Trial(evidence.head), old)
+    found = list(_by_chance(sieve.flaky))
+    for result in broken:
+        if result in old and result not in sieve.broken:
+            continue
+        found.append(_stopped(evidence, measured, result))
+    return found
+
+
+def _stopped(evidence: Evidence, measured: Measured, result: TestResult) -> Finding:
+    if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+        return _silenced(result)
+    if result.id not in measured.legacy.ids:
+        return failure(result, "It passed before: make every test pass, not only the new one.")
+    passed = result.id in measured.legacy.passed
+    when = "before this run" if passed else "since it was mended in this run"
+    return _broken_legacy(evidence, result, when)
+
+
+def _by_chance(names: Sequence[TestId]) -> Iterable[Finding]:
+    if names:
+        yield Finding(
+            FindingType.FLAKY_TEST,
+            f"tests from before this run fail by chance, and are not counted: {named(names)}",
+            severity=Severity.WARNING,
+        )
+
+
+def _silenced(result: TestResult) -> Finding:
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{result.id} passed before and is now {result.status}",
+        result.file,
+        result.line or None,
+        hint="A test that passed has to run and pass: take the skip or the expected failure away.",
+    )
+
+
+def _broken_legacy(evidence: Evidence, result: TestResult, when: str) -> Finding:
+    blocks = evidence.rules.legacy_on_break == "block"
+    return Finding(
+        FindingType.LEGACY_BROKEN,
+        f"{result.id} passed {when} and fails now: {brief(result)}",
+        result.file,
+        place_in(result).line,
+        hint="Keep the existing behaviour: the new feature must not break what worked.",
+        severity=Severity.ERROR if blocks else Severity.WARNING,
+    )

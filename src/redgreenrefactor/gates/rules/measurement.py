@@ -1,0 +1,237 @@
+"""The suite runs every phase is judged by, and what they show whatever the phase."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from redgreenrefactor.gates.rules.findings import last_line, named, tail
+from redgreenrefactor.languages.paths import is_test
+from redgreenrefactor.model.evidence import (
+    CollectError,
+    Evidence,
+    Question,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The three suite runs a phase is judged by: before the run, before the turn, after it."""
+
+    legacy: SuiteRun
+    before: SuiteRun
+    after: SuiteRun
+    shifting: frozenset[tuple[str, str]] = frozenset()  # definitions whose ids differ from run to run
+
+    @property
+    def lost(self) -> list[TestId]:
+        """Tests that were there and are gone; what does not collect any more is not counted as lost."""
+        broken = {error.file for error in self.after.errors}
+        missing = (
+            self.before.results[name] for name in self.before.ids - self.after.ids - self.after.deselected
+        )
+        return sorted(r.id for r in missing if r.file not in broken and r.origin not in self.shifting)
+
+    @property
+    def deselected(self) -> list[TestId]:
+        """Tests that were run, are still collected, and are kept from running now."""
+        return sorted(self.before.ids & self.after.deselected - self.after.ids)
+
+    @property
+    def fresh(self) -> list[TestResult]:
+        """Tests that were not there before; what did not collect before is not counted as added."""
+        broken = {error.file for error in self.before.errors}
+        new = (self.after.results[name] for name in self.after.results if name not in self.before.results)
+        return [r for r in new if r.file not in broken and r.origin not in self.shifting]
+
+    @property
+    def broken(self) -> list[TestResult]:
+        """Tests that used to pass, are still there and no longer do; one slip before the turn changes nothing."""
+        used_to = self.before.passed | (self.legacy.passed & self.before.ids)
+        return [self.after.results[name] for name in sorted(used_to & self.after.ids - self.after.passed)]
+
+
+Measuring = Generator[Question, SuiteRun, Measured | Verdict]
+
+
+def measure(evidence: Evidence) -> Measuring:
+    """Run the suite where it was not run yet; a verdict instead where the runner did not come to its end."""
+    legacy = yield from _settled(Trial(evidence.opening))
+    before = yield from _settled(Trial(evidence.base))
+    if not before.finished:
+        return rule(undecided(before, "before this turn"))
+    after = yield from _settled(Trial(evidence.head))
+    if elsewhere := before.foreign or after.foreign:
+        return rule(foreign(elsewhere))
+    if after.timed_out:
+        return rule(timed_out(after))
+    if not after.finished and after.errors and not _quits(after.errors[0]):
+        return rule(_uncollectable(after))
+    if not after.finished:
+        alive = yield Trial(evidence.base, repeat=2)  # is it the attempt, or have the surroundings changed?
+        return rule(died(evidence, after) if alive.finished else undecided(alive, "although nothing changed"))
+    measured = Measured(legacy, before, after)
+    touched = {change.path for change in evidence.changes}
+    if any(
+        name in legacy.ids and f"{evidence.prefix}{before.results[name].file}" not in touched
+        for name in measured.lost
+    ):
+        again = yield Trial(evidence.opening, repeat=3)  # some tests are named after chance, or the hour
+        return replace(measured, shifting=_shifting(legacy, again))
+    return measured
+
+
+def _shifting(one: SuiteRun, two: SuiteRun) -> frozenset[tuple[str, str]]:
+    """Return the definitions whose tests go by other names each time the same tree is run."""
+    if not two.finished:
+        return frozenset()
+    results = {**one.results, **two.results}
+    return frozenset(results[name].origin for name in one.ids ^ two.ids)
+
+
+def _settled(trial: Trial) -> Generator[Question, SuiteRun, SuiteRun]:
+    """Run once, and once more where the runner died without a report, or ran something else than the checkout."""
+    run = yield trial
+    if (not run.finished and not run.timed_out) or run.foreign:
+        run = yield replace(trial, repeat=1)
+    return run
+
+
+def undecided(run: SuiteRun, when: str) -> Finding:
+    """Return the finding that nothing could be measured."""
+    why = "ran past test.timeout" if run.timed_out else f"left no report (exit code {run.exit_code})"
+    return Finding(
+        FindingType.UNDECIDED,
+        f"the test runner {why}{_while(run)} {when}: {tail(run)}",
+        hint="Run the test command yourself, mend what is wrong, then type 'rgr resume'.",
+    )
+
+
+def foreign(files: Sequence[str], then: str = "type 'rgr resume'") -> Finding:
+    """Return the finding that the tests were run on other files than the commit's."""
+    return Finding(
+        FindingType.UNDECIDED,
+        f"the tests import files of your own folder, not of the clean checkout they are run in: {named(files)}",
+        hint="Look for an absolute path to the project (sys.path, PYTHONPATH, a .pth file),"
+        f" or for files that lie only there; then {then}.",
+    )
+
+
+def _while(run: SuiteRun) -> str:
+    """Return which test was running when a run ended too early."""
+    return f" while {run.cut_off} was running" if run.cut_off else ""
+
+
+def timed_out(run: SuiteRun) -> Finding:
+    """Return the finding that the suite took too long after the turn."""
+    return Finding(
+        FindingType.TIMEOUT,
+        f"the suite ran past test.timeout{_while(run)}: {tail(run)}",
+        hint="Look for an endless loop or a wait that never ends.",
+    )
+
+
+def died(evidence: Evidence, run: SuiteRun) -> Finding:
+    """Return the finding that the runner died after the turn, having lived before it."""
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"the test runner did not come to its end after this {evidence.phase}{_while(run)} (exit code {run.exit_code}): "
+        f"{tail(run)}",
+        hint="Code and tests must let the runner finish: no os._exit, no sys.exit at import, no killed process.",
+    )
+
+
+def _quits(error: CollectError) -> bool:
+    """Tell whether a file was not collected because something in it ends the program."""
+    return error.exception in ("SystemExit", "Exit", "KeyboardInterrupt")
+
+
+def _uncollectable(run: SuiteRun) -> Finding:
+    error = run.errors[0]
+    return Finding(
+        FindingType.COMPILATION_ERROR,
+        f"{error.file} cannot be collected: {last_line(error.message)}",
+        error.file,
+        error.place.line if error.place else None,
+        hint="Make every file of the tests importable.",
+    )
+
+
+def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
+    """Yield signs that the runner did not tell the truth, or that tests were changed while they ran."""
+    run = measured.after
+    known = set(measured.legacy.tampering)  # a project's own plug-in is no cheat
+    for what in (sign for sign in run.tampering if sign not in known):
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"the test runner was interfered with: {what}",
+            hint="Remove whatever changes how tests are run or reported.",
+        )
+    if measured.deselected:
+        first = measured.before.results[measured.deselected[0]]
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"tests are kept from running: {named(measured.deselected)}",
+            first.file,
+            first.line or None,
+            hint="Let every test run that ran before: nothing deselects it.",
+        )
+    for path in run.disturbed:
+        touched = is_test(evidence, path)
+        yield Finding(
+            FindingType.TEST_TAMPERING if touched else FindingType.SCOPE_VIOLATION,
+            f"{path} was changed on disk while the tests ran",
+            path,
+            hint="Leave the files of the project alone when tests run; write to temporary ones.",
+            severity=Severity.ERROR if touched and path.endswith(".py") else Severity.WARNING,
+        )
+
+
+def defined_at(run: SuiteRun, name: TestId) -> tuple[str, str]:
+    """Return the file and the function of a test."""
+    return run.results[name].file, run.results[name].function
+
+
+def uncollected(measured: Measured, hint: str) -> Iterator[Finding]:
+    """Yield the files that cannot be collected, but for those that never could."""
+    known = {error.file for error in measured.legacy.errors}
+    for error in measured.after.errors:
+        if error.file not in known:
+            yield Finding(
+                FindingType.TEST_TAMPERING if _quits(error) else FindingType.COMPILATION_ERROR,
+                f"{error.file} cannot be collected: {last_line(error.message)}",
+                error.file,
+                error.place.line if error.place else None,
+                hint=hint,
+            )
+
+
+def gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
+    """Yield tests that have disappeared."""
+    touched = {change.path for change in evidence.changes}
+    lost = measured.lost
+    legacy = [
+        name
+        for name in lost
+        if name in measured.legacy.passed
+        and f"{evidence.prefix}{measured.before.results[name].file}" not in touched
+    ]
+    others = [name for name in lost if name not in legacy]
+    if others:
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"tests are gone: {named(others)}",
+            measured.before.results[others[0]].file,
+            hint="Bring them back: no test is deleted, deselected, renamed away or shadowed.",
+        )
+    if legacy:
+        yield Finding(
+            FindingType.LEGACY_BROKEN,
+            f"tests that passed before this run are gone: {named(legacy)}",
+            measured.before.results[legacy[0]].file,
+            hint="Bring them back: the new feature must not take existing tests away.",
+            severity=Severity.ERROR if evidence.rules.legacy_on_break == "block" else Severity.WARNING,
+        )

@@ -1,0 +1,187 @@
+"""How much of GREEN's change the new test needs: pieces are taken away in turn."""
+
+import ast
+import copy
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.diff import Hunk, added_lines, hunks, lines_of
+from redgreenrefactor.languages.paths import is_test
+from redgreenrefactor.languages.sources import bare
+from redgreenrefactor.model.evidence import Change, Evidence, Question, SuiteRun, TestId, Trial
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+from redgreenrefactor.mutation.detection import holds
+
+MOST = 12  # pieces that are taken away
+PROSE = re.compile(
+    r"\.(md|markdown|rst|adoc|txt)$|(^|/)(README|CHANGELOG|CHANGES|LICENSE|NOTICE|AUTHORS)[^/]*$|(^|/)\.gitignore$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What became of the pieces that were taken away."""
+
+    tried: int = 0
+    unneeded: list[Hunk] = field(default_factory=list[Hunk])
+    answered: bool = True
+
+
+def minimality(
+    evidence: Evidence, ids: Sequence[TestId]
+) -> Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]:
+    """Return findings about code that no test asked for, and the share that was needed."""
+    code = [
+        (change, change.after.text)
+        for change in evidence.changes
+        if change.after and change.after.text is not None and _is_code(evidence, change.path)
+    ]
+    pieces = [hunk for change, text in code for hunk in hunks(change) if _does_something(hunk, text)][:MOST]
+    counted = _Tally()
+    if len(pieces) > 1:
+        yield from _without(evidence, ids, pieces, counted)
+        if not counted.tried:
+            return [], {}
+    elif not pieces:
+        return [], {}
+    counted.tried = max(counted.tried, 1)  # a change of one piece is needed: without it the test failed
+    if counted.answered:
+        branches = [item for change, text in code for item in _branches(change, text)]
+        inside = [item for item in branches if _is_part(item, pieces, counted.unneeded)]
+        yield from _without(evidence, ids, inside[: MOST - len(pieces)], counted)
+    total, unneeded = counted.tried, counted.unneeded
+    share = round(100 * (total - len(unneeded)) / total)
+    facts = {"minimality": {"share": share, "hunks": total, "unneeded": [piece.place for piece in unneeded]}}
+    return list(_findings(evidence, share, unneeded)), facts
+
+
+def _without(
+    evidence: Evidence, ids: Sequence[TestId], pieces: Sequence[Hunk], counted: _Tally
+) -> Generator[Question, SuiteRun, None]:
+    """Take these pieces away in turn, as long as there is time for it; a piece in one that is not needed is skipped."""
+    family = _family(ids)
+    for piece in pieces:
+        if any(_holds(other, piece) for other in counted.unneeded):
+            continue
+        overlay = ((piece.path, piece.without),)
+        run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), probe=True)
+        if not run.answered:
+            counted.answered = False
+            return
+        counted.tried += 1
+        if holds(run, ids):
+            older = yield Trial(evidence.head, overlay=overlay, tests=family, probe=True)
+            if older.answered and holds(older, family):
+                counted.unneeded.append(piece)
+
+
+def _is_code(evidence: Evidence, path: str) -> bool:
+    return not is_test(evidence, path) and not PROSE.search(path)
+
+
+def _is_part(branch: Hunk, pieces: Sequence[Hunk], unneeded: Sequence[Hunk]) -> bool:
+    """Tell whether a branch is less than the piece it stands in, and that piece was needed."""
+    around = [piece for piece in pieces if _holds(piece, branch)]
+    whole = any(_holds(branch, piece) for piece in pieces)
+    return bool(around) and not whole and not any(piece in unneeded for piece in around)
+
+
+def _holds(outer: Hunk, inner: Hunk) -> bool:
+    return outer.path == inner.path and outer.first <= inner.first and inner.last <= outer.last
+
+
+def _branches(change: Change, text: str) -> Iterator[Hunk]:
+    """Yield the branches that were added and can be taken away by themselves: guards, elifs, cases; outer ones first."""
+    tree, lines = python.parsed(text), lines_of(text)
+    if tree is None or not change.path.endswith(".py"):
+        return
+    added = added_lines(change)
+    for first, last in sorted({*_guards(tree, lines), *_cases(tree)}, key=lambda span: (span[0], -span[1])):
+        without = "".join([*lines[: first - 1], *lines[last:]])
+        piece = Hunk(change.path, first, last, without)
+        if set(range(first, last + 1)) <= added and python.parsed(without) and _does_something(piece, text):
+            yield piece
+
+
+def _guards(tree: ast.Module, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the lines of every `if` without an `else` that does not stand alone, and of every `elif`."""
+    for parent in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block: Any = getattr(parent, name, None)
+            items = cast("list[ast.stmt]", block) if isinstance(block, list) else []
+            for item in items:
+                if not isinstance(item, ast.If):
+                    continue
+                if lines[item.lineno - 1].lstrip().startswith("elif"):
+                    yield item.lineno, item.body[-1].end_lineno or item.lineno
+                elif not item.orelse and len(items) > 1:
+                    yield item.lineno, item.end_lineno or item.lineno
+
+
+def _cases(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    for node in ast.walk(tree):
+        for case in node.cases if isinstance(node, ast.Match) and len(node.cases) > 1 else ():
+            yield case.pattern.lineno, case.body[-1].end_lineno or case.pattern.lineno
+
+
+def _family(ids: Sequence[TestId]) -> tuple[TestId, ...]:
+    """Return the file of the new test: an older test in it may need what the new one does not."""
+    return tuple(dict.fromkeys(name.partition("::")[0] for name in ids)) if "::" in ids[0] else tuple(ids)
+
+
+def _does_something(piece: Hunk, text: str) -> bool:
+    """Tell whether code differs without a piece: comments, docstrings, hints and exports do nothing."""
+    if not piece.path.endswith(".py"):
+        return bare(piece.path, text) != bare(piece.path, piece.without)
+    whole, less = python.parsed(text), python.parsed(piece.without)
+    return whole is None or less is None or _effective(whole) != _effective(less)
+
+
+def _effective(tree: ast.Module) -> list[str]:
+    """Return the statements of a file that do something, docstrings taken out."""
+    twin = copy.deepcopy(tree)
+    alone = python.docstrings(twin)
+    for node in ast.walk(twin):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [
+                item
+                for item in cast("list[ast.stmt]", body)
+                if not (isinstance(item, ast.Expr) and item.value in alone)
+            ]
+            body[:] = kept or [ast.Pass()]
+    return [ast.dump(node) for node in twin.body if not _is_formal(node)]
+
+
+def _is_formal(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom) and node.module in ("__future__", "typing", "collections.abc"):
+        return True
+    exports = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    return (
+        exports
+        or isinstance(node, ast.Pass)
+        or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    )
+
+
+def _findings(evidence: Evidence, share: int, unneeded: Sequence[Hunk]) -> Sequence[Finding]:
+    least = evidence.rules.minimality_min
+    if not unneeded:
+        return []
+    binding = least is not None and share < least
+    what = f"{share} % of the change is needed by the new test"
+    places = ", ".join(piece.place for piece in unneeded[:5])
+    return [
+        Finding(
+            FindingType.NOT_MINIMAL,
+            f"{what}{f', at least {least:g} % is asked for' if binding else ''}; it passes without {places}",
+            unneeded[0].path,
+            unneeded[0].first,
+            "Write the least code that makes the new test pass; the rest waits for its own case.",
+            Severity.ERROR if binding else Severity.WARNING,
+        ),
+    ]

@@ -1,0 +1,149 @@
+"""Failures planted into tests, where only an exit code tells: a suite that does not notice one does not run that test."""
+
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import islice
+
+from redgreenrefactor.gates.rules.test_text import is_script
+from redgreenrefactor.languages.paths import is_test, reconfigures
+from redgreenrefactor.languages.sources import NEAR, Block, bent, broken_at_once, tally
+from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, Trial
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.mutation.text_mutants import mistakes
+
+RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
+MOST = 6  # tests that are looked at after a turn
+ALIKE = 0.6  # of a test's text that one under another name shares with it
+BENT = 4  # expectations that are bent before a test counts as blind
+MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
+
+Noticing = Generator[Question, SuiteRun, bool | None]  # None: there was no time to find out
+
+
+@dataclass(frozen=True, slots=True)
+class Planting:
+    """One test at one commit, or a whole file of tests in a language that is not known."""
+
+    commit: str
+    path: str
+    text: str
+    block: Block | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called: a script by its path."""
+        return self.block.name if self.block else self.path
+
+    @property
+    def code(self) -> str:
+        """What it consists of."""
+        return self.block.code if self.block else self.text
+
+    def broken(self) -> Noticing:
+        """Return whether the suite fails with a failure in the test."""
+        return (yield from self._noticed(self._spoiled()))
+
+    def bent(self) -> Noticing:
+        """Return whether the suite notices one of the test's expectations being bent; None if none can be."""
+        others = bent(self.path, self.text, self.block) if self.block else iter(())
+        seen: bool | None = None
+        for other in islice(others, BENT):
+            seen = yield from self._noticed(other)
+            if seen is not False:
+                break
+        return seen
+
+    def _spoiled(self) -> str:
+        start = max(self.block.start - NEAR, 0) if self.block else 0
+        meant = self.block and MEANT_TO_FAIL.search(self.text[start : self.block.body])
+        planted = broken_at_once(self.path, self.text, self.block) if self.block and not meant else None
+        return planted or f"{RUBBISH}\n{self.text}"
+
+    def _noticed(self, text: str) -> Noticing:
+        return (yield from _red(self.commit, (self.path, text)))
+
+
+def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return the tests whose failures the suite noticed before this turn and does not notice any more."""
+    for now, before in islice(_touched(evidence), MOST):
+        noticed = yield from now.broken()
+        if noticed is False and (before is None or (yield from before.broken())):
+            return [_unheard(now, "the test command does not notice a failure in it any more")]
+        if before is None or noticed is not True or now.code == before.code:
+            continue
+        blind = (yield from now.bent()) is False and (yield from before.bent())
+        if blind or (yield from _weaker(evidence, now, before)):
+            return [_unheard(now, "other results are not noticed any more")]
+    return []
+
+
+def _weaker(evidence: Evidence, now: Planting, before: Planting) -> Noticing:
+    """Return whether mistakes in the code were noticed by a test as it was, and go unnoticed now.
+
+    Only where values are gone that it compared with; for the test as it was, the code has to be right as it is.
+    """
+    path = f"{evidence.prefix}{evidence.case.impl_file}" if evidence.case else ""
+    code = evidence.read(evidence.head, path)
+    lost = tally(before.path, before.text).values - tally(now.path, now.text).words
+    as_it_was = (before.path, before.text)
+    if not code or not before.block or not lost or (yield from _red(evidence.head, as_it_was)) is not False:
+        return False
+    for wrong in islice(mistakes(path, code, set(re.findall(r"\w+", before.block.code))), BENT):
+        unnoticed = (yield from _red(evidence.head, (path, wrong))) is False
+        if unnoticed and (yield from _red(evidence.head, as_it_was, (path, wrong))):
+            return True
+    return False
+
+
+def _red(commit: str, *overlay: tuple[str, str]) -> Noticing:
+    """Return whether the suite fails with these files replaced."""
+    run = yield Trial(commit, overlay=overlay, probe=True)
+    return not run.green if run.answered else None
+
+
+def _unheard(test: Planting, what: str) -> Finding:
+    name = f": {test.block.name!r}" if test.block else ""
+    line = test.block.line if test.block else None
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{test.path}{f':{line}' if line else ''}{name}: {what}",
+        test.path,
+        line,
+        hint="Let every test run, and look at what the code does, as it did before.",
+    )
+
+
+def _touched(evidence: Evidence) -> Iterator[tuple[Planting, Planting | None]]:
+    """Yield the tests that a turn may have silenced, the current case's first, each with what it was before."""
+    concerned = [
+        c for c in evidence.changes if is_test(evidence, c.path) or reconfigures(c, evidence.command)
+    ]
+    if not concerned:
+        return
+    own = [f"{evidence.prefix}{evidence.case.test_file}"] if evidence.case else []
+    paths = dict.fromkeys([*own, *(change.path for change in concerned)])
+    old, new = (list(_tests(evidence, commit, paths)) for commit in (evidence.base, evidence.head))
+    kept = {test.name for test in new}
+    for test in new:
+        twins = [twin for twin in old if twin.name == test.name]
+        before = min(twins, key=lambda twin: twin.path != test.path, default=None)
+        before = before or _closest(test, [twin for twin in old if twin.name not in kept])
+        if before or test.block:  # a new script may be anything
+            yield test, before
+
+
+def _closest(test: Planting, gone: Sequence[Planting]) -> Planting | None:
+    """Return which of the tests that are gone a new one may be, under another name."""
+    ratios = {twin: SequenceMatcher(None, twin.code, test.code).ratio() for twin in gone if test.block}
+    return max((twin for twin in gone if ratios.get(twin, 0) >= ALIKE), key=ratios.__getitem__, default=None)
+
+
+def _tests(evidence: Evidence, commit: str, paths: Iterable[str]) -> Iterator[Planting]:
+    """Yield the tests of these files, the last of each first: new ones stand at the end."""
+    for path in paths:
+        text = evidence.read(commit, path) or ""
+        yield from (Planting(commit, path, text, block) for block in reversed(tally(path, text).blocks))
+        if text and is_script(evidence, path):
+            yield Planting(commit, path, text)

@@ -1,0 +1,272 @@
+"""REFACTOR may rewrite tests, as long as they notice as much as they did."""
+
+import ast
+from collections.abc import Generator, Iterator, Sequence
+
+from redgreenrefactor.gates.rules.findings import brief, errors, named
+from redgreenrefactor.gates.rules.legacy import sifted
+from redgreenrefactor.gates.rules.measurement import Measured
+from redgreenrefactor.gates.rules.rewrites import Key, Rewritten, Tests
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.assertions import assertion_count, constants, expected_values
+from redgreenrefactor.languages.expected_errors import Looks, looks
+from redgreenrefactor.languages.paths import inside, is_test
+from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestResult, Trial
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.mutation.detection import (
+    Overlay,
+    Planted,
+    bends,
+    noticed_by,
+    planted_in,
+    seen_in,
+    spread,
+)
+
+SLIGHT, GROSS = 4, 5  # mistakes of each sort that are planted
+Findings = Generator[Question, SuiteRun, list[Finding]]
+
+
+def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+    """Return what the tests no longer notice; a test that was only moved or renamed needs no proof."""
+    if not any(is_test(evidence, change.path) for change in evidence.changes):
+        return []
+    found = yield from _behaviour(evidence, measured)
+    found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites)]
+    found += [*_sets(measured, rewrites), *_conditions(evidence, rewrites)]
+    if rewrites.old and not errors(found):
+        found += yield from _as_strong(evidence, measured, rewrites)
+    return found
+
+
+def _overlay(evidence: Evidence) -> Overlay:
+    """Return the tests as they were before the turn."""
+    return tuple(
+        (change.path, change.before.text if change.before else None)
+        for change in evidence.changes
+        if is_test(evidence, change.path) and (change.before is None or change.before.text is not None)
+    )
+
+
+# --- behaviour: the tests as they were, on the code as it is
+
+
+def _behaviour(evidence: Evidence, measured: Measured) -> Findings:
+    files = {inside(evidence, change.path) for change in evidence.changes if is_test(evidence, change.path)}
+    shared = any(name and not name.rpartition("/")[2].startswith("test") for name in files)
+    ids = tuple(
+        sorted(
+            name for name in measured.before.passed if shared or measured.before.results[name].file in files
+        )
+    )
+    if not ids:
+        return []
+    trial = Trial(evidence.head, overlay=_overlay(evidence), tests=ids)
+    run = yield trial
+    changed = [run.results[name] for name in ids if name in run.results and not _excused(run.results[name])]
+    old = [result for result in changed if result.id in measured.legacy.ids]
+    sieve = yield from sifted(evidence.base, trial, old)
+    return [_changed(result) for result in changed if result not in old or result in sieve.broken]
+
+
+def _excused(result: TestResult) -> bool:
+    """Tell whether an old test passes, or fails only because a name it uses was moved or renamed."""
+    if result.passed or result.missing is not None:
+        return True
+    interface = "argument" in result.message or "not callable" in result.message
+    return result.exception == "TypeError" and interface
+
+
+def _changed(result: TestResult) -> Finding:
+    return Finding(
+        FindingType.TEST_FAILURE,
+        f"{result.id}, as it was before this refactoring, fails on the new code: {brief(result)}",
+        result.file,
+        result.line or None,
+        hint="Keep the behaviour: a refactoring changes how the code is written, not what it does.",
+    )
+
+
+# --- strength: what must not happen at all
+
+
+def _legacy(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
+    old = [
+        result
+        for result in rewrites.results(measured.before, rewrites.old)
+        if result.id in measured.legacy.ids and (result.file, result.function) in rewrites.changed
+    ]
+    if old:
+        yield Finding(
+            FindingType.TEST_TAMPERING,
+            f"rewritten, and here since before the run: {named([result.id for result in old])}",
+            old[0].file,
+            old[0].line or None,
+            hint="Tests that were here before may be moved or renamed, with their bodies as they were.",
+        )
+
+
+def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
+    """Yield tests that have lost parameter sets."""
+    for key in sorted(set(rewrites.old) & set(rewrites.new)):
+        before = {r.id for r in measured.before.results.values() if (r.file, r.function) == key}
+        after = {r.id for r in measured.after.results.values() if (r.file, r.function) == key}
+        if len(after) < len(before):
+            yield Finding(
+                FindingType.TEST_TAMPERING,
+                f"parameter sets are gone: {named(sorted(before - after))}",
+                key[0],
+                rewrites.new[key].line,
+                hint="Keep every parameter set.",
+            )
+
+
+def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
+    """Yield parametrised tests that went under another name and came back with fewer parameter sets."""
+    gone = [
+        r for r in rewrites.results(measured.before, rewrites.old) if (r.file, r.function) not in rewrites.new
+    ]
+    families = {r.id.partition("[")[0] for r in gone if "[" in r.id}
+    lost = [r.id for r in gone if r.id.partition("[")[0] in families]
+    fresh = [
+        r for r in rewrites.results(measured.after, rewrites.new) if (r.file, r.function) not in rewrites.old
+    ]
+    if len(lost) > len(fresh) and lost:
+        first = next(r for r in gone if r.id == lost[0])
+        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", [(first.file, first.function)])
+
+
+def _conditions(evidence: Evidence, rewrites: Rewritten) -> Iterator[Finding]:
+    """Yield tests that no longer look at the reason of an error they expect, by themselves or in what they call."""
+    guilty: list[Key] = []
+    for key in sorted(set(rewrites.old) & set(rewrites.new)):
+        before = _looks(evidence, evidence.base, key, rewrites.old)
+        after = _looks(evidence, evidence.head, key, rewrites.new)
+        repeats = after.again or len(python.rows(rewrites.new[key].node)) > len(
+            python.rows(rewrites.old[key].node)
+        )
+        as_often = after.closely and repeats and after.barely <= before.barely
+        if after.closely < before.closely and not as_often:
+            guilty.append(key)
+    if guilty:
+        why = f"the reason of the error is no longer looked at in {named([name for _, name in guilty])}"
+        yield _weaker(rewrites, why, guilty)
+
+
+def _looks(evidence: Evidence, commit: str, key: Key, tests: Tests) -> Looks:
+    def read(file: str) -> str | None:
+        return evidence.read(commit, f"{evidence.prefix}{file}")
+
+    return looks(read, key[0], key[1], tests[key].node)
+
+
+# --- strength: what they notice
+
+
+def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+    """Plant mistakes into the code: what the old tests notice the new ones have to notice, too."""
+    new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
+    old = tuple(
+        r.id for r in rewrites.results(measured.before, rewrites.old) if r.id in measured.before.passed
+    )
+    if not new or not old:
+        return [_weaker(rewrites, "they were taken away and nothing took their place")] if old else []
+    overlay = _overlay(evidence)
+    was = yield Trial(evidence.head, overlay=overlay, tests=old)
+    runnable = tuple(name for name in old if name in was.passed)
+    traced = yield Trial(
+        evidence.head, overlay=overlay if runnable else (), tests=runnable or new, trace=True
+    )
+    planted = _chosen(planted_in(evidence, seen_in(evidence, traced)))
+    if not runnable:
+        return (yield from _still_bites(evidence, measured, rewrites, planted))
+    slightly = not planted  # whether the old tests notice a value that is a little off
+    for item in planted:
+        then = yield from noticed_by(evidence.head, runnable, [item], enough=1, least=1, overlay=overlay)
+        if not then.tried:
+            return []  # no time left for proof
+        if then.by_failing:
+            slightly = slightly or (item.site.slight and bool(then.by_assertion))
+            now = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
+            if now.tried and not now.by_failing:
+                noticing = [(r.file, r.function) for r in then.failed]
+                return [_weaker(rewrites, f"they no longer notice {item.place}", noticing)]
+    if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
+        return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
+    return (yield from _not_bent(evidence, measured, rewrites))
+
+
+def _chosen(planted: Sequence[Planted]) -> list[Planted]:
+    """Return slight mistakes first: a weakened assertion misses those."""
+    slight = [item for item in planted if item.site.slight]
+    gross = [item for item in planted if not item.site.slight]
+    return [*spread(slight, SLIGHT), *spread(gross, GROSS)]
+
+
+def _still_bites(
+    evidence: Evidence, measured: Measured, rewrites: Rewritten, planted: list[Planted]
+) -> Findings:
+    """Where the old tests cannot run on the new code, the new ones must notice a mistake and expect the same."""
+    new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
+    found = yield from noticed_by(evidence.head, new, planted, enough=1, least=1)
+    if found.tried and not found.by_failing:
+        return [_weaker(rewrites, f"they notice none of {found.tried} mistakes planted into the code")]
+    if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
+        fewer = [key for key in rewrites.old if _asserts_less(measured, rewrites, key)]
+        return [_weaker(rewrites, "they assert less than they did", fewer)]
+    if lost := _no_longer_expected(evidence, rewrites):
+        return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
+    return []
+
+
+def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
+    """Return the constants of the old assertions that the new tests know nothing of."""
+    expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
+    now = constants(test.node for test in rewrites.new.values()) | constants(_shared(evidence, rewrites))
+    return sorted(expected - now)
+
+
+def _expecting(rewrites: Rewritten, value: str) -> list[Key]:
+    """Return the old tests that expected a value, the first being those that have lost it under their own name."""
+    had = [key for key, test in rewrites.old.items() if value in expected_values(test.node)]
+    return sorted(had, key=lambda key: key not in rewrites.new)
+
+
+def _shared(evidence: Evidence, rewrites: Rewritten) -> Iterator[ast.AST]:
+    """Yield what the files of the rewritten tests define beside them."""
+    for file in {file for file, _ in rewrites.new}:
+        yield from python.helpers(evidence.read(evidence.head, evidence.prefix + file)).values()
+
+
+def _assertions(run: SuiteRun, tests: Tests) -> int:
+    """Return how often these tests assert something, parameter sets counted."""
+    keys = [(result.file, result.function) for result in run.results.values()]
+    return sum(assertion_count(test.node) * max(keys.count(key), 1) for key, test in tests.items())
+
+
+def _asserts_less(measured: Measured, rewrites: Rewritten, key: Key) -> bool:
+    was = _assertions(measured.before, {key: rewrites.old[key]})
+    return key in rewrites.new and _assertions(measured.after, {key: rewrites.new[key]}) < was
+
+
+def _not_bent(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+    for file, function in rewrites.new:
+        ids = [r.id for r in measured.after.results.values() if (r.file, r.function) == (file, function)]
+        passes = (yield from bends(evidence, ids, file, function)) if ids else None
+        if passes:
+            return [_weaker(rewrites, f"{function} passes whatever it expects", [(file, function)])]
+    return []
+
+
+def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[Key] = ()) -> Finding:
+    """Return the finding that tests were weakened, at the first of the guilty ones; without any, of all."""
+    tests = {**rewrites.old, **rewrites.new}
+    key = next((key for key in guilty if key in tests), next(iter(rewrites.new or rewrites.old)))
+    (file, function), line = key, tests[key].line
+    return Finding(
+        FindingType.TEST_TAMPERING,
+        f"{file}:{line}: the tests were weakened ({function}): {why}",
+        file,
+        line,
+        hint="Rewritten tests have to notice every mistake the old ones noticed: keep their assertions as sharp.",
+    )

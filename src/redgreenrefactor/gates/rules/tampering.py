@@ -1,0 +1,313 @@
+"""Changes aimed at tests: their runner and its configuration, tests that were there, code that asks whether it is tested."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import PurePosixPath
+
+from redgreenrefactor.gates.rules.findings import tampering, worth_a_look
+from redgreenrefactor.gates.rules.scope import python_code
+from redgreenrefactor.languages import assertions, python
+from redgreenrefactor.languages.diff import added_lines
+from redgreenrefactor.languages.manifests import files_run
+from redgreenrefactor.languages.paths import ROOTS, inside, is_test, is_test_file, reconfigures
+from redgreenrefactor.model.evidence import Change, Evidence
+from redgreenrefactor.model.verdict import Finding, FindingType
+
+RUNNERS = frozenset(
+    {"pytest", "_pytest", "pluggy", "unittest", "nose", "hypothesis", "coverage", "sitecustomize"}
+)
+SNIFFING = re.compile(
+    r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|rgr_(pytest_probe|canary|disguised|other)|/proc/(self|\d+)/(cmdline|environ)"
+)
+RUNNER_NAME = re.compile(r"^(_?pytest|unittest|nose|py\.test)$")
+PLACES_TO_LOOK = ("modules", "argv", "orig_argv", "__main__")
+FRAMES = frozenset({"_getframe", "_current_frames", "tb_frame", "f_back", "gi_frame", "cr_frame"})
+WALKERS = frozenset(
+    {
+        "stack",
+        "currentframe",
+        "trace",
+        "extract_stack",
+        "walk_stack",
+        "format_stack",
+        "get_objects",
+        "get_referrers",
+    }
+)
+READING = ("getsource", "getsourcelines", "findsource", "getblock")
+SHORTEST = 3  # letters that are enough to recognise a runner by
+WALKING = ("inspect", "traceback", "gc", "sys")
+ASKING = ("any", "all", "startswith", "endswith", "get", "find", "index", "count")
+
+
+def sniffing(evidence: Evidence) -> Iterator[Finding]:
+    """Yield code that asks whether it is being tested, reads its tests, or gets at the runner."""
+    for change, text in python_code(evidence):
+        tree, added = python.parsed(text), added_lines(change)
+        if tree is None:
+            continue
+        new = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) in added]
+        values = [node for node in python.strings(tree) if node.lineno in added]
+        yield from _asks(change, new, values)
+        yield from _looks_at_callers(change, tree, new, values)
+        yield from _reads_tests(evidence, change, new, values)
+        yield from _patches_runner(change, tree, new)
+
+
+def _asks(change: Change, new: list[ast.AST], values: list[ast.Constant]) -> Iterator[Finding]:
+    lines = {node.lineno for node in values if SNIFFING.search(str(node.value))}
+    for node in new:
+        question = isinstance(node, ast.Compare) or (
+            isinstance(node, ast.Call) and _word(node.func) in ASKING
+        )
+        parts = list(ast.walk(node)) if question else []
+        looks = any(_word(part) in PLACES_TO_LOOK for part in parts)
+        if looks and any(isinstance(part, ast.Constant) and _names_runner(part.value) for part in parts):
+            lines.add(getattr(node, "lineno", 1))
+    for line in sorted(lines):
+        yield tampering(
+            change, line, "the code asks whether it is being tested", "Behave the same, tested or not."
+        )
+
+
+def _names_runner(value: object) -> bool:
+    """Tell whether a constant is a test runner's name, or the beginning of one."""
+    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    whole = RUNNER_NAME.match(text) is not None
+    return whole or any(
+        name.startswith(text) for name in ("pytest", "_pytest", "unittest") if len(text) >= SHORTEST
+    )
+
+
+def _looks_at_callers(
+    change: Change, tree: ast.Module, new: list[ast.AST], values: list[ast.Constant]
+) -> Iterator[Finding]:
+    """Yield where new code walks the call stack: to find tests in it is tampering, otherwise only worth a look."""
+    tools = {name for name, full in python.resolved(tree).items() if re.split(r"[.:]", full)[0] in WALKING}
+    walks = [
+        node
+        for node in new
+        if isinstance(node, ast.Attribute)
+        and (node.attr in FRAMES or (node.attr in WALKERS and _word(node.value) in tools))
+    ]
+    walks += [node for node in new if isinstance(node, ast.Name) and node.id in tools & WALKERS]
+    reads_constants = any(_word(node) in ("co_consts", "f_locals") for node in new)
+    reads_constants = reads_constants or (bool(walks) and any(_word(node) in READING for node in new))
+    if not walks and not reads_constants:
+        return
+    line = getattr((walks or new)[0], "lineno", 1)
+    if reads_constants or any(re.search(r"\btest|pytest", str(node.value), re.IGNORECASE) for node in values):
+        yield tampering(
+            change, line, "the code looks for tests among its callers", "Behave the same, whoever calls."
+        )
+    else:
+        yield worth_a_look(change, line, "the code looks at its callers")
+
+
+def _reads_tests(
+    evidence: Evidence, change: Change, new: list[ast.AST], values: list[ast.Constant]
+) -> Iterator[Finding]:
+    file = PurePosixPath(evidence.case.test_file) if evidence.case else PurePosixPath("?")
+    for node in values:
+        if file.name in re.split(r"[/\\]", str(node.value)):
+            yield tampering(
+                change,
+                node.lineno,
+                f"the code refers to its own test file {file.name}",
+                "Compute the result; do not read it off the test.",
+            )
+    for node in (item for item in new if isinstance(item, ast.Import | ast.ImportFrom)):
+        named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for module in named:
+            parts = module.split(".")
+            if (is_test_file(file.name) and file.stem in parts) or "conftest" in parts:
+                yield tampering(
+                    change,
+                    node.lineno,
+                    f"the code imports the tests ({module})",
+                    "Code does not know its tests.",
+                )
+
+
+def _patches_runner(change: Change, tree: ast.Module, new: list[ast.AST]) -> Iterator[Finding]:
+    """Yield assignments into the test runner, or into the language itself."""
+    names = {
+        name
+        for name, full in python.resolved(tree).items()
+        if re.split(r"[.:]", full)[0] in (*RUNNERS, "builtins")
+    }
+    for node in new:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        owners = [target.value for target in targets if isinstance(target, ast.Attribute)]
+        if isinstance(node, ast.Call) and _word(node.func) in ("setattr", "patch", "object") and node.args:
+            owners.append(node.args[0])
+        for owner in owners:
+            if any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(owner)):
+                yield tampering(
+                    change,
+                    getattr(node, "lineno", 1),
+                    "the code changes the test runner",
+                    "Leave it as it is.",
+                )
+
+
+def _word(node: ast.AST) -> str:
+    """Return the name or attribute a node stands for."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def shadowing(evidence: Evidence) -> Iterator[Finding]:
+    """Yield new modules that take the place of the standard library's or the runner's, unless they were planned."""
+    for change in evidence.changes:
+        local = inside(evidence, change.path)
+        planned = (
+            evidence.case is not None and local is not None and _is_planned(local, evidence.case.impl_file)
+        )
+        if change.before is not None or change.after is None or local is None or planned:
+            continue
+        name = _top_level(local)
+        if name and (name in RUNNERS or name in sys.stdlib_module_names):
+            yield tampering(
+                change,
+                None,
+                f"it takes the place of the module {name!r} whenever tests run",
+                "Choose another name.",
+            )
+
+
+def _is_planned(local: str, impl_file: str) -> bool:
+    """Tell whether a file is the planned one, or makes a package of a folder on the way to it."""
+    package = local.removesuffix("__init__.py")
+    return local == impl_file or (package != local and impl_file.startswith(package))
+
+
+def _top_level(path: str) -> str | None:
+    """Return the name under which a file is imported from where imports start, if it is."""
+    for root in ROOTS:
+        rest = path.removeprefix(root) if path.startswith(root) else ""
+        if re.fullmatch(r"\w+\.py", rest):
+            return rest.removesuffix(".py")
+        if re.fullmatch(r"\w+/__init__\.py", rest):
+            return rest.split("/")[0]
+    return None
+
+
+def configuration(evidence: Evidence) -> Iterator[Finding]:
+    """Yield changes to how tests are found and run."""
+    for change in evidence.changes:
+        what = reconfigures(change, evidence.command)
+        if what is None and _is_run_by(evidence, change):
+            what = "the test command runs it"
+        if what:
+            yield Finding(
+                FindingType.TEST_TAMPERING,
+                f"{change.path} was changed, and {what}",
+                change.path,
+                hint="Leave the test runner and its configuration as they are.",
+            )
+
+
+def _is_run_by(evidence: Evidence, change: Change) -> bool:
+    """Tell whether the test command names a file, or is a tool that reads it."""
+    local = inside(evidence, change.path)
+    words = evidence.command.replace("=", " ").split()
+    tools = {
+        "make": ("Makefile", "makefile", "GNUmakefile"),
+        "tox": ("tox.ini",),
+        "nox": ("noxfile.py",),
+        "just": ("justfile", "Justfile"),
+        "task": ("Taskfile.yml", "Taskfile.yaml"),
+        "rake": ("Rakefile",),
+    }
+    read = {name for word in words for name in tools.get(word, ())}
+    package = evidence.read(evidence.base, f"{evidence.prefix}package.json")
+    started = files_run(package, evidence.command)
+    planned = (evidence.case.test_file, evidence.case.impl_file) if evidence.case else ()
+    named_files = {word.removeprefix("./") for word in words} | started.difference(planned)
+    is_one = is_test_file(local or "") or (evidence.case is not None and local == evidence.case.test_file)
+    return local is not None and (local in read or (local in named_files and not is_one))
+
+
+def hooked(evidence: Evidence) -> Iterator[Finding]:
+    """Yield new or changed ways into the runner: hooks, plug-ins, files kept from being collected."""
+    for change in evidence.changes:
+        if not change.path.endswith(".py") or not is_test(evidence, change.path):
+            continue
+        before, after = (python.hooks(side.text if side else None) for side in (change.before, change.after))
+        for name, code in after.items():
+            if before.get(name) != code:
+                yield Finding(
+                    FindingType.TEST_TAMPERING,
+                    f"{change.path}: {name} changes how tests are collected or reported",
+                    change.path,
+                    hint="Write tests and fixtures only: take the hook away.",
+                )
+
+
+def kept(evidence: Evidence) -> Iterator[Finding]:
+    """Yield existing tests that were edited, taken away or shadowed, and new ways into the runner."""
+    for change in evidence.changes:
+        if not change.path.endswith(".py") or not is_test(evidence, change.path):
+            continue
+        before, after = (side.text if side else None for side in (change.before, change.after))
+        yield from _edited(change, before, after)
+        yield from _weaker_helpers(change, before, after)
+        known = {test.name for test in python.duplicates(before)}
+        for test in python.duplicates(after):
+            if test.name not in known:
+                yield tampering(
+                    change,
+                    test.line,
+                    f"{test.name} is defined twice, so the first never runs",
+                    "Give the new test a name of its own.",
+                )
+
+
+def _weaker_helpers(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
+    """Yield helpers of existing tests that assert, and were edited or taken away."""
+    now = python.helpers(after)
+    for name, node in python.helpers(before).items():
+        twin = now.get(name)
+        if assertions.assertion_count(node) and (twin is None or python.shape(twin) != python.shape(node)):
+            yield tampering(
+                change,
+                twin.lineno if twin else None,
+                f"the helper {name}, which asserts for existing tests, was changed",
+                "Leave it as it is; write a helper of another name if you need one.",
+            )
+
+
+def _edited(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
+    if change.after is None:
+        yield tampering(change, None, "the file was deleted", "Bring it back.")
+        return
+    if python.parsed(after) is None:
+        return  # what does not parse is reported by the run
+    now = _by_name(after)
+    for name, tests in _by_name(before).items():
+        for test, twin in zip_longest(tests, now.get(name, [])[: len(tests)]):
+            if twin is None:
+                yield tampering(change, test.line, f"{name} was taken away", "Bring it back: RED only adds.")
+            elif python.body_shape(test.node) != python.body_shape(twin.node) or not _keeps_rows(test, twin):
+                yield tampering(
+                    change,
+                    twin.line,
+                    f"{name} was edited",
+                    "Leave existing tests as they are: RED only adds one.",
+                )
+
+
+def _by_name(text: str | None) -> dict[str, list[python.Definition]]:
+    found: dict[str, list[python.Definition]] = {}
+    for test in python.tests_in(text):
+        found.setdefault(test.name, []).append(test)
+    return found
+
+
+def _keeps_rows(test: python.Definition, twin: python.Definition) -> bool:
+    """Tell whether every parameter set is still there, in the old order."""
+    rest = iter(python.rows(twin.node))
+    return all(row in rest for row in python.rows(test.node))

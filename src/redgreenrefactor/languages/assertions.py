@@ -1,0 +1,209 @@
+"""What a test says: whether it asserts anything, whether two tests say the same."""
+
+import ast
+import copy
+from collections.abc import Iterable, Iterator
+
+from redgreenrefactor.languages.python import BUILTINS, Function, docstrings
+
+ASSERTING = (
+    "assert",
+    "expect",
+    "verify",
+    "check",
+    "should",
+    "ensure",
+    "raises",
+    "warns",
+    "fail",
+    "must",
+    "match",
+)
+EXPECTING = frozenset(
+    {"raises", "warns", "assertRaises", "assertWarns", "assertRaisesRegex", "assertWarnsRegex"}
+)
+LENIENT = frozenset({"mark", "approx", "skip", "xfail", "ANY"})
+
+
+def called(node: ast.AST) -> Iterator[str]:
+    """Yield the names of what a piece of code calls."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Call):
+            yield item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")
+
+
+def asserts(node: ast.AST, tree: ast.Module | None = None) -> bool:
+    """Tell whether a test can fail on purpose: by an assertion, a call that sounds like one, or a helper that has one."""
+    if any(isinstance(item, ast.Assert) for item in ast.walk(node)):
+        return True
+    if any(
+        isinstance(item, ast.Raise) and item.exc and "AssertionError" in ast.dump(item.exc)
+        for item in ast.walk(node)
+    ):
+        return True
+    names = set(called(node))
+    if any(word in name.lower() for name in names for word in ASSERTING):
+        return True
+    return tree is not None and _through_helpers(node, names, tree)
+
+
+def _through_helpers(node: ast.AST, names: set[str], tree: ast.Module) -> bool:
+    """Tell whether something a test calls asserts for it; what comes from another test file gets the benefit of doubt."""
+    arguments = {arg.arg for arg in node.args.args} if isinstance(node, Function) else set[str]()
+    if names & arguments:
+        return True
+    for item in ast.walk(tree):
+        if isinstance(item, Function) and item is not node and item.name in names and asserts(item):
+            return True
+        if isinstance(item, ast.ImportFrom) and names & {alias.asname or alias.name for alias in item.names}:
+            parts = (item.module or "").split(".")
+            if item.level or any("test" in part or "helper" in part or part == "conftest" for part in parts):
+                return True
+    return False
+
+
+def trivially_true(test: ast.AST) -> ast.stmt | None:
+    """Return the last assertion of a test whose assertions all hold whatever the code does."""
+    made = [item for item in ast.walk(test) if isinstance(item, ast.stmt) and _claims(item)]
+    own = [
+        item
+        for item in made
+        if not isinstance(item, Function | ast.With | ast.AsyncWith | ast.Try | ast.If | ast.For)
+    ]
+    if own and len(own) == len(made) and all(_is_trivial(item) for item in own):
+        return own[-1]
+    return None
+
+
+def _claims(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assert):
+        return True
+    return isinstance(node, ast.Expr | ast.With | ast.AsyncWith) and any(
+        word in name.lower() for name in called(node) for word in ASSERTING
+    )
+
+
+def _is_trivial(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assert):
+        return _holds_anyway(node.test)
+    if (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Attribute)
+    ):
+        arguments = node.value.args
+        if node.value.func.attr == "assertTrue" and arguments:
+            return _holds_anyway(arguments[0])
+        if node.value.func.attr == "assertEqual" and len(arguments) > 1:
+            return _the_same(arguments[0], arguments[1])
+    return False
+
+
+def _holds_anyway(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_holds_anyway(value) for value in values)
+        case ast.BoolOp(values=values):
+            return all(_holds_anyway(value) for value in values)
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return _the_same(left, right)
+        case _:
+            return False
+
+
+def _the_same(left: ast.expr, right: ast.expr) -> bool:
+    """Tell whether two expressions are one; two objects that are made alike, or runs with one seed, may still differ."""
+    if ast.dump(left) != ast.dump(right):
+        return False
+    calls = [item for item in ast.walk(left) if isinstance(item, ast.Call)]
+    return not any(call.keywords or ast.unparse(call.func).rpartition(".")[2][:1].isupper() for call in calls)
+
+
+# --- two tests that say the same
+
+
+def renamed(node: Function) -> str:
+    """Return what two tests share that differ only in names, place, hints and layout: the n-th name stands for itself."""
+    twin = copy.deepcopy(node)
+    numbers: dict[str, str] = {}
+
+    def number(name: str) -> str:
+        return name if name in BUILTINS else numbers.setdefault(name, f"n{len(numbers)}")
+
+    alone = docstrings(twin)
+    twin.name, twin.returns = "test", None
+    _strip_hints(twin)
+    twin.body = [item for item in twin.body if not (isinstance(item, ast.Expr) and item.value in alone)] or [
+        ast.Pass()
+    ]
+    if twin.args.args and twin.args.args[0].arg in ("self", "cls"):
+        twin.args.args = twin.args.args[1:]
+    for item in ast.walk(twin):
+        if isinstance(item, ast.Name):
+            item.id = number(item.id)
+        elif isinstance(item, ast.Attribute):
+            item.attr = item.attr if _says_how_strict(item.attr) else number(item.attr)
+        elif isinstance(item, ast.arg):
+            item.arg = number(item.arg)
+        elif isinstance(item, ast.alias):
+            item.name, item.asname = number(item.name), None
+        elif isinstance(item, ast.ImportFrom):
+            item.module = None
+    return ast.dump(twin)
+
+
+def _strip_hints(test: Function) -> None:
+    for item in ast.walk(test):
+        if isinstance(item, ast.arg):
+            item.annotation = None
+
+
+def _says_how_strict(name: str) -> bool:
+    """Tell whether another attribute in its place would be more than a renaming."""
+    return any(word in name.lower() for word in ASSERTING) or name in LENIENT
+
+
+def free_names(node: Function) -> list[str]:
+    """Return the names a test mentions, in the order `renamed` numbers them."""
+    return list(dict.fromkeys(item.id for item in ast.walk(node) if isinstance(item, ast.Name)))
+
+
+def assertion_count(node: ast.AST) -> int:
+    """Return how many things a test asserts."""
+    calls = sum(name.startswith(("assert", "raises", "warns")) for name in called(node))
+    return calls + sum(isinstance(item, ast.Assert) for item in ast.walk(node))
+
+
+def expected_errors(node: ast.AST) -> Iterator[tuple[ast.Call, ast.expr | None]]:
+    """Yield the errors a piece of code expects, with the pattern of the reason that it looks for, or None."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Call):
+            name = item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")
+            if name in EXPECTING:
+                yield item, _reason(item, name)
+
+
+def _reason(call: ast.Call, name: str) -> ast.expr | None:
+    """Return the pattern a call is given; None says nothing of the reason, by keyword as by silence."""
+    by_name = next((word.value for word in call.keywords if word.arg in ("match", "expected_regex")), None)
+    found = call.args[1] if name.endswith("Regex") and len(call.args) > 1 else by_name
+    return None if isinstance(found, ast.Constant) and found.value is None else found
+
+
+def expected_values(node: ast.AST) -> set[str]:
+    """Return the constants that stand in a test's assertions."""
+    return {
+        repr(item.value)
+        for statement in ast.walk(node)
+        if isinstance(statement, ast.Assert | ast.Expr)
+        and (isinstance(statement, ast.Assert) or _claims(statement))
+        for item in ast.walk(statement)
+        if isinstance(item, ast.Constant)
+    }
+
+
+def constants(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return every constant of these pieces of code."""
+    return {repr(item.value) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Constant)}

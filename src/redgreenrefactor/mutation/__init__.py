@@ -1,0 +1,1 @@
+"""Mutants of code and of tests, and whether the tests notice them."""

@@ -1,0 +1,206 @@
+"""Every planted mistake is a real one: it parses, it means something else, it lies where it was asked for."""
+
+import ast
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from gates_support import src
+from redgreenrefactor.mutation.mutants import ARITHMETIC, COMPARE, Site, mutated, sites
+
+ALL = frozenset(range(1, 1000))
+SAMPLE = src('''
+    """What it is for."""
+
+    LIMIT = 10
+
+
+    def price(amount: int, *, member: bool = False) -> int:
+        """Return the price."""
+        total = amount * 3
+        if amount > LIMIT and not member:
+            total -= 1
+        while total < 0:
+            total += 1
+        return total if member or total else 7
+
+
+    def check(value):
+        if value == "bad":
+            raise ValueError("no " + value)
+        print(value)
+        return None
+''')
+
+
+def planted(text: str, lines: frozenset[int] = ALL) -> list[tuple[Site, str]]:
+    return [(site, mutated(text, site)) for site in sites(text, lines)]
+
+
+def changed_lines(one: str, two: str) -> set[int]:
+    """Return the lines on which two texts of equal layout differ, what bends values left out."""
+    tree = ast.parse(two)
+    tree.body = [node for node in tree.body if getattr(node, "name", "") != "_rgr_other"]
+    two = ast.unparse(tree)
+    pairs = zip(one.splitlines(), two.splitlines(), strict=True)
+    return {number for number, (left, right) in enumerate(pairs, 1) if left != right}
+
+
+def value_of(text: str, expression: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(text, names)
+    return eval(expression, names)
+
+
+def the_mistake(text: str, what: str) -> str:
+    return next(code for site, code in planted(text) if what in site.what)
+
+
+def test_every_mistake_parses_and_differs_from_the_original() -> None:
+    original = ast.dump(ast.parse(SAMPLE))
+    found = planted(SAMPLE)
+    assert len(found) > 10
+    assert all(ast.dump(ast.parse(code)) != original for _, code in found)
+
+
+def test_only_lines_that_were_asked_for_are_touched() -> None:
+    plain = ast.unparse(ast.parse(SAMPLE)) + "\n"
+    for line in range(1, len(plain.splitlines()) + 1):
+        for site, code in planted(plain, frozenset({line})):
+            assert site.line == line
+            assert changed_lines(plain, code) == {line}
+
+
+def test_docstrings_are_left_alone() -> None:
+    assert not planted(
+        src('''
+        """Module."""
+
+
+        class A:
+            """Class."""
+
+            def f(self):
+                """Function."""
+    ''')
+    )
+
+
+def test_nothing_is_planted_into_what_does_not_parse() -> None:
+    assert list(sites("def broken(:", ALL)) == []
+    assert list(sites("a\0b", ALL)) == []
+
+
+def test_a_place_where_nothing_can_go_wrong_is_a_fault() -> None:
+    with pytest.raises(AssertionError):
+        mutated("import os\n", Site(1, "nothing", 0))
+
+
+def test_nothing_to_get_wrong_gives_no_mistake() -> None:
+    assert planted("import os\n\n\ndef f():\n    return None\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "expression", "before", "after"),
+    [
+        ("def f(a, b):\n    return a + b\n", "Add became Sub", "f(5, 3)", 8, 2),
+        ("def f(a, b):\n    return a + b\n", "None is returned", "f(5, 3)", 8, None),
+        ("def f(a, b):\n    return a + b\n", "a little off", "f(5, 3)", 8, 9),
+        ("def f(a):\n    return [a, a]\n", "a little off", "f(5)", [5, 5], [5]),
+        ("def f(a):\n    return a\n", "a little off", "f({})", {}, {"~": None}),
+        ("def f(a):\n    return (a,) if a else ()\n", "a little off", "f(0)", (), (None,)),
+        ("def f(a, b):\n    return a == b\n", "Eq became NotEq", "f(1, 1)", True, False),
+        ("def f(a, b):\n    return a and b\n", "And became Or", "f(0, 1)", 0, 1),
+        ("def f(a, b):\n    return a or b\n", "Or became And", "f(0, 1)", 1, 0),
+        ("def f(a):\n    if a:\n        return 1\n    return 2\n", "turned round", "f(True)", 1, 2),
+        ("def f(a):\n    return 1 if a else 2\n", "turned round", "f(True)", 1, 2),
+        ("def f(a):\n    a += 4\n    return a\n", "Add became Sub", "f(1)", 5, -3),
+        ("A = True\n", "True became False", "A", True, False),
+        ("A = 'x'\n", "'x' became '~'", "A", "x", "~"),
+        ("A = '~'\n", "'~' became ''", "A", "~", ""),
+        ("A = 41\n", "41 became 42", "A", 41, 42),
+        ("A = 1\n", "None is assigned", "A", 1, None),
+        ("A: int = 1\n", "None is assigned", "A", 1, None),
+        ("A = []\nA.append(1)\n", "left out", "A", [1], []),
+    ],
+)
+def test_a_mistake_does_what_its_name_says(
+    text: str, what: str, expression: str, before: object, after: object
+) -> None:
+    assert value_of(text, expression) == before
+    assert value_of(the_mistake(text, what), expression) == after
+
+
+def test_a_raise_that_is_left_out_no_longer_raises_the_same() -> None:
+    code = the_mistake("def f():\n    raise ValueError('no')\n", "left out")
+    with pytest.raises(RuntimeError):
+        value_of(code, "f()")
+
+
+@pytest.mark.parametrize("number", [1e17, 2.5, 0, -1, 10**30])
+def test_another_number_is_never_the_same_number(number: float) -> None:
+    code = next(code for site, code in planted(f"A = {number!r}\n") if "became" in site.what)
+    assert value_of(code, "A") != number
+
+
+def test_every_comparison_and_operator_becomes_another_one() -> None:
+    assert all(one is not two for table in (COMPARE, ARITHMETIC) for one, two in table.items())
+
+
+def test_a_constant_of_an_annotation_is_no_behaviour() -> None:
+    assert not [site for site in sites("def f(a: 'int') -> 'str':\n    pass\n", ALL) if "became" in site.what]
+
+
+names = st.sampled_from(["a", "b", "c"])
+numbers = st.integers(0, 9).map(str)
+expressions = st.recursive(
+    names | numbers,
+    lambda inner: st.builds(
+        "({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "<", "==", "and", "or", "in"]), inner
+    ),
+    max_leaves=5,
+)
+statements = st.one_of(
+    st.builds("    x = {}".format, expressions),
+    st.builds("    x += {}".format, expressions),
+    st.builds("    if {}:\n        x = 1".format, expressions),
+    st.builds("    return {}".format, expressions),
+    st.just("    g(x)"),
+)
+
+
+@given(st.lists(statements, min_size=1, max_size=5), st.sets(st.integers(1, 12), max_size=6))
+def test_in_any_code_mistakes_parse_differ_and_stay_on_their_lines(body: list[str], lines: set[int]) -> None:
+    text = ast.unparse(ast.parse("\n".join(["def f(a, b, c, x=0):", *body]))) + "\n"
+    assume(text.count("\n") == len(text.splitlines()))
+    for site, code in planted(text, frozenset(lines)):
+        assert ast.dump(ast.parse(code)) != ast.dump(ast.parse(text))
+        assert changed_lines(text, code) == {site.line}
+        assert site.line in lines
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_its_mistakes_or_none(text: str) -> None:
+    for site in sites(text, ALL):
+        ast.parse(mutated(text, site))
+
+
+def test_what_was_given_is_handed_back() -> None:
+    text = src("""
+        class Box:
+            def sorted(self, items):
+                return sorted(items)
+
+            def size(self):
+                return len(self.items)
+
+        def same(x):
+            return x
+
+        LINE = 1
+    """)
+    found = [site for site in sites(text, frozenset(range(1, 20))) if "handed back" in site.what]
+    assert [site.what.split()[0] for site in found] == ["items"]
+    assert "return items" in mutated(text, found[0])
