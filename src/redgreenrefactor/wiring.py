@@ -173,7 +173,6 @@ def _api_agent(
             env=env,
             bash_timeout=settings.bash_timeout,
             locked=locked_in(brief),
-            interrupt=stop,
         )
 
     return ApiAgent(

@@ -8,14 +8,13 @@ import struct
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join, normpath
 
 LINKS = 40  # links a path may lead over, as in the kernel
-DEPTH = 200  # folders inside each other that a walk goes down
 _OPENAT2 = 437
 _NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 1, 2, 4, 8
 _STAYING = _NO_XDEV | _NO_MAGICLINKS | _NO_SYMLINKS | _BENEATH
@@ -36,16 +35,6 @@ class Found:
     path: str
     size: int
     content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A regular file met on a walk, with the descriptor of its folder, which is open until the next one."""
-
-    path: str
-    folder: int
-    name: str
-    changed: int  # when, in nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +74,6 @@ class Files:
         with self._place(path) as place, self._regular(place) as file:
             return Found(place.path, os.fstat(file).st_size, _content(file, most))
 
-    def read_seen(self, seen: Seen, most: int) -> Found:
-        """Return a file met on a walk."""
-        with self._regular(_Place(seen.folder, seen.name, seen.path)) as file:
-            return Found(seen.path, os.fstat(file).st_size, _content(file, most))
-
     def write(self, path: str, content: bytes, permit: Permit) -> tuple[str, bool]:
         """Put the content at the path, folders included; return where it really lies and whether it is new."""
         with self._place(path, permit=permit) as place:
@@ -119,45 +103,20 @@ class Files:
         return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other"
 
     def names(self, path: str) -> list[str]:
-        """Return what is in a folder, sorted, folders with a closing slash."""
-        with self._place(path) as place, self._listed(place.folder, place.name) as entries:
-            return sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries)
+        """Return what is in a folder, not the git folder, sorted, folders with a closing slash."""
+        with self._place(path) as place:
+            opened = self._opened(place.folder, place.name, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                self._require_open(opened, path)
+                with os.scandir(opened) as entries:
+                    return sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries)
+            finally:
+                os.close(opened)
 
     def where(self, path: str) -> str:
         """Return where a path really lies, seen from the workspace; a missing end is taken as it is."""
         with self._place(path) as place:
             return place.path
-
-    def walk(self, path: str, enter: Callable[[str, int], Callable[[str, bool], bool]]) -> Iterator[Seen]:
-        """Yield the regular files below a folder, links and other mounts apart.
-
-        On entering a folder, `enter` is given its path and descriptor and returns which names, with whether
-        they are folders, are wanted there.
-        """
-        with self._place(path) as place:
-            yield from self._below(place, enter, 0)
-
-    def _below(
-        self, place: _Place, enter: Callable[[str, int], Callable[[str, bool], bool]], depth: int
-    ) -> Iterator[Seen]:
-        with ExitStack() as stack:
-            try:
-                entries = stack.enter_context(self._listed(place.folder, place.name))
-            except (OSError, RefusedError):
-                return  # gone, forbidden, a link by now, another mount
-            folder = entries.descriptor
-            wanted = enter(place.path, folder)
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                path = entry.name if place.path == "." else f"{place.path}/{entry.name}"
-                if _is_git(entry.name):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    if depth < DEPTH and wanted(entry.name, True):  # noqa: FBT003
-                        yield from self._below(_Place(folder, entry.name, path), enter, depth + 1)
-                elif entry.is_file(follow_symlinks=False) and wanted(entry.name, False):  # noqa: FBT003
-                    with suppress(OSError):
-                        changed = entry.stat(follow_symlinks=False).st_mtime_ns
-                        yield Seen(path, folder, entry.name, changed)
 
     # --- paths
 
@@ -193,11 +152,17 @@ class Files:
     def step(self, folder: int, name: str, path: str) -> int:
         """Open a folder inside another one, to go through it; the caller closes it."""
         step = self._opened(folder, name, _TO_PASS)
-        status = os.fstat(step)
-        if (status.st_dev, status.st_ino) in self._closed:
+        try:
+            self._require_open(step, path)
+        except RefusedError:
             os.close(step)
-            raise RefusedError(f"{path} is the git folder, which file tools do not touch")
+            raise
         return step
+
+    def _require_open(self, folder: int, path: str) -> None:
+        status = os.fstat(folder)
+        if (status.st_dev, status.st_ino) in self._closed:
+            raise RefusedError(f"{path} is the git folder, which file tools do not touch")
 
     # --- opening
 
@@ -231,19 +196,6 @@ class Files:
             yield file
         finally:
             os.close(file)
-
-    @contextmanager
-    def _listed(self, folder: int, name: str) -> Generator["_Entries"]:
-        """List a folder, not the git folder."""
-        opened = self._opened(folder, name, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            status = os.fstat(opened)
-            if (status.st_dev, status.st_ino) in self._closed:
-                raise RefusedError(f"{name} is the git folder, which file tools do not touch")
-            with os.scandir(opened) as entries:
-                yield _Entries(opened, entries)
-        finally:
-            os.close(opened)
 
     # --- writing
 
@@ -350,17 +302,6 @@ class _Walk:
 
 
 _MOUNTED = "{} lies on another mount, which is not part of the workspace"
-
-
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    """A folder that is open, and what is in it."""
-
-    descriptor: int
-    entries: Iterator["os.DirEntry[str]"]
-
-    def __iter__(self) -> Iterator["os.DirEntry[str]"]:
-        return self.entries
 
 
 def _require_regular(place: _Place, status: os.stat_result) -> None:

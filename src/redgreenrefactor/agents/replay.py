@@ -64,7 +64,7 @@ class ReplayAgent:
     def _toolbox(self, folder: Path, cage: Cage | None) -> Toolbox:
         env = environment(self.env, passed_on=self.passed_on, identity=self.identity)
         shell = shell_in(folder, env=env, interrupt=self.interrupt, cage=cage)
-        return Toolbox(folder, shell=shell, env=env, bash_timeout=self.bash_timeout, interrupt=self.interrupt)
+        return Toolbox(folder, shell=shell, env=env, bash_timeout=self.bash_timeout)
 
     def _play(self, scene: Scene, toolbox: Toolbox, moved: Callable[[Any], Any], say: Say) -> Finding | None:
         """Make the calls one by one; return what is wrong with the first that does not do what it should."""

@@ -1,18 +1,17 @@
 """The six tools an agent without a program of its own has: Read, Write, Edit, Bash, Glob, Grep."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 from typing import Any
 
-from redgreenrefactor.agents import editing, reading, searching
+from redgreenrefactor.agents import editing, reading
 from redgreenrefactor.agents.clipping import OUTPUT, clipped
 from redgreenrefactor.agents.files import Files, RefusedError
-from redgreenrefactor.agents.globs import any_matches, globs
 from redgreenrefactor.agents.schemas import TOOLS, Arguments, ToolSchema, checked
-from redgreenrefactor.agents.searching import Searching, Shell
+from redgreenrefactor.agents.search import Search, Shell
 from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
@@ -26,7 +25,6 @@ __all__ = [
     "ToolResult",
     "ToolSchema",
     "Toolbox",
-    "locked_by",
     "shell_in",
 ]
 
@@ -60,12 +58,6 @@ def shell_in(
     return run
 
 
-def locked_by(patterns: Sequence[str], why: str) -> Locked:
-    """Return what locks the paths that match, e.g. `tests/**` or `*_test.go`, for this reason."""
-    wanted = [glob for pattern in patterns for glob in globs(pattern)]
-    return lambda path: why if any_matches(wanted, path) else ""
-
-
 def nothing_locked(_path: str) -> str:
     """Lock nothing."""
     return ""
@@ -82,7 +74,6 @@ class Toolbox:
         env: Mapping[str, str],
         bash_timeout: float | None = BASH_TIMEOUT,
         locked: Locked = nothing_locked,
-        interrupt: Interrupt | None = None,
     ) -> None:
         """Work in a folder; `env` is what the shell has, where its programs are looked for."""
         self._files = Files(root)
@@ -90,20 +81,15 @@ class Toolbox:
         self._timeout = bash_timeout
         self._locked = locked
         self._bash_there = which("bash", path=env.get("PATH", "")) is not None
-        self._searching = Searching(
-            self._files,
-            shell,
-            timeout=bash_timeout,
-            ripgrep=which("rg", path=env.get("PATH", "")) is not None,
-            interrupt=interrupt,
-        )
+        ripgrep = which("rg", path=env.get("PATH", "")) is not None
+        search = Search(self._files, shell, timeout=bash_timeout, ripgrep=ripgrep)
         self._tools: Mapping[str, Callable[[Arguments], str | ToolResult]] = {
             "Read": lambda given: reading.read(self._files, given),
             "Write": lambda given: editing.write(self._files, given, self._permit),
             "Edit": lambda given: editing.edit(self._files, given, self._permit),
             "Bash": self._bash,
-            "Glob": lambda given: searching.glob(self._files, given),
-            "Grep": self._searching.grep,
+            "Glob": search.glob,
+            "Grep": search.grep,
         }
 
     def close(self) -> None:

@@ -125,9 +125,7 @@ def test_without_bash_the_systems_shell_does(tmp_path: Path) -> None:
 
 def test_an_interruption_is_raised(tmp_path: Path) -> None:
     interrupt = Interrupt()
-    toolbox = Toolbox(
-        tmp_path, shell=shell_in(tmp_path, env=ENV, interrupt=interrupt), env=ENV, interrupt=interrupt
-    )
+    toolbox = Toolbox(tmp_path, shell=shell_in(tmp_path, env=ENV, interrupt=interrupt), env=ENV)
     interrupt.request("SIGINT")
 
     with pytest.raises(InterruptedRunError):

@@ -3,13 +3,13 @@
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.agents.files import Files, RefusedError, Seen
+from redgreenrefactor.agents.files import Files, RefusedError
 
 LEADING_OUT = (
     "../out/f",
@@ -33,10 +33,6 @@ GIT = (
     "deep/.git/config",
     "pointed/config",
 )
-
-
-def everything(_path: str, _folder: int) -> Callable[[str, bool], bool]:
-    return lambda _name, _is_folder: True
 
 
 def permit(_path: str) -> None:
@@ -102,7 +98,6 @@ def test_what_leads_out_is_neither_read_nor_written(files: Files, path: str, tmp
         lambda: files.write(path, b"x", permit),
         lambda: files.rewrite(path, 100, lambda _: b"x", permit),
         lambda: files.names(path),
-        lambda: list(files.walk(path, everything)),
     ):
         with pytest.raises(RefusedError):
             attempt()
@@ -140,7 +135,6 @@ def test_a_git_folder_of_another_name_is_known_by_its_pointer(root: Path, portab
         files.read("pointed/config", 100)
     with pytest.raises(RefusedError, match="git folder"):
         files.names("pointed")
-    assert "pointed/config" not in [seen.path for seen in files.walk(".", everything)]
 
 
 def test_names_like_that_of_the_git_folder_are_fine(files: Files) -> None:
@@ -222,22 +216,6 @@ def test_a_file_that_has_grown_too_large_is_not_rewritten(files: Files, root: Pa
     assert (root / "d/f").read_text() == "fine"
 
 
-def test_a_walk_meets_regular_files_only_and_follows_no_link(files: Files) -> None:
-    met = {seen.path for seen in files.walk(".", everything)}
-
-    assert met == {"d/f", "hard", "pointed/config"}
-
-
-def test_a_file_that_was_met_is_opened_as_carefully(files: Files, root: Path) -> None:
-    folder = os.open(root, os.O_RDONLY)
-    try:
-        for name in ("abs", "hard", "fifo"):
-            with pytest.raises(RefusedError):
-                files.read_seen(Seen(name, folder, name, 0), 100)
-    finally:
-        os.close(folder)
-
-
 @pytest.mark.parametrize(
     ("path", "kind"), [("d", "folder"), ("d/f", "file"), ("fifo", "other"), ("none", ""), ("d/f/x", "")]
 )
@@ -270,7 +248,6 @@ def test_another_mount_is_not_part_of_the_workspace(root: Path, tmp_path: Path, 
             files.read("mounted/f", 100)
         with pytest.raises(RefusedError, match="another mount"):
             files.write("mounted/new", b"x", permit)
-        assert "mounted/f" not in [seen.path for seen in files.walk(".", everything)]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["f"]
 
 
@@ -318,7 +295,7 @@ def swapped(one: Path, other: Path) -> Generator[None]:
 
 
 def raced(root: Path, out: Path, *, portable: bool, times: int) -> int:
-    """Read, write and walk through a name that is now a folder, now a link out; return how often it was the folder."""
+    """Read, write and list through a name that is now a folder, now a link out; return how often it was the folder."""
     (root / "evil").symlink_to(out)
     files = Files(root, portable=portable)
     lucky = 0
@@ -329,8 +306,7 @@ def raced(root: Path, out: Path, *, portable: bool, times: int) -> int:
                     case 8:
                         files.write(f"d/new{number % 7}", b"x", permit)
                     case 9:
-                        for seen in files.walk("d", everything):
-                            assert files.read_seen(seen, 9).content in (b"fine", b"x")
+                        assert "f" in files.names("d")
                     case _:
                         assert files.read("d/f", 9).content == b"fine"
                 lucky += 1
