@@ -65,7 +65,7 @@ def counted(run: SuiteRun) -> dict[str, Any]:
         "passed": len(run.passed),
         "failed": failed + len(run.errors),
         "skipped": len(run.results) - len(run.passed) - failed,
-        "total": len(run.results),
+        "total": len(run.results) + len(run.errors),
         "seconds": round(run.seconds, 3),
     }
 

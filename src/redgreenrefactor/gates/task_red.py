@@ -163,7 +163,8 @@ def _failing(measured: Measured) -> Iterator[str]:
     known = {error.file for error in measured.before.errors}
     for error in measured.after.errors:
         if error.file not in known:
-            yield f"{error.file}: {error.exception}: {last_line(error.message)}"
+            where = f"{error.file}:{error.line}" if error.line else error.file
+            yield f"{where}: {error.exception}: {last_line(error.message)}"
 
 
 def _uncollected(evidence: Evidence, measured: Measured) -> tuple[list[Finding], list[tuple[int, list[str]]]]:
@@ -187,7 +188,7 @@ def _uncollectable(error: CollectError) -> Finding:
         FindingType.COMPILATION_ERROR,
         f"{error.file} {what}: {last_line(error.message)}",
         error.file,
-        error.place.line if error.place else None,
+        error.line,
         hint="Mend it: a test must be collected before it can fail.",
     )
 

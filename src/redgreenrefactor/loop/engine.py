@@ -214,7 +214,7 @@ class Engine:
             self.emit(Warned(line))
         verdict = self._verdict(here, phase, report, sealed, changes)
         turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
-        return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started)
+        return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started, bool(changes))
 
     def _worked_on(self, here: Entry, phase: Phase) -> str:
         """Return the commit that the turn's own goes on top of: the last one of an inner run, whose commits stay."""
@@ -330,7 +330,8 @@ class Engine:
         here, turn = done.here, done.turn
         made = done.sealed.commit != here.commit and not turn.phase.inner
         kept = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}" if made else ""
-        after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries, kept=kept)
+        shown = kept if done.changed else ""
+        after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries, kept=shown)
         notes = {here.commit: with_extra(after, due=done.due())}
         if made:
             self.workspace.set_aside(done.sealed.commit, after.run_id, kept)
@@ -431,6 +432,7 @@ class _Done:
     report: Report
     agent: str
     seconds: float
+    changed: bool  # anything: a commit may be empty
 
     @property
     def cost(self) -> float:

@@ -145,7 +145,7 @@ def exhausted(workflow: Workflow, handoff: Handoff) -> Handoff:
 def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int, kept: str = "") -> Handoff:
     """Return what the starting commit's handoff becomes after a rejection: the same phase is due, or none.
 
-    The attempt's commit, if it made one, is kept under a name.
+    The attempt's commit, if it changes anything, is kept under a name.
     """
     retries = retries if turn.phase.retries is None else turn.phase.retries
     used = retries_used(handoff) + 1

@@ -102,6 +102,11 @@ class CollectError:
     place: Place | None = None
     missing: Missing | None = None
 
+    @property
+    def line(self) -> int | None:
+        """The line of the file itself where that ends; None where it ends in what the file imports."""
+        return self.place.line if self.place and self.place.file == self.file else None
+
 
 class Measure(StrEnum):
     """How much a suite run tells."""

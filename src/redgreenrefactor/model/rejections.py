@@ -17,7 +17,7 @@ class Rejection:
     attempt: int
     type: str
     message: str
-    kept: str = ""  # what its commit is called under refs/tdd/attempts/RUN/; nothing where it made none
+    kept: str = ""  # what its commit is called under refs/tdd/attempts/RUN/; nothing where it changed nothing
 
 
 def rejections_of(handoff: Handoff) -> tuple[Rejection, ...]:

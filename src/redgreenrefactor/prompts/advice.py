@@ -23,6 +23,8 @@ def advice(
 
 def _way(found: Collection[FindingType], reuse: str, *, again: bool) -> str:
     """Return whether a failed GREEN's code is worth another try, or another approach is."""
+    if set(found) == {FindingType.TEST_TAMPERING}:
+        return f"Take back what is named above; what else is right may be used again{reuse}."
     if _LOST_APPROACH.intersection(found) or (again and FindingType.TEST_FAILURE in found):
         return "Take another approach than the rejected one, rather than mending it."
     if FindingType.TEST_FAILURE in found:

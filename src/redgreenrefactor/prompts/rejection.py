@@ -32,7 +32,7 @@ def rejection(phase: PhaseName, handoff: Handoff, findings: Sequence[Finding]) -
     again = any(each and last and each.type == last.type for each in before)
     parts = [
         "## The last attempt was rejected",
-        _ground(handoff) + shown,
+        _ground(handoff, last) + shown,
         "What was wrong with it:",
         quoted("\n\n".join(told), EVIDENCE),
         _instead(advice(phase, _kinds(phase, handoff, reasons), ref, again=again)),
@@ -70,10 +70,12 @@ def _where(finding: Finding) -> Iterator[str]:
         yield f", line {finding.line}"
 
 
-def _ground(handoff: Handoff) -> str:
+def _ground(handoff: Handoff, last: Rejection | None) -> str:
     """Return where the session starts: tries that build on each other find the last one's files."""
     if built_on(handoff):
         return "The files you find are those of an earlier try: mend them, and commit all of it."
+    if last and not last.kept:
+        return "It left no change behind; you start where it started."
     return "Its changes were undone; you start where it started."
 
 

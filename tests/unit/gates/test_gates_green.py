@@ -201,7 +201,18 @@ def test_a_new_test_that_still_does_not_collect_is_a_compilation_error_only() ->
     error = CollectError("test_thing.py", "No module named thing", place=Place("test_thing.py", 1))
     runs = by_commit(suite(), suite(errors=(error,)), suite(errors=(error,)))
     after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
-    assert judge(evidence(GREEN, BASE, after), runs).types == [FindingType.COMPILATION_ERROR]
+    played = judge(evidence(GREEN, BASE, after), runs)
+    assert [(found.type, found.line) for found in played.verdict.findings] == [
+        (FindingType.COMPILATION_ERROR, 1)
+    ]
+
+
+def test_the_line_of_what_a_test_imports_is_not_told_as_the_test_s_own() -> None:
+    error = CollectError("test_thing.py", "No module named deep", place=Place("thing.py", 3))
+    runs = by_commit(suite(), suite(failing(TEST)), suite(errors=(error,)))
+    played = judge(evidence(GREEN, BASE, {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}), runs)
+    broken = [found for found in played.verdict.findings if found.type is FindingType.COMPILATION_ERROR]
+    assert [(found.file, found.line) for found in broken] == [("test_thing.py", None)]
 
 
 @pytest.mark.parametrize("status", [Status.SKIPPED, Status.XFAILED, Status.XPASSED])

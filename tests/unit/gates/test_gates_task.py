@@ -13,6 +13,7 @@ from redgreenrefactor.model.evidence import (
     CollectError,
     Coverage,
     Measure,
+    Place,
     Rules,
     Status,
     SuiteRun,
@@ -177,7 +178,7 @@ def test_a_test_that_is_skipped_is_worthless() -> None:
 
 def uncollected(exception: str) -> Any:
     def bend(trial: Trial, run: SuiteRun) -> SuiteRun:
-        error = CollectError("test_calc.py", f"{exception}: no", exception)
+        error = CollectError("test_calc.py", f"{exception}: no", exception, Place("test_calc.py", 1))
         return SuiteRun(errors=(error,)) if trial.commit == HEAD else run
 
     return bend
@@ -187,7 +188,7 @@ def test_a_file_that_waits_for_its_module_fails_for_the_right_reason() -> None:
     found = red(WRITTEN, bend=uncollected("ModuleNotFoundError"))
     assert found.verdict.ruling is Ruling.ACCEPTED, found.told
     assert found.verdict.facts["tests"] == ["test_calc.py::test_adds", "test_calc.py::test_subtracts"]
-    assert found.verdict.facts["failure"].startswith("test_calc.py: ModuleNotFoundError: ")
+    assert found.verdict.facts["failure"].startswith("test_calc.py:1: ModuleNotFoundError: ")
 
 
 def test_a_file_that_could_not_be_collected_before_is_not_how_the_new_tests_fail() -> None:
@@ -197,7 +198,7 @@ def test_a_file_that_could_not_be_collected_before_is_not_how_the_new_tests_fail
         return replace(run, errors=(*uncollected("ModuleNotFoundError")(trial, run).errors, old))
 
     failure = red(WRITTEN, bend=bend).verdict.facts["failure"]
-    assert "test_calc.py: ModuleNotFoundError: " in failure
+    assert "test_calc.py:1: ModuleNotFoundError: " in failure
     assert "test_old.py" not in failure
 
 

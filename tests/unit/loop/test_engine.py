@@ -33,6 +33,7 @@ from redgreenrefactor.model.events import (
 from redgreenrefactor.model.evidence import Judgement, Rules, SuiteRun
 from redgreenrefactor.model.goal import Case, Item, Plan
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json
+from redgreenrefactor.model.rejections import rejections_of
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
@@ -385,6 +386,19 @@ def test_a_rejected_attempt_that_did_nothing_leaves_only_a_note() -> None:
     assert world.workspace.refs == {}
     assert (world.of(Judged)[1].commit, world.of(Judged)[1].subject) == (None, "")
     assert world.path[1:3] == [("RED", 1, 1), ("RED", 1, 2)]
+
+
+def test_an_attempt_whose_commit_is_empty_is_kept_but_shows_nothing() -> None:
+    world = World([None, None, None, REJECTED])
+    world.session_does = lambda brief: Report() if (brief.phase, brief.attempt) == ("REFACTOR", 1) else None
+    kept: list[str] = []
+
+    def look(seconds: float) -> None:
+        kept.append(rejections_of(world.latest().handoff)[-1].kept)
+
+    world.run(pause=look, limits=Limits(max_cycles=1))
+    assert "refs/tdd/attempts/r/1-REFACTOR-1" in world.workspace.refs
+    assert kept == [""]
 
 
 def test_after_the_last_retry_the_run_aborts_at_the_last_good_commit() -> None:

@@ -82,9 +82,10 @@ def test_a_refactoring_that_touched_too_much_may_use_the_rest_again() -> None:
     assert "Put back the tests named above as they were" in text
     assert "`git checkout refs/tdd/attempts/run-7/2-REFACTOR-1 -- FILES`" in text
     assert "does not know whether it is being tested" not in text
-    assert "does not know whether it is being tested" in told(
-        GREEN, failed(GREEN), attempt=2, findings=findings
-    )
+    green = told(GREEN, failed(GREEN), attempt=2, findings=findings)
+    assert "does not know whether it is being tested" in green
+    assert "Take back what is named above; what else is right may be used again: `git checkout" in green
+    assert "another approach" not in green
 
 
 def test_warnings_are_no_reason() -> None:
@@ -128,6 +129,8 @@ def test_where_nothing_was_committed_nothing_is_pointed_to() -> None:
     text = told(RED, failed(RED, commit=False), attempt=2)
 
     assert "git show" not in text
+    assert "It left no change behind; you start where it started." in text
+    assert "undone" not in text
     assert "If it made a commit" not in text
     assert "you start where it started. `git show refs/tdd/attempts/run-7/2-RED-1` shows them.\n" in told(
         RED, failed(RED), attempt=2

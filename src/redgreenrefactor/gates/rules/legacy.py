@@ -184,7 +184,7 @@ def _stopped(evidence: Evidence, measured: Measured, result: TestResult) -> Find
     if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
         return _silenced(result)
     if result.id not in measured.legacy.ids:
-        return failure(result, "It passed before: make every test pass, not only the new one.")
+        return failure(result, "It passed before this change: mend what broke it.")
     passed = result.id in measured.legacy.passed
     when = "before this run" if passed else "since it was mended in this run"
     return _broken_legacy(evidence, result, when)

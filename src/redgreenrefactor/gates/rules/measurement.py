@@ -155,7 +155,7 @@ def _uncollectable(run: SuiteRun) -> Finding:
         FindingType.COMPILATION_ERROR,
         f"{error.file} cannot be collected: {last_line(error.message)}",
         error.file,
-        error.place.line if error.place else None,
+        error.line,
         hint="Make every file of the tests importable.",
     )
 
@@ -204,7 +204,7 @@ def uncollected(measured: Measured, hint: str) -> Iterator[Finding]:
                 FindingType.TEST_TAMPERING if _quits(error) else FindingType.COMPILATION_ERROR,
                 f"{error.file} cannot be collected: {last_line(error.message)}",
                 error.file,
-                error.place.line if error.place else None,
+                error.line,
                 hint=hint,
             )
 

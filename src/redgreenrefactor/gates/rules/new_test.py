@@ -95,7 +95,7 @@ def _uncollectable(evidence: Evidence, error: CollectError) -> Finding:
         FindingType.COMPILATION_ERROR,
         f"{place} cannot be collected: {last_line(error.message)}",
         error.file,
-        error.place.line if error.place else None,
+        error.line,
         hint,
     )
 
