@@ -12,6 +12,7 @@ from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates.rules.legacy import Baseline, baseline
 from redgreenrefactor.gates.rules.measurement import foreign
 from redgreenrefactor.git.lending import lend
+from redgreenrefactor.git.lock import LOCKED
 from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.goals.test_list import parse
@@ -248,10 +249,22 @@ def opened(
     """Open the checkout an invocation works in, alone, with nothing left over from a crash."""
     project = _worktree(around, worktree, resumes=resumes) if worktree else around.project
     with (
+        _way_in(worktree),
         locked_checkout(project, around.environ, lambda line: around.emit(Warned(line))) as checkout,
         _transcribed(checkout.repository, around) as transcribed,
     ):
         yield Bench(checkout, transcribed, table)
+
+
+@contextmanager
+def _way_in(worktree: str | None) -> Generator[None]:
+    """Say how to come back to a worktree that somebody else works in."""
+    try:
+        yield
+    except NotReadyError as error:
+        if worktree and error.type == LOCKED:
+            error.hint = error.hint.replace("rgr resume", f"rgr resume --worktree {worktree}")
+        raise
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from redgreenrefactor.config import Settings, load
 from redgreenrefactor.errors import NotReadyError, RgrError
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
-from redgreenrefactor.git import lock
+from redgreenrefactor.git import lock, mark
 from redgreenrefactor.git.credentials import remote_url
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.refs import NOTES
@@ -24,6 +24,7 @@ from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import resuming
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.command import last_invocation
@@ -163,12 +164,21 @@ def git(patient: Patient) -> Iterator[Remark]:
         yield Remark("there is no commit yet; a run makes an empty first one")
     dirty = patient.repository.status().dirty
     if dirty:
+        cut_off = mark.read(patient.repository.mark)
+        at_work = lock.is_held(patient.repository.git_dir / lock.NAME)
         names = ", ".join(dirty[:NAMED]) + (f" and {len(dirty) - NAMED} more" if len(dirty) > NAMED else "")
-        yield Remark(
-            f"the working tree has uncommitted changes: {names}",
-            Level.WARNING,
-            "Commit them, or type 'git stash -u', before a run.",
-        )
+        if cut_off and not at_work:
+            yield Remark(
+                f"a session was cut off here, and left {names}",
+                Level.WARNING,
+                f"Type '{resuming(cut_off.run_id)}': it puts that away, where it is kept, and goes on.",
+            )
+        elif not at_work:
+            yield Remark(
+                f"the working tree has uncommitted changes: {names}",
+                Level.WARNING,
+                "Commit them, or type 'git stash -u', before a run.",
+            )
 
 
 def identity(patient: Patient) -> Iterator[Remark]:
@@ -331,7 +341,7 @@ def notes(patient: Patient) -> Iterator[Remark]:
         )
     if latest and _waits(patient, latest):
         yield Remark(
-            f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
+            f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.left_as})",
             Level.WARNING,
             "Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
         )

@@ -60,14 +60,9 @@ class Wishes:
 def start(feature: str, around: Surroundings, wishes: Wishes) -> WorkflowResult:
     """Run the whole workflow for a feature, from the commit that is checked out."""
     with opened(around, worktree=wishes.worktree) as bench:
+        latest = None if bench.unborn or wishes.new else bench.ledger.latest_of_runs()
+        require_finished(bench, latest, "rgr run")
         bench.workspace.require_clean()
-        latest = None if bench.unborn else bench.ledger.latest_of_runs()
-        if latest and not wishes.new and unfinished(bench, latest):
-            raise NotReadyError(
-                f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
-                hint="Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
-                type="UnfinishedRun",
-            )
         bench.workspace.adopt()
         bench.check()
         return begin(bench, feature, wishes, new_run_id())
@@ -175,6 +170,18 @@ def _approved(bench: Bench, entry: Entry) -> Entry | None:
         return None
     bench.around.edit(bench.repository.project / LIST)
     return take_list(bench, entry)
+
+
+def require_finished(bench: Bench, latest: Entry | None, command: str) -> None:
+    """Refuse to start beside a run that waits here to be resumed."""
+    if latest is None or not unfinished(bench, latest):
+        return
+    approves = f" approves {LIST} as it is now, and" if latest.handoff.awaiting else ""
+    raise NotReadyError(
+        f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.left_as})",
+        hint=f"Type 'rgr resume', which{approves} goes on with it, or '{command} --new …' to start another one.",
+        type="UnfinishedRun",
+    )
 
 
 def unfinished(bench: Bench, latest: Entry) -> bool:

@@ -62,6 +62,9 @@ def test_an_edited_list_is_accepted_with_a_commit_of_its_own(make_repo: MakeRepo
     stage = waiting(make_repo)
     plan = stage.head()
     stage.repo.write("test-list.md", listed(0, 2))
+    refused = stage.run()
+    assert (refused.code, "'A calculator' (its list waits for approval)" in refused.err) == (3, True), refused
+    assert "Type 'rgr resume', which approves test-list.md as it is now, and goes on with it" in refused.err
     stage.play({**calculator(2), "RED-1": FAILS})
     assert stage.resume().code == 1
     accepted = stage.head()

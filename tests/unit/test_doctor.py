@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from redgreenrefactor import doctor
 from redgreenrefactor.config import Flags
 from redgreenrefactor.doctor import Health, Level, examine
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.git import lock
+from redgreenrefactor.git import lock, mark
+from redgreenrefactor.git.refs import Refs
+from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.sandbox.process import Interrupt
@@ -71,13 +74,26 @@ def test_every_complaint_says_what_to_type(tmp_path: Path, make_repo: MakeRepo, 
     assert not health.ok
     errors, warnings = told(health, Level.ERROR), told(health, Level.WARNING)
     assert [line.partition(":")[0] for line in errors] == ["git", "tests", "agents", "folders"]
-    assert [line.partition(":")[0] for line in warnings] == ["git", "identity", "sandbox", "notes", "lock"]
+    assert [line.partition(":")[0] for line in warnings] == ["identity", "sandbox", "notes", "lock"]
     for remark in (*health.of(Level.ERROR), *health.of(Level.WARNING)):
         assert remark.hint, remark
     body = health.to_json()
-    assert (body["success"], len(body["errors"]), len(body["warnings"])) == (False, 4, 5)
+    assert (body["success"], len(body["errors"]), len(body["warnings"])) == (False, 4, 4)
     assert all(isinstance(text, str) for text in (*body["errors"], *body["warnings"]))
     json.dumps(body)
+
+
+def test_what_lies_about_is_the_user_s_unless_a_session_was_cut_off(
+    healthy: Repo, interrupt: Interrupt
+) -> None:
+    healthy.write("stray.txt", "x\n")
+    mine = "git: the working tree has uncommitted changes: stray.txt"
+    assert mine in told(looked(healthy, interrupt), Level.WARNING)
+    with closing(open_repository(healthy.path, healthy.env)) as repository:
+        mark.write(repository.mark, mark.Mark("t1-review", healthy.head(), None, Refs({})))
+    (remark,) = [one for name, one in looked(healthy, interrupt).remarks if name == "git" and one.hint]
+    assert remark.message == "a session was cut off here, and left stray.txt"
+    assert remark.hint.startswith("Type 'rgr tdd --resume t1'")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +202,7 @@ def test_an_unfinished_run_is_told_and_unreadable_notes_are_an_error(
 ) -> None:
     note = to_json(Handoff(PhaseName.PLAN, PhaseName.RED, feature="F"))
     healthy.git("notes", "--ref=tdd-handoffs", "add", "-F", "-", "HEAD", stdin=note)
-    assert "notes: an unfinished run is here: 'F' (running)" in told(
+    assert "notes: an unfinished run is here: 'F' (cut off)" in told(
         looked(healthy, interrupt), Level.WARNING
     )
     task = to_json(Handoff(PhaseName.CODE, PhaseName.CODE, feature="F", run_id="t1-review"))

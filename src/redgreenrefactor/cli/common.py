@@ -239,6 +239,8 @@ def width() -> int:
 
 def fail(error: RgrError, *, as_json: bool) -> NoReturn:
     """Say what went wrong and what to type, and end with the error's exit code."""
+    if error.hint == UsageError.hint:
+        error.hint = how_to_use(click.get_current_context(silent=True))
     if as_json:
         details = {"type": error.type, "message": error.message}
         problems = [{"path": path, "message": what} for path, what in error.problems]
@@ -246,6 +248,13 @@ def fail(error: RgrError, *, as_json: bool) -> NoReturn:
         print_json({**told, "problems": problems} if problems else told)
     complain(error.message, error.hint)
     sys.exit(error.exit_code)
+
+
+def how_to_use(context: click.Context | None) -> str:
+    """Return what to type to learn the flags of the command at hand."""
+    if context is None or context.parent is None:
+        return UsageError.hint
+    return f"Type '{context.command_path} --help' for its flags and an example."
 
 
 def complain(message: str, hint: str) -> None:

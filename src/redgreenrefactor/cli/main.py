@@ -6,7 +6,7 @@ from typing import NoReturn
 import click
 
 from redgreenrefactor.cli import doctor, proof, recovery, review, task, trust, workflow
-from redgreenrefactor.cli.common import fail, unheard
+from redgreenrefactor.cli.common import fail, how_to_use, unheard
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 
 EPILOGUE = """Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 surroundings not ready,
@@ -16,9 +16,12 @@ EPILOGUE = """Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 surr
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOGUE,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
 )
 @click.version_option(package_name="redgreenrefactor", prog_name="rgr")
-def rgr() -> None:
+@click.pass_context
+def rgr(context: click.Context) -> None:
     """Drive AI coding sessions through strict test-driven development, with git as the only memory.
 
     Each case of the list is written as a failing test, made to pass with the least code, and refactored,
@@ -27,6 +30,9 @@ def rgr() -> None:
 
     Example: rgr run "Convert numbers to Roman numerals"
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(UsageError.exit_code)
 
 
 for command in (
@@ -54,11 +60,11 @@ def main() -> None:
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(errors="replace")  # a letter that cannot be shown is no reason to fail
     try:
-        rgr(prog_name="rgr", standalone_mode=False)
-    except click.exceptions.Exit as end:
-        sys.exit(end.exit_code)
+        if code := rgr(prog_name="rgr", standalone_mode=False):
+            sys.exit(code)
     except click.ClickException as error:
-        fail(UsageError(error.format_message()), as_json="--json" in sys.argv)
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        fail(UsageError(error.format_message(), hint=how_to_use(context)), as_json="--json" in sys.argv)
     except (KeyboardInterrupt, click.Abort):
         fail(InterruptedRunError("interrupted"), as_json="--json" in sys.argv)
     except BrokenPipeError:

@@ -89,6 +89,13 @@ class Handoff:
         """How many cases are to come."""
         return len(self.pending_tests) or self._counted("pendingCount")
 
+    @property
+    def left_as(self) -> str:
+        """How the run was left, where nobody is at work at it any more."""
+        if self.awaiting:
+            return f"its list waits for {self.awaiting}"
+        return "cut off" if self.state is State.RUNNING else str(self.state)
+
     def _counted(self, key: str) -> int:
         number = self.extra.get(key)
         return number if isinstance(number, int) else 0

@@ -155,6 +155,12 @@ def task_of(run_id: str) -> str | None:
     return run_id[: found.start()] if found else None
 
 
+def resuming(run_id: str) -> str:
+    """Return what to type to go on with a run."""
+    task = task_of(run_id)
+    return "rgr resume" if task is None else f"rgr tdd --resume {task}"
+
+
 def belongs_to_a_task(run_id: str) -> bool:
     """Tell whether a run is a task's, or the coder of one: it goes on in the task's worktree."""
     return task_of(run_id) is not None

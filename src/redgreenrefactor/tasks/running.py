@@ -8,7 +8,6 @@ from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.goals.task_file import TaskFile, task_from
 from redgreenrefactor.model.decision import refreshed
-from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.handoff import ErrorDetails, with_extra
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
@@ -82,15 +81,10 @@ def _run(file: TaskFile, bench: Bench, wishes: TaskWishes) -> TaskFileResult:
     digest = digest_of(file.document)
     if begun and begun.digest == digest and begun.entry.handoff.next_phase is not PhaseName.COMPLETE:
         return _go_on(Work(bench, file, wishes.session or begun.session), begun)
-    bench.workspace.require_clean()
     if not wishes.new and latest and (done := done_before(bench, digest)):
         return done.result(file.task, bench)
-    if latest and not wishes.new and runs.unfinished(bench, latest):
-        raise NotReadyError(
-            f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.state})",
-            hint="Type 'rgr resume' to go on with it, or 'rgr task --new …' to start this one.",
-            type="UnfinishedRun",
-        )
+    runs.require_finished(bench, None if wishes.new else latest, "rgr task")
+    bench.workspace.require_clean()
     return _begin(bench, file, wishes.session)
 
 

@@ -197,10 +197,12 @@ class Court:
     def _nothing(self, span: str | None) -> NotReadyError:
         """Return why there is nothing to verify, and what to type."""
         if self.repository.objects.resolve(NOTES) is None:
+            fetch = (
+                f"Type \"{self.fetching()}\", then 'rgr verify' again; where" if self._remotes else "Where"
+            )
             return NotReadyError(
-                f"there is no handoff here to verify: this clone has no {NOTES}",
-                hint=f"Type \"{self.fetching()}\", then 'rgr verify' again; where no workflow was ever run, "
-                'start one: rgr run "FEATURE".',
+                f"there is no handoff here to verify: this repository has no {NOTES}",
+                hint=f'{fetch} no workflow was ever run, start one: rgr run "FEATURE".',
                 type="NothingToVerify",
             )
         where = f"in {span}" if span else "in the history of HEAD"
@@ -218,9 +220,13 @@ class Court:
             type="NothingToVerify",
         )
 
+    @property
+    def _remotes(self) -> list[str]:
+        return self.repository.git.text("remote").split()
+
     def fetching(self) -> str:
         """Return the command that brings notes and refs from where this clone came from."""
-        remotes = self.repository.git.text("remote").split()
+        remotes = self._remotes
         remote = "origin" if "origin" in remotes or not remotes else remotes[0]
         return f"git fetch {remote} 'refs/notes/tdd-handoffs:refs/notes/tdd-handoffs' 'refs/tdd/*:refs/tdd/*'"
 

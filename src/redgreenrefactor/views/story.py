@@ -218,8 +218,10 @@ class Story:
 
     def _start(self, event: TurnStarted, width: int) -> Row:
         attempt = f" {self._ink.dot} attempt {event.attempt}" if event.attempt > 1 else ""
-        agent = f"working: {self._ink.line(event.agent)}"
-        return cut_row((*phase_label(event.phase), Span(agent + attempt)), width, self._ink)
+        label = phase_label(event.phase)
+        room = width - measure(label) - cells(attempt)
+        agent = cut(f"working: {self._ink.line(event.agent)}", room, self._ink)
+        return cut_row((*label, Span(agent + attempt)), width, self._ink)
 
     def _quoted(self, text: str, width: int) -> list[Row]:
         """Tell what a session says behind a bar, so that it cannot pass for ours."""

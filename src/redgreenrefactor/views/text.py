@@ -7,7 +7,7 @@ from redgreenrefactor.model.decision import ACCEPTED_AT, cases_worked, cycle_of
 from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
-from redgreenrefactor.model.review_task import task_of
+from redgreenrefactor.model.review_task import resuming
 from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.verdict import FindingType, Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -48,7 +48,7 @@ def status_text(
         return page.text
     handoff = entry.handoff
     page.title(heading(handoff.feature) or "(no feature named)", handoff.run_id)
-    page.say(_standing(handoff, page.ink))
+    page.say(_standing(handoff, page.ink, at_work=at_work is not None))
     if at_work:
         page.say(_at_work(at_work, page.ink))
     page.gap()
@@ -147,9 +147,11 @@ class _Page:
 
     def advise(self, *advice: tuple[str, str]) -> None:
         """Say what to type, and what it does."""
-        longest = max(len(command) for command, _ in advice)
+        most = self.width // 2  # a longer one has a line of its own
+        longest = max((len(command) for command, _ in advice if len(command) <= most), default=0)
         for command, purpose in advice:
-            text = f"{command:<{longest}}  {purpose}"
+            gap = "  " if len(command) <= most else "\n"
+            text = f"{command:<{longest}}{gap}{purpose}"
             self._lines += block(text, self.width, self.ink, indent=2, lead=f"{self.ink.arrow} ")
 
 
@@ -157,7 +159,7 @@ def _plain(row: Row) -> str:
     return "".join(span.text for span in row).rstrip()
 
 
-def _standing(handoff: Handoff, ink: Ink) -> str:
+def _standing(handoff: Handoff, ink: Ink, *, at_work: bool) -> str:
     """Return in one sentence what is due."""
     match handoff.state:
         case _ if handoff.next_phase is PhaseName.COMPLETE:
@@ -170,7 +172,8 @@ def _standing(handoff: Handoff, ink: Ink) -> str:
         case State.STOPPED:
             return f"stopped {ink.dot} {handoff.next_phase} is due"
         case _:
-            return f"{handoff.next_phase} is due" + _retry(handoff, ink)
+            cut_off = "" if at_work else f"cut off {ink.dot} "
+            return f"{cut_off}{handoff.next_phase} is due" + _retry(handoff, ink)
 
 
 def _retry(handoff: Handoff, ink: Ink) -> str:
@@ -263,8 +266,7 @@ def _advice(page: _Page, handoff: Handoff) -> None:
             f"Waiting for {page.ink.line(handoff.awaiting)}: you may edit {LIST}: {EDITING}. Then go on."
         )
     again = " and a fresh set of retries" if handoff.state is State.ABORTED else ""
-    task = task_of(handoff.run_id)
-    command = "rgr resume" if task is None else f"rgr tdd --resume {page.ink.line(task)}"
+    command = page.ink.line(resuming(handoff.run_id))
     tried = [("rgr history --attempts", "shows what was tried")] if handoff.error is not None else []
     kind = handoff.error_details.type if handoff.error_details else None
     page.advise(going_on(command, f"goes on with {handoff.next_phase}{again}", kind), *tried)

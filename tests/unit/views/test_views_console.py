@@ -343,6 +343,8 @@ def test_plain_lines_also_tell_what_begins() -> None:
     ]
     told = plain([*events, suite(1, 0), Paused(2.0), Paused(0.5), Paused(0.0)])
     assert "  GREEN     working: command:./agent.sh · attempt 2\n" in told
+    long = replace(turn(PhaseName.GREEN, attempt=2), agent="command:" + "x" * 200)
+    assert any(line.endswith("x… · attempt 2") for line in plain([long]).splitlines())
     assert "\n              │ thinking\n              │ editing\n" in told
     assert "the session failed after 3.0 s" in told
     assert "              tests: 1 passed " in told

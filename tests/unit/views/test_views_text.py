@@ -109,6 +109,9 @@ def test_what_goes_on_as_it_began_is_what_is_advised() -> None:
         replace(RESULT, status=RunStatus.STOPPED), width=80, resume="rgr resume --agent 'command:a b'"
     )
     assert "→ rgr resume --agent 'command:a b'" in told
+    long = f"rgr resume --agent 'command:{'x' * 30}'"
+    told = result_text(replace(RESULT, status=RunStatus.FAILED), width=80, resume=long)
+    assert f"  → {long}\n    goes on where this ended\n  → rgr history --attempts   " in told
 
 
 def test_where_the_money_is_used_up_more_of_it_is_asked_for() -> None:
@@ -122,7 +125,7 @@ def test_where_the_money_is_used_up_more_of_it_is_asked_for() -> None:
 def test_the_status_tells_what_is_due_for_which_case() -> None:
     told = status(FAILING)
     assert told.startswith("roman numerals")
-    assert "run 20261115-091512-3f2a\nGREEN is due\n" in told
+    assert "run 20261115-091512-3f2a\ncut off · GREEN is due\n" in told
     assert "  cycle  2\n  case   1 is I\n         tests/test_roman.py → roman.py\n" in told
     assert "RED accepted (the new test fails, as it should) at 9c1d2ef\n  when   2026-11-15 09:15Z\n" in told
     assert told.endswith("  → rgr resume  goes on with GREEN")
@@ -226,7 +229,7 @@ def test_a_handoff_that_was_carried_over_says_from_where() -> None:
 
 def test_a_bare_note_is_enough_for_a_status() -> None:
     told = status(Handoff(PhaseName.RED, PhaseName.GREEN, cycle_number=1))
-    assert told.startswith("(no feature named)\nGREEN is due\n")
+    assert told.startswith("(no feature named)\ncut off · GREEN is due\n")
 
 
 def test_a_timestamp_of_another_shape_is_shown_as_it_is() -> None:

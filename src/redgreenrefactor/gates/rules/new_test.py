@@ -86,7 +86,7 @@ def _uncollected(
 
 
 def _uncollectable(evidence: Evidence, error: CollectError) -> Finding:
-    place = f"{error.file}:{error.place.line}" if error.place else error.file
+    place = f"{error.file}:{error.line}" if error.line else error.file
     if _is_planned(evidence, error):
         hint = "The file holds other tests: put a stub into the planned implementation file, or import inside the test."
     else:
