@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.goals.json_schema import list_of, object_of
-from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, path_to_read
+from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, list_of, object_of, path_to_read
 from redgreenrefactor.model.task import Look, Source, Task
 from redgreenrefactor.prompts.quote import bounded, plain
 from redgreenrefactor.reading import head_of

@@ -4,17 +4,22 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.goals.json_schema import Problem, lines_of, list_of, object_of, problems
-from redgreenrefactor.goals.task_paths import READS, files_to_read, is_command, leading_out
+from redgreenrefactor.goals.task_paths import (
+    READS,
+    Problem,
+    files_to_read,
+    is_command,
+    leading_out,
+    lines_of,
+    list_of,
+    object_of,
+)
 from redgreenrefactor.goals.text_file import TextFile
 from redgreenrefactor.model.task import (
-    ITERATIONS,
     Criterion,
     Cycle,
     Link,
@@ -27,7 +32,9 @@ from redgreenrefactor.model.task import (
 )
 from redgreenrefactor.model.workflow import PhaseName
 
-SCHEMA = "task.schema.json"
+if TYPE_CHECKING:
+    from redgreenrefactor.goals.task_document import CycleEntry, LookEntry, StepEntry
+
 LARGEST = 1_000_000  # bytes of a task file
 HINT = "Mend the file, then type 'rgr task --check FILE'; 'rgr task --schema' prints what it may hold."
 _PHASES = {"red": PhaseName.RED, "green": PhaseName.GREEN, "refactor": PhaseName.REFACTOR}
@@ -48,12 +55,9 @@ class TaskFile:
 
 def schema_text() -> str:
     """Return the published JSON Schema of task files."""
-    return (files("redgreenrefactor.goals") / SCHEMA).read_text(encoding="utf-8")
+    from redgreenrefactor.goals.task_document import TaskDocument  # noqa: PLC0415
 
-
-@cache
-def _schema() -> Json:
-    return cast("Json", json.loads(schema_text()))
+    return json.dumps(TaskDocument.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def read_task(path: Path, project: Path | None = None) -> TaskFile:
@@ -113,10 +117,12 @@ def without_comments(text: str) -> str:
 
 def _wrong(document: Json, path: Path) -> Iterator[Problem]:
     """Yield every problem: those of single fields, then what fields say together."""
-    found = list(problems(_schema(), document))
+    from redgreenrefactor.goals.task_document import problems  # noqa: PLC0415
+
+    found = list(problems(document))
     yield from found
     known = {problem.path for problem in found}
-    for problem in (*_names(document, path), *_criteria(document), *_steps(document), *_links(document)):
+    for problem in (*_names(document, path), *_steps(document)):
         if not any(place == problem.path or problem.path.startswith(f"{place}.") for place in known):
             yield problem
 
@@ -124,19 +130,6 @@ def _wrong(document: Json, path: Path) -> Iterator[Problem]:
 def _names(document: Json, path: Path) -> Iterator[Problem]:
     if "id" not in document and not _UNSAFE.sub("", path.stem).strip(".-_"):
         yield Problem("$.id", "is missing, and the file's name cannot stand for it")
-
-
-def _criteria(document: Json) -> Iterator[Problem]:
-    found = [
-        item
-        for item in list_of(object_of(document.get("convergence")).get("criteria"))
-        if isinstance(item, str)
-    ]
-    if found and not any(command_of(item) for item in found):
-        yield Problem(
-            "$.convergence.criteria",
-            "none of them is a test command: let one start with '$ ' or stand in backticks, e.g. '$ pytest -q'",
-        )
 
 
 def _steps(document: Json) -> Iterator[Problem]:
@@ -166,116 +159,89 @@ def _steps(document: Json) -> Iterator[Problem]:
             )
 
 
-def _links(document: Json) -> Iterator[Problem]:
-    """Yield why sessions could not go on from the ids that are named."""
-    execution = object_of(document.get("cli_execution"))
-    strategy, ids = execution.get("strategy", "new"), lines_of(execution.get("resume_from"))
-    if strategy in ("resume", "fork") and len(ids) != 1:
-        many = "names several" if ids else "is missing"
-        yield Problem("$.cli_execution.resume_from", f"{many}: strategy {strategy!r} goes on from one id")
-    if strategy == "merge_fork" and not ids:
-        yield Problem(
-            "$.cli_execution.resume_from", "is missing: strategy 'merge_fork' goes on from several ids"
-        )
-    config = object_of(object_of(document.get("meta")).get("execution_config"))
-    if config.get("method") == "cli" and "cli_tool" not in config:
-        yield Problem("$.meta.execution_config.cli_tool", "is missing: method 'cli' needs the program's name")
-
-
 # --- what it says
 
 
 def _task(document: Json, path: Path) -> Task:
-    meta, execution = object_of(document.get("meta")), object_of(document.get("cli_execution"))
-    name = str(document.get("id") or _UNSAFE.sub("-", path.stem).strip(".-_"))
-    steps = tuple(_step(item) for item in list_of(document.get("implementation")))
+    from redgreenrefactor.goals.task_document import TaskDocument, texts  # noqa: PLC0415
+
+    found = TaskDocument.model_validate(document)
+    meta, config = found.meta, found.meta.execution_config
+    name = found.id or _UNSAFE.sub("-", path.stem).strip(".-_")
+    steps = tuple(_step(item) for item in found.implementation)
     green = next((step for step in steps if step.phase is PhaseName.GREEN), None)
-    config = object_of(meta.get("execution_config"))
-    description = str(document["description"]).strip()
+    execution = found.cli_execution
+    strategy = Strategy(execution.strategy)
     return Task(
         id=name,
-        title=str(document.get("title") or "").strip() or _first_line(description),
-        description=description,
-        tdd=meta.get("tdd_workflow") is True,
-        criteria=tuple(Criterion(text, command_of(text)) for text in document["convergence"]["criteria"]),
-        cycles=tuple(_cycle(item) for item in list_of(meta.get("tdd_cycles"))),
+        title=found.title or _first_line(found.description),
+        description=found.description,
+        tdd=meta.tdd_workflow,
+        criteria=tuple(Criterion(text, command_of(text)) for text in found.convergence.criteria),
+        cycles=tuple(_cycle(item) for item in meta.tdd_cycles),
         steps=steps,
-        max_iterations=(green.max_iterations if green else None)
-        or int(meta.get("max_iterations", ITERATIONS)),
-        files_to_read=tuple(files_to_read(description)),
-        focus_paths=lines_of(document.get("focus_paths")),
-        context_package=document.get("context_package_path") or meta.get("context_package_path") or None,
-        shared_context=shared_context(meta.get("shared_context")),
-        looks=tuple(
-            _look(item, index) for index, item in enumerate(list_of(document.get("pre_analysis")), 1)
+        max_iterations=(green.max_iterations if green else None) or meta.max_iterations,
+        files_to_read=tuple(files_to_read(found.description)),
+        focus_paths=tuple(found.focus_paths),
+        context_package=found.context_package_path or meta.context_package_path or None,
+        shared_context=shared_context(meta.shared_context),
+        looks=tuple(_look(item, f"step {index}") for index, item in enumerate(found.pre_analysis, 1)),
+        cli_tool=config.cli_tool if config.method == "cli" else None,
+        link=Link(
+            execution.id, strategy, texts(execution.resume_from) if strategy is not Strategy.NEW else ()
         ),
-        cli_tool=str(config["cli_tool"]).strip() if config.get("method") == "cli" else None,
-        link=_link(execution),
-        depends_on=lines_of(document.get("depends_on")),
-        session=_session(str(execution.get("id") or ""), name),
+        depends_on=tuple(found.depends_on),
+        session=execution.id.removesuffix(f"-{name}") or None if execution.id else None,
     )
 
 
-def _session(link: str, name: str) -> str | None:
-    """Return the session that an id of the form SESSION-TASK names."""
-    return link.removesuffix(f"-{name}") or None if link else None
+def _step(item: "str | StepEntry") -> Step:
+    from redgreenrefactor.goals.task_document import texts  # noqa: PLC0415
 
-
-def _link(execution: Json) -> Link:
-    strategy = Strategy(execution.get("strategy", Strategy.NEW))
-    ids = lines_of(execution.get("resume_from")) if strategy is not Strategy.NEW else ()
-    return Link(str(execution.get("id") or ""), strategy, ids)
-
-
-def _step(item: Any) -> Step:
     if isinstance(item, str):
-        return Step(item.strip())
-    body = object_of(item)
-    cycle = object_of(body.get("test_fix_cycle"))
+        return Step(item)
+    points = item.modification_points
     return Step(
-        description=str(body.get("description") or body.get("title") or "").strip(),
-        phase=_PHASES.get(str(body.get("tdd_phase") or "")),
-        actions=lines_of(body.get("actions")),
-        modification_points=_points(body.get("modification_points")),
-        logic_flow=lines_of(body.get("logic_flow")),
-        max_iterations=int(cycle["max_iterations"]) if "max_iterations" in cycle else None,
+        description=item.description or item.title,
+        phase=_PHASES.get(item.tdd_phase or ""),
+        actions=texts(item.actions),
+        modification_points=tuple(
+            _written(point) for point in ([points] if isinstance(points, str) else points) if point
+        ),
+        logic_flow=texts(item.logic_flow),
+        max_iterations=item.test_fix_cycle.max_iterations if item.test_fix_cycle else None,
     )
 
 
-def _cycle(item: Any) -> Cycle:
-    body = object_of(item)
-    cases, wanted = lines_of(body.get("test_cases")), body.get("expected_coverage")
+def _cycle(item: "CycleEntry") -> Cycle:
+    wanted = item.expected_coverage
     return Cycle(
-        test_count=int(body.get("test_count") or len(cases)),
-        test_cases=cases,
-        scope=str(body.get("implementation_scope") or "").strip(),
-        expected_coverage="" if wanted is None else str(wanted).strip(),
+        test_count=item.test_count or len(item.test_cases),
+        test_cases=tuple(item.test_cases),
+        scope=item.implementation_scope,
+        expected_coverage=""
+        if wanted is None
+        else wanted.strip()
+        if isinstance(wanted, str)
+        else f"{wanted:g}",
         coverage_min=percentage(wanted),
     )
 
 
-def _look(item: Any, number: int) -> Look:
+def _look(item: "str | LookEntry", name: str) -> Look:
     if isinstance(item, str):
-        told = item.strip()
-        return Look(f"step {number}", commands=(told,)) if is_command(told) else Look(f"step {number}", told)
-    body = object_of(item)
-    name = body.get("output_to") or body.get("step") or f"step {number}"
+        return Look(name, commands=(item,)) if is_command(item) else Look(name, item)
     return Look(
-        name=str(name),
-        action=str(body.get("action") or "").strip(),
-        commands=(*lines_of(body.get("command")), *lines_of(body.get("commands"))),
-        binding=str(body.get("on_error") or "").strip().lower().startswith(_BINDING),
+        name=str(item.output_to or item.step or name),
+        action=item.action,
+        commands=(*filter(None, (item.command,)), *item.commands),
+        binding=item.on_error.lower().startswith(_BINDING),
     )
 
 
 def shared_context(value: Any) -> tuple[tuple[str, str], ...]:
     """Return what tasks share, by name: tech stack, conventions and the like."""
     return tuple((name, _written(item)) for name, item in object_of(value).items() if item)
-
-
-def _points(value: Any) -> tuple[str, ...]:
-    items: Sequence[Any] = [value] if isinstance(value, str) else list_of(value)
-    return tuple(_written(item) for item in items if item)
 
 
 def _written(value: Any) -> str:

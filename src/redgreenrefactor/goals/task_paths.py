@@ -1,16 +1,27 @@
 """The paths and commands that a task file names, and which of the paths lead out of its project."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from redgreenrefactor.goals.json_schema import Problem, lines_of, list_of, object_of
+from typing import Any, cast
 
 READS = re.compile(r"<files_to_read>(.*?)</files_to_read>", re.DOTALL | re.IGNORECASE)
 CALL = re.compile(r"([A-Za-z_][\w-]*)\((.*)\)\s*", re.DOTALL)
 SHELLS = ("bash", "sh", "shell", "run")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong at one place."""
+
+    path: str  # as JSONPath spells it, e.g. $.meta.max_iterations
+    what: str
+    forgivable: bool = False  # it was let pass once, and may be recorded
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
 
 
 def is_command(text: str) -> bool:
@@ -70,3 +81,22 @@ def _paths(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             else (*lines_of(body.get("command")), *lines_of(body.get("commands")))
         )
         yield from ((f"$.pre_analysis[{index}]", path) for path in map(path_to_read, commands) if path)
+
+
+# --- values of any kind, taken for what they should be
+
+
+def lines_of(value: Any) -> tuple[str, ...]:
+    """Return a text or a list of texts, trimmed; what is none of that is left out."""
+    items: Sequence[Any] = [value] if isinstance(value, str) else list_of(value)
+    return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a list; for anything else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """Return an object; for anything else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

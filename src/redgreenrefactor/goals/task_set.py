@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +32,7 @@ def read_tasks(paths: Sequence[Path], project: Path | None = None) -> tuple[Task
     if len(found) == 1:
         return (found[0],)  # what it depends on was done before, or is none of our business
     _check_known(found, known)
-    return tuple(_ordered(found, known))
+    return tuple(_ordered(found))
 
 
 def _check_known(found: Sequence[TaskFile], known: dict[str, TaskFile]) -> None:
@@ -49,33 +50,24 @@ def _check_known(found: Sequence[TaskFile], known: dict[str, TaskFile]) -> None:
         )
 
 
-def _ordered(found: Sequence[TaskFile], known: dict[str, TaskFile]) -> Iterator[TaskFile]:
+def _ordered(found: Sequence[TaskFile]) -> Iterator[TaskFile]:
     """Yield the tasks so that each follows those it depends on, otherwise in the order they were given."""
-    done: set[str] = set()
-    waiting = list(found)
-    while waiting:
-        ready = next((item for item in waiting if done.issuperset(item.task.depends_on)), None)
-        if ready is None:
-            circle = ", ".join(item.task.id for item in _circle(waiting, known))
-            raise UsageError(
-                f"these tasks wait for each other: {circle}",
-                hint="Take one of their depends_on away.",
-                type="InvalidTask",
-            )
-        waiting.remove(ready)
-        done.add(ready.task.id)
-        yield ready
-
-
-def _circle(waiting: Sequence[TaskFile], known: dict[str, TaskFile]) -> list[TaskFile]:
-    """Return tasks of which each depends on the next, and the last on the first."""
-    names = {item.task.id for item in waiting}
-    way = [waiting[0]]
-    while True:
-        name = next(name for name in way[-1].task.depends_on if name in names)
-        if known[name] in way:
-            return way[way.index(known[name]) :]
-        way.append(known[name])
+    places = {item.task.id: place for place, item in enumerate(found)}
+    sorter = TopologicalSorter({item.task.id: item.task.depends_on for item in found})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]  # its first stands at the end again
+        raise UsageError(
+            f"these tasks wait for each other: {', '.join(reversed(circle[1:]))}",
+            hint="Take one of their depends_on away.",
+            type="InvalidTask",
+        ) from error
+    ready: list[str] = []
+    while sorter.is_active():
+        first, *ready = sorted((*ready, *sorter.get_ready()), key=lambda name: places[name])
+        sorter.done(first)
+        yield found[places[first]]
 
 
 def _tasks(path: Path, project: Path | None) -> Iterator[TaskFile]:
