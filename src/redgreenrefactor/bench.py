@@ -11,7 +11,7 @@ from redgreenrefactor.cages import NETWORK, cages_of
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.gates.rules.legacy import Baseline, baseline
 from redgreenrefactor.gates.rules.measurement import foreign
-from redgreenrefactor.git.lending import lend
+from redgreenrefactor.git.local_files import bring_ignored
 from redgreenrefactor.git.lock import LOCKED
 from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.git.repository import Repository, open_repository
@@ -310,7 +310,7 @@ def _add_worktree(repository: Repository, folder: Path, branch: str, *, resumes:
     folder.parent.mkdir(parents=True, exist_ok=True)
     what = (str(folder), branch) if known else ("-b", branch, str(folder))
     repository.git.raw("worktree", "add", "--quiet", *what)
-    lend(repository, folder)
+    bring_ignored(repository, folder)
 
 
 def _all_well(run: SuiteRun) -> bool:

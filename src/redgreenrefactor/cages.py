@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.lending import lent
+from redgreenrefactor.git.local_files import shared_with_main
 from redgreenrefactor.git.objects import SUBMODULE
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.stand_in import object_stores
@@ -155,7 +155,7 @@ class Cages:
             cache=found.cache,
             compiled=self._compiled,
             environ=found.environ,
-            tools=(*tools_of(*self._where), *lent(found)),
+            tools=(*tools_of(*self._where), *shared_with_main(found)),
         )
 
 

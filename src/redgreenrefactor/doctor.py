@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.config import Settings, load
-from redgreenrefactor.errors import NotReadyError, RgrError
+from redgreenrefactor.errors import NotReadyError, RgrError, some_of
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
 from redgreenrefactor.git import lock, mark
@@ -166,7 +166,7 @@ def git(patient: Patient) -> Iterator[Remark]:
     if dirty:
         cut_off = mark.read(patient.repository.mark)
         at_work = lock.is_held(patient.repository.git_dir / lock.NAME)
-        names = ", ".join(dirty[:NAMED]) + (f" and {len(dirty) - NAMED} more" if len(dirty) > NAMED else "")
+        names = some_of(dirty, NAMED)
         if cut_off and not at_work:
             yield Remark(
                 f"a session was cut off here, and left {names}",

@@ -1,5 +1,7 @@
 """What can go wrong, each with an exit code and a hint that says what to type next."""
 
+from collections.abc import Sequence
+
 
 class RgrError(Exception):
     """Something a person has to know: the message says what happened to what, the hint what to do."""
@@ -73,3 +75,9 @@ class InterruptedRunError(RgrError):
     exit_code = 130
     type = "Interrupted"
     hint = "Type 'rgr resume' to go on."
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return the first of these names as a message says them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.git import lock
-from redgreenrefactor.git.elsewhere import goes_on_in
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.repository import Repository, open_repository
-from redgreenrefactor.git.worktrees import worktrees
+from redgreenrefactor.git.worktrees import goes_on_in, worktrees
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import AtWork, Entry

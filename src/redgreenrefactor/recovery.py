@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redgreenrefactor.config.keys import template
-from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.errors import NotReadyError, UsageError, some_of
 from redgreenrefactor.git import lock, transfer
 from redgreenrefactor.git.executable import decoded
 from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
@@ -58,13 +58,10 @@ def _moved(around: Surroundings, here: LockedCheckout, run_id: str, to: str, why
     """Make a commit the one that is checked out; tell of files that git has ignored until now."""
     kept = here.workspace.move(run_id, to, why)
     if bare := here.workspace.status().untracked:
-        names = ", ".join(bare[:OFFERED]) + (
-            f" and {len(bare) - OFFERED} more" if len(bare) > OFFERED else ""
-        )
         exclude = here.repository.common_dir / "info" / "exclude"
         around.emit(
             Warned(
-                f"git does not ignore these at {to[:10]}: {names}; "
+                f"git does not ignore these at {to[:10]}: {some_of(bare, OFFERED)}; "
                 f"before 'rgr resume', name them in {exclude}, commit them or move them away"
             )
         )

@@ -11,7 +11,7 @@ from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.legacy import sifted
-from redgreenrefactor.git.elsewhere import goes_on_in
+from redgreenrefactor.git.worktrees import goes_on_in
 from redgreenrefactor.loop.engine import Ended, Limits, Spent
 from redgreenrefactor.model.decision import (
     ROUNDS_USED_UP,

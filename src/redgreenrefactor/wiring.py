@@ -232,7 +232,7 @@ def results_of(
     env = without_secrets(environ_of(repository, around), settings.sandbox_env)
     around_tests = identity(command, repository.project, env)
     held = f" {cages.level}" if cages else ""
-    return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.furniture()}{held}")
+    return KeptResults(repository.cache / RESULTS, f"{around_tests} {workspace.local_files_digest()}{held}")
 
 
 def guides_of(repository: Repository) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -10,14 +10,13 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, encoded, scrubbed
+from redgreenrefactor.git.local_files import CopyAllowance, bring, is_installed, is_local
 from redgreenrefactor.git.objects import SUBMODULE, Objects
 from redgreenrefactor.git.repository import Repository, quoted, setting
-from redgreenrefactor.git.untracked import Untracked, is_furniture, is_installed, links
+from redgreenrefactor.git.untracked import Untracked
 from redgreenrefactor.reading import below, is_pipe
 from redgreenrefactor.writing import cleared, remove
 
-DEEPEST = 100  # folders in each other that are copied
-COPY_FILES, COPY_BYTES = 2_000, 50_000_000  # more than this is linked, not copied
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
 
 
@@ -45,11 +44,11 @@ class CleanCheckout:
         self.compiled = repository.cache.parent / "compiled"
         self.untracked = Untracked(repository.root, repository.cache)
         self._tree = ""  # what is checked out
-        self._furniture: frozenset[str] = frozenset()  # the user's own files that git does not track
+        self._local_files: frozenset[str] = frozenset()  # the user's own files that git does not track
         self._laid_out: dict[str, Stamp] = {}
         self._originals: dict[str, Original] = {}  # what the overlay replaced
         self._submodules: set[str] = set()  # whose files are there
-        self._room = Room()
+        self._allowance = CopyAllowance()
         self._ready = False
 
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
@@ -152,7 +151,7 @@ class CleanCheckout:
         return Git(self.folder, {**env, "GIT_DIR": str(self._own), "GIT_WORK_TREE": str(self.folder)})
 
     def _prepare(self) -> None:
-        """Make our repository anew where there is none yet, and bring the user's untracked furniture."""
+        """Make our repository anew where there is none yet, and bring the user's untracked local files."""
         if (self.folder / ".git").is_dir():
             _remove(self.folder)  # an earlier version's
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -165,9 +164,9 @@ class CleanCheckout:
         alternates = self._own / "objects" / "info" / "alternates"
         alternates.parent.mkdir(exist_ok=True)
         alternates.write_bytes(encoded(f"{quoted(self._repository.common_dir / 'objects')}\n"))
-        self._room = Room()
+        self._allowance = CopyAllowance()
         self._submodules = set()
-        self._furniture = frozenset(self._furnish())
+        self._local_files = frozenset(self._bring_local_files())
         self._ready = True
 
     def _mirrored(self, object_format: str) -> Iterator[str]:
@@ -180,13 +179,13 @@ class CleanCheckout:
             if key.startswith(MIRRORED):
                 yield setting(key, value)
 
-    def _furnish(self) -> Iterator[str]:
+    def _bring_local_files(self) -> Iterator[str]:
         """Bring what tests may need and git does not hold: dependencies by link, small files by copy."""
         shunned: set[str] = set() if self._strangers else self._unknown()
         listing = self._repository.git.fields("ls-files", "--others", "--directory", "-z")
         for entry in listing:
             path = entry.rstrip("/")
-            if not is_furniture(path) or path in shunned or self.untracked.made(path):
+            if not is_local(path) or path in shunned or self.untracked.made(path):
                 continue
             kept = dict(self._as_brought(path))
             self._fetch(path)
@@ -202,7 +201,7 @@ class CleanCheckout:
                 yield name, copy.read_bytes()
 
     def _unknown(self) -> set[str]:
-        """Return the untracked files that are nobody's furniture: not ignored, and no installed dependencies."""
+        """Return the untracked files that are neither ignored nor installed dependencies."""
         listing = self._repository.git.fields(
             "ls-files", "--others", "--exclude-standard", "--directory", "-z"
         )
@@ -219,7 +218,7 @@ class CleanCheckout:
     def _fetch(self, path: str) -> None:
         target = cleared(self.folder, path)
         _remove(target)
-        _bring(self._repository.root / path, target, self._room, self._made)
+        bring(self._repository.root / path, target, self._allowance, self._made)
 
     def _made(self, folder: str, names: list[str]) -> set[str]:
         """Return which files of a folder are not brought: byte code, git's own, and what a session has made."""
@@ -228,12 +227,12 @@ class CleanCheckout:
         return left | {name for name in names if self.untracked.made(f"{home}/{name}")}
 
     def _sweep(self, tree: str) -> None:
-        """Remove everything that neither the commit nor the furniture accounts for."""
+        """Remove everything that neither the commit nor the local files accounts for."""
         tracked = {path for path, _ in self._objects.files(tree)}
         folders = {
-            str(parent) for path in (*tracked, *self._furniture) for parent in PurePosixPath(path).parents
+            str(parent) for path in (*tracked, *self._local_files) for parent in PurePosixPath(path).parents
         }
-        kept = tracked | self._furniture | {".git"}
+        kept = tracked | self._local_files | {".git"}
         for path in _beyond(self.folder, kept, folders):
             _remove(self.folder / path)
 
@@ -256,36 +255,6 @@ def apart(repository: Repository) -> Generator[CleanCheckout]:
         finally:
             clean.discard()
             _remove(clean.compiled / str(clean.folder).lstrip("/"))
-
-
-class Room:
-    """How much may still be copied."""
-
-    def __init__(self) -> None:
-        self.files = COPY_FILES
-        self.bytes = COPY_BYTES
-
-    def holds(self, source: Path) -> bool:
-        """Tell whether a file or folder still fits, and count it if so."""
-        inside = [Path(entry.path) for entry in below(source)]
-        files = [path for path in (source, *inside) if path.is_file()]
-        size = sum(path.stat().st_size for path in files)
-        deep = max((len(path.parts) for path in inside), default=0) - len(source.parts) > DEEPEST
-        if len(files) > self.files or size > self.bytes or deep:
-            return False
-        self.files -= len(files)
-        self.bytes -= size
-        return True
-
-
-def _bring(source: Path, target: Path, room: Room, left: Callable[[str, list[str]], set[str]]) -> None:
-    with suppress(OSError, shutil.Error):
-        if links(source) or not room.holds(source):
-            target.symlink_to(source)
-        elif source.is_dir():
-            shutil.copytree(source, target, symlinks=True, ignore=left)
-        else:
-            shutil.copy2(source, target)
 
 
 def _beyond(folder: Path, kept: set[str], folders: set[str]) -> Iterator[str]:

@@ -4,8 +4,10 @@ import io
 import os
 import re
 import shlex
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -100,6 +102,10 @@ class Git:
         """Run git and return its output as text, without the last line break."""
         return decoded(self.raw(*args, stdin=stdin, env=env)).removesuffix("\n")
 
+    def is_ancestor(self, ancestor: str, tip: str) -> bool:
+        """Tell whether one commit is, or comes after, another."""
+        return tip == ancestor or self.attempt("merge-base", "--is-ancestor", ancestor, tip).exit_code == 0
+
     def fields(self, *args: str) -> Iterator[str]:
         """Run git with NUL-separated output and yield its fields."""
         return (decoded(field) for field in self.raw(*args).split(b"\0") if field)
@@ -131,6 +137,18 @@ def decoded(raw: bytes) -> str:
 def encoded(text: str) -> bytes:
     """Return the bytes a text of `decoded` came from."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def nul_terminated(paths: Iterable[str]) -> bytes:
+    """Return paths as git reads them with `-z --stdin`."""
+    return encoded("".join(f"{path}\0" for path in paths))
+
+
+@contextmanager
+def temporary_index() -> Generator[Mapping[str, str]]:
+    """Provide the variable that gives git an empty index of its own, gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="rgr-") as folder:
+        yield {"GIT_INDEX_FILE": f"{folder}/index"}
 
 
 def said(finished: process.Finished) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import decoded, encoded
-from redgreenrefactor.git.leftout import NAMES
 from redgreenrefactor.reading import below, is_pipe
 from redgreenrefactor.writing import cleared, put
 

@@ -6,13 +6,13 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.errors import GitError, NotReadyError
+from redgreenrefactor.git.artifacts import PATTERNS
 from redgreenrefactor.git.executable import Git, advice, check_version, encoded, said, scrubbed
-from redgreenrefactor.git.leftout import PATTERNS
 from redgreenrefactor.git.mark import place_of
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.programs import Entry, Overruled, config_files, overruled, parsed
@@ -192,17 +192,24 @@ class Repository:
         """Return what was begun here and not finished, e.g. a merge."""
         return next((what for name, what in IN_PROGRESS.items() if (self.git_dir / name).exists()), None)
 
-    def exclude(self, pattern: str) -> None:
-        """Make git ignore what matches the pattern in every checkout, without a file of the project being touched."""
+    def exclude(self, *patterns: str) -> None:
+        """Make git ignore what matches these in every checkout, without a file of the project being touched."""
         place = self.common_dir / "info" / "exclude"
         text = ""
         with suppress(OSError):
             text = place.read_text("utf-8", "surrogateescape")
-        if pattern in text.splitlines():
+        missing = [pattern for pattern in patterns if pattern not in text.splitlines()]
+        if not missing:
             return
-        place.parent.mkdir(exist_ok=True)
+        try:
+            place.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise GitError(
+                f"{place.parent} cannot be made: {error.strerror}",
+                hint="Make the repository writable for this user, then try again.",
+            ) from error
         separator = "" if not text or text.endswith("\n") else "\n"
-        replace_file(place, encoded(f"{text}{separator}{pattern}\n"))
+        replace_file(place, encoded(text + separator + "".join(f"{pattern}\n" for pattern in missing)))
 
     def exclude_path(self, path: str) -> None:
         """Make git ignore this very path in every checkout."""
@@ -288,14 +295,7 @@ def _introduced(repository: Repository) -> Repository:
     by_environment = all(repository.environ.get(name) for name in OURS)
     if by_config or by_environment:
         return repository
-    return Repository(
-        root=repository.root,
-        prefix=repository.prefix,
-        git_dir=repository.git_dir,
-        common_dir=repository.common_dir,
-        environ=repository.environ,
-        identity=OURS,
-    )
+    return replace(repository, identity=OURS)
 
 
 def _stamp(place: Path) -> tuple[int, ...]:

@@ -5,15 +5,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.git.leftout import NAMES
+from redgreenrefactor.git.local_files import is_linked, is_local
 from redgreenrefactor.reading import below
 from redgreenrefactor.writing import replace_file
 
 RECORD = "untracked.json"
-LINKED = frozenset({"node_modules"})
 LARGE = 2_000  # files; a folder with more is one thing
 
 Stamp = list[int]  # size and time of change; nothing for a folder that is one thing
@@ -82,10 +81,12 @@ class Untracked:
         found: Stamps = {}
         for entry in listing:
             path = entry.rstrip("/")
-            if not is_furniture(path):
+            if not is_local(path):
                 continue
             files = (
-                [] if links(self._root / path) else list(islice(_files(self._root, path), self._large + 1))
+                []
+                if is_linked(self._root / path)
+                else list(islice(_files(self._root, path), self._large + 1))
             )
             if not 0 < len(files) <= self._large:
                 found[path] = []
@@ -100,28 +101,13 @@ class Untracked:
         replace_file(self._place, json.dumps(body).encode())
 
 
-def is_furniture(path: str) -> bool:
-    """Tell whether an untracked path may be something that tests need: no cache, no byte code."""
-    return PurePosixPath(path).name not in NAMES - LINKED and not path.endswith(".pyc")
-
-
-def is_installed(place: Path) -> bool:
-    """Tell whether a folder holds installed dependencies."""
-    return place.name in LINKED or (place / "pyvenv.cfg").exists()
-
-
-def links(source: Path) -> bool:
-    """Tell whether something is used where it lies: installed dependencies, and what is a link already."""
-    return is_installed(source) or source.is_symlink()
-
-
 def _files(root: Path, path: str) -> Iterator[str]:
     """Yield a file, or the files below a folder, as the checkout names them."""
     if not (root / path).is_dir():
         yield path
         return
-    for entry in below(root / path, lambda folder: is_furniture(folder.name)):
-        if is_furniture(entry.name) and not entry.is_dir():
+    for entry in below(root / path, lambda folder: is_local(folder.name)):
+        if is_local(entry.name) and not entry.is_dir():
             yield Path(entry.path).relative_to(root).as_posix()
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.git import guard, hidden, leftovers, lock, mark
+from redgreenrefactor.errors import GitError, NotReadyError, some_of
+from redgreenrefactor.git import artifacts, guard, hidden, lock, mark
+from redgreenrefactor.git.artifacts import BESIDE, left_out
 from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.commit_message import fits, mended
-from redgreenrefactor.git.executable import decoded, encoded
+from redgreenrefactor.git.executable import decoded, encoded, nul_terminated
 from redgreenrefactor.git.ledger import only_others_wrote
-from redgreenrefactor.git.leftout import BESIDE, left_out
 from redgreenrefactor.git.mark import Mark
 from redgreenrefactor.git.modes import without_group_programs
 from redgreenrefactor.git.nested import changed_since, has_commit, note_environments
@@ -85,7 +85,7 @@ class GitWorkspace(GitSnapshots):
         self._listed = status.ignored
         return status
 
-    def furniture(self) -> str:
+    def local_files_digest(self) -> str:
         """Return what differs where the user's untracked files do."""
         return self._clean.untracked.digest(self.status().ignored if self._listed is None else self._listed)
 
@@ -108,11 +108,8 @@ class GitWorkspace(GitSnapshots):
                 f"{what} is in progress here", hint="Finish or abort it, then try again.", type="InProgress"
             )
         if dirty := self.status().dirty:
-            names = ", ".join(dirty[:NAMED]) + (
-                f" and {len(dirty) - NAMED} more" if len(dirty) > NAMED else ""
-            )
             raise NotReadyError(
-                f"the working tree has uncommitted changes: {names}",
+                f"the working tree has uncommitted changes: {some_of(dirty, NAMED)}",
                 hint="Commit them, or put them away with 'git stash -u', then try again.",
                 type="DirtyTree",
             )
@@ -302,8 +299,7 @@ class GitWorkspace(GitSnapshots):
         if found is None:
             return None
         there = found.branch is None or self._objects.resolve(found.branch)
-        base = self._git.attempt("merge-base", "--is-ancestor", found.base, "HEAD")
-        if not there or base.exit_code:
+        if not there or not self._git.is_ancestor(found.base, "HEAD"):
             raise NotReadyError(
                 f"{self._repository.git_dir / guard.OLD_MARK}, of an earlier version, does not fit what is checked out",
                 hint="See that nothing here is lost ('git status', 'git log'), remove that file, then try again.",
@@ -336,7 +332,7 @@ class GitWorkspace(GitSnapshots):
         The tree is clean. Cut off half-way, it is taken to its end by whoever works here next.
         """
         tip, ref = self.head(), ""
-        if self._git.attempt("merge-base", "--is-ancestor", tip, to).exit_code != 0:
+        if not self._git.is_ancestor(tip, to):
             ref = f"{KEPT}{folder_of(run_id)}/{ROLLED_BACK}-{tip[:10]}"
             update_refs(self._git, [f"update {ref} {tip}"])
         self._write_mark(
@@ -467,8 +463,7 @@ class GitWorkspace(GitSnapshots):
 
     def _cut_loose(self, base: str, work: Commit) -> Iterator[str]:
         """Yield that the commit a phase began from has been rewritten, if it has."""
-        known = base in (work.oid, *work.parents)
-        if not known and self._git.attempt("merge-base", "--is-ancestor", base, work.oid).exit_code != 0:
+        if base not in work.parents and not self._git.is_ancestor(base, work.oid):
             yield f"the commit the phase began from, {base[:10]}, is no longer part of the history"
 
     def _damage(self, later: Refs) -> Damage:
@@ -490,21 +485,17 @@ class GitWorkspace(GitSnapshots):
         work = self._objects.commit(status.head or base) or self._commit(base)
         committed = self._objects.differences(self._commit(base).tree, work.tree)
         new = [path for path, before, _ in committed if before is None]
-        new += leftovers.untracked(self._git) if status.untracked else ()
-        doubtful = [path for path in new if leftovers.looks_left_behind(path) and self._is_file(path)]
-        paths = leftovers.unused(self._git, doubtful) if doubtful else []
+        if status.untracked:
+            new += self._git.fields("ls-files", "--others", "--exclude-standard", "-z")
+        paths = artifacts.unused_scratch(self._git, new)
         if not paths:
             return ()
-        oid = leftovers.kept(self._git, self._repository.cache / "left-out.index", paths)
+        oid = artifacts.commit_files(self._git, paths)
         ref = f"{KEPT}{folder_of(self._mark.run_id if self._mark else 'unknown')}/left-out-{oid[:10]}"
         update_refs(self._git, [f"update {ref} {oid}"])
         self._remember({ref: oid})
-        leftovers.removed(self._repository.root, paths)
-        return (leftovers.told(paths, ref),)
-
-    def _is_file(self, path: str) -> bool:
-        place = self._repository.root / path
-        return place.is_file() and not place.is_symlink()
+        artifacts.delete_files(self._repository.root, paths)
+        return (artifacts.warning(paths, ref),)
 
     def _pushes(self, base: str, work: Commit, later: Refs, taken: Taken) -> list[Push]:
         """Return what has reached remotes since the session began, and know of it from now on."""
@@ -596,7 +587,7 @@ class GitWorkspace(GitSnapshots):
             if before is None and left_out(path, self._on_disk)
         ]
         if added:
-            paths = encoded("".join(f"{path}\0" for path in added))
+            paths = nul_terminated(added)
             self._git.raw("update-index", "--force-remove", "-z", "--stdin", stdin=paths)
             tree = self._git.text("write-tree")
         return tree
@@ -610,7 +601,7 @@ class GitWorkspace(GitSnapshots):
         inner = [entry.partition("\t")[2] for entry in listing if entry.startswith(f"{SUBMODULE} ")]
         insist(self._git, "add", "--all", "--", ":/", *(f":(top,literal,exclude){path}" for path in inner))
         if inner:
-            paths = encoded("".join(f"{path}\0" for path in inner))
+            paths = nul_terminated(inner)
             self._git.raw("update-index", "--add", "--remove", "-z", "--stdin", stdin=paths)
 
     def _absorb(self, folder: Path) -> None:

@@ -5,11 +5,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.git.executable import Git, encoded, scrubbed
-from redgreenrefactor.git.lending import lend
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.git import lock
+from redgreenrefactor.git.executable import Git, scrubbed
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.local_files import bring_ignored
 from redgreenrefactor.git.refs import KEPT, update_refs
 from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.model.chain import of_run
+from redgreenrefactor.model.result import Entry
 from redgreenrefactor.writing import remove, replace_file
 
 READY = "rgr-ready"  # in the git folder of a worktree that was made whole
@@ -36,6 +40,31 @@ def main_root(repository: Repository) -> Path:
     return repository.root if first.bare else first.path
 
 
+def goes_on_in(repository: Repository, ledger: GitLedger, entry: Entry) -> Path | None:
+    """Return the other checkout that has later handoffs of a run which began here, or is at work on its first."""
+    if entry.handoff.cycle_number or entry.handoff.carried_from is not None:
+        return None
+    here = repository.root.resolve()
+    others = (tree for tree in worktrees(repository) if tree.branch and tree.path.resolve() != here)
+    for tree in others:
+        tip = repository.objects.resolve(tree.branch or "")
+        if tip == entry.commit:
+            going_on = _is_worked_at(tree.path)
+        else:
+            noted = ledger.read(tip) if tip else None
+            going_on = noted is not None and of_run(noted, entry.handoff.run_id) is not None
+        if going_on and tree.path.is_dir():
+            return tree.path
+    return None
+
+
+def _is_worked_at(folder: Path) -> bool:
+    own = folder / ".git"
+    with suppress(OSError):
+        return lock.is_held((own if own.is_dir() else git_dir_of(folder)) / lock.NAME)
+    return False
+
+
 def make(repository: Repository, folder: Path, branch: str, start: str) -> None:
     """Check out a branch in a folder of its own; a branch that is not there yet begins at the start."""
     ref = f"refs/heads/{branch}"
@@ -60,7 +89,7 @@ def make(repository: Repository, folder: Path, branch: str, start: str) -> None:
     git.raw("symbolic-ref", "HEAD", ref)
     if tip is None:
         git.raw("update-ref", ref, start, "0" * len(start))
-    lend(repository, folder)
+    bring_ignored(repository, folder)
     replace_file(git_dir_of(folder) / READY, b"")
 
 
@@ -106,29 +135,10 @@ def keep(repository: Repository, commit: str, name: str) -> str:
     if before == commit:
         return ref
     commands = [f"update {ref} {commit} {before or '0' * len(commit)}"]
-    if before and repository.git.attempt("merge-base", "--is-ancestor", before, commit).exit_code:
+    if before and not repository.git.is_ancestor(before, commit):
         commands.append(f"update {ref}-{before[:10]} {before}")
     update_refs(repository.git, commands)
     return ref
-
-
-def exclude(repository: Repository, *patterns: str) -> None:
-    """Make git ignore these in every checkout of the repository, without a file in it."""
-    file = repository.common_dir / "info" / "exclude"
-    text = file.read_text("utf-8", "surrogateescape") if file.exists() else ""
-    lines = text.splitlines()
-    missing = [pattern for pattern in patterns if pattern not in lines]
-    if not missing:
-        return
-    start = text if not text or text.endswith("\n") else f"{text}\n"
-    try:
-        file.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise GitError(
-            f"{file.parent} cannot be made: {error.strerror}",
-            hint="Make the repository writable for this user, then try again.",
-        ) from error
-    replace_file(file, encoded(start + "".join(f"{pattern}\n" for pattern in missing)))
 
 
 def _parsed(lines: list[str]) -> Worktree:

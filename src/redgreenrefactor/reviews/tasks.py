@@ -7,7 +7,7 @@ from pathlib import Path
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 from redgreenrefactor.forge.github import GitHub
-from redgreenrefactor.git.worktrees import drop_branch, exclude, is_made, make, unmake
+from redgreenrefactor.git.worktrees import drop_branch, is_made, make, unmake
 from redgreenrefactor.goals.spec import Spec
 from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import RunStatus, WorkflowResult
@@ -58,7 +58,7 @@ def start(spec: Spec, around: Surroundings, wishes: TaskWishes) -> TaskResult:
             forge=kind,
             tdd=wishes.tdd,
         )
-        exclude(home.repository, *IGNORED)
+        home.repository.exclude(*IGNORED)
         home.files.write(state)
         with _undone_unless_begun(home, state):
             make(home.repository, Path(state.worktree.path), branch, base.commit)
@@ -80,7 +80,7 @@ def resume(task_id: str, around: Surroundings, wishes: TaskWishes) -> TaskResult
         tip = home.tip(state.task_id, state.branch_name)
         if forge and tip:
             _require_way_out(home, forge, state.branch_name, tip)
-        exclude(home.repository, *IGNORED)
+        home.repository.exclude(*IGNORED)
         with _going_on(state.task_id):
             _remade(home, state)
             return _worked(home, state, forge, wishes)

@@ -4,7 +4,7 @@ import fnmatch
 
 import pytest
 
-from redgreenrefactor.git.leftout import NAMES, PATTERNS, left_out
+from redgreenrefactor.git.artifacts import NAMES, PATTERNS, left_out
 
 FILES = frozenset(
     {

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from redgreenrefactor.git.leftovers import looks_left_behind
+from redgreenrefactor.git.artifacts import is_scratch
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
@@ -48,7 +48,7 @@ RUN = "run-1"
     ],
 )
 def test_what_nobody_calls_a_part_of_a_project(path: str) -> None:
-    assert looks_left_behind(path)
+    assert is_scratch(path)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_nobody_calls_a_part_of_a_project(path: str) -> None:
     ],
 )
 def test_what_only_sounds_like_it(path: str) -> None:
-    assert not looks_left_behind(path)
+    assert not is_scratch(path)
 
 
 class Work:
