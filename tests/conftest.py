@@ -3,7 +3,7 @@
 import os
 import shutil
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from repos import MakeRepo, Repo
 from shared import compiled
 
 # Each time only some: `make long` asks for many more.
-EXAMPLES = int(os.environ.get("RGR_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("RGR_EXAMPLES", "10"))
 settings.register_profile(
     "rgr", max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -28,8 +28,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave all but the first cases of what is sampled to `make long`."""
+    """Leave all but the first cases of what is sampled to `make long`; what chance has covered is not covered."""
     for item in items:
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.no_cover)
         mark, spec = item.get_closest_marker("sampled"), getattr(item, "callspec", None)
         if mark and spec and max(spec.indices.values()) >= mark.args[0]:
             item.add_marker(pytest.mark.long)
@@ -76,21 +78,44 @@ def unborn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo.git("init", "-q", "-b", "main")
     repo.git("config", "user.name", "Ada")
     repo.git("config", "user.email", "ada@localhost")
+    repo.git("config", "maintenance.auto", "false")  # a process a commit
     for sample in (folder / ".git/hooks").glob("*.sample"):
         sample.unlink()
     return folder
 
 
+@pytest.fixture(scope="session")
+def start(tmp_path_factory: pytest.TempPathFactory, unborn: Path) -> Callable[[Mapping[str, str]], Path]:
+    """Return what makes repositories with one commit of these files: once each, to be copied."""
+    made: dict[frozenset[tuple[str, str]], Path] = {}
+
+    def make(files: Mapping[str, str]) -> Path:
+        key = frozenset(files.items())
+        if key not in made:
+            folder = tmp_path_factory.mktemp("start") / "repo"
+            shutil.copytree(unborn, folder)
+            env = {"PATH": os.environ["PATH"], "HOME": str(unborn), "GIT_CONFIG_NOSYSTEM": "1"}
+            Repo(folder, env).commit("chore: start", files)
+            made[key] = folder
+        return made[key]
+
+    return make
+
+
 @pytest.fixture
-def make_repo(tmp_path: Path, env: dict[str, str], unborn: Path) -> MakeRepo:
+def make_repo(
+    tmp_path: Path, env: dict[str, str], unborn: Path, start: Callable[[Mapping[str, str]], Path]
+) -> MakeRepo:
     """Make a repository with an identity of its own and one commit."""
 
     def make(name: str = "project", files: Mapping[str, str] | None = None, *, born: bool = True) -> Repo:
         path = tmp_path / name
-        shutil.copytree(unborn, path)
         repo = Repo(path, env)
         if born:
-            repo.commit("chore: start", files or {"README.md": "hello\n"})
+            shutil.copytree(start(files or {"README.md": "hello\n"}), path)
+            repo.git("update-index", "-q", "--refresh")  # the copies are other files
+        else:
+            shutil.copytree(unborn, path)
         return repo
 
     return make

@@ -32,7 +32,8 @@ def listener() -> Generator[int]:
         thread.join(5)
 
 
-@pytest.mark.parametrize("level", [BUBBLEWRAP, pytest.param("landlock", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("level", [BUBBLEWRAP, "landlock"])
 def test_a_run_with_pytest_goes_through_and_its_notes_say_what_held_it(
     level: str, make_repo: MakeRepo
 ) -> None:
@@ -57,8 +58,11 @@ def test_tests_see_neither_keys_nor_the_outside(make_repo: MakeRepo) -> None:
     parts = calculator(1)
     spy = f"import os\nassert not os.path.exists({key!r})\nassert os.getppid() < 100\n"
     parts["RED-1"]["files"][TEST] = spy + parts["RED-1"]["files"][TEST]
-    done = Stage(repo, parts, env=AUTO).run()
+    stage = Stage(repo, parts, env=AUTO)
+    done = stage.run("--json")
     assert done.code == 0, done
+    assert {entry["sandbox"] for entry in stage.rgr("history", "--json").json} == {"bubblewrap"}
+    assert "sandbox: bubblewrap" in done.err
 
 
 @needs_bubblewrap

@@ -1075,6 +1075,7 @@ def deep(play: Play) -> Generator[Path]:
     remove(play.path)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ignored", [False, True])
 def test_folders_nested_beyond_all_measure_are_sealed_and_rewound(
     play: Play, deep: Path, *, ignored: bool
@@ -1082,7 +1083,7 @@ def test_folders_nested_beyond_all_measure_are_sealed_and_rewound(
     play.repo.commit("chore: ignore", {".gitignore": "deep\n" if ignored else "other\n"})
     play.begin()
     inside = os.open(play.path, os.O_RDONLY)
-    for name in (deep.name, *["d"] * 1500):
+    for name in (deep.name, *["d"] * 1100):
         os.mkdir(name, dir_fd=inside)
         below = os.open(name, os.O_RDONLY, dir_fd=inside)
         os.close(inside)
