@@ -570,10 +570,21 @@ class GitWorkspace(GitSnapshots):
         tree = work.tree
         if status.dirty or self._left_out(base, work):
             tree = self._staged_tree(start, status)
-        message = mended(work.message if work.oid != base else "", phase.prefixes, description)
+        last = self._last_change(base, work)
+        message = mended(last.message if last.oid != base else "", phase.prefixes, description)
         if tree == start.tree and phase.key == "refactor":
             message = f"{NO_CHANGES}\n"
-        return self._written(tree, base, message, work.author if work.oid != base else None)
+        return self._written(tree, base, message, last.author if last.oid != base else None)
+
+    def _last_change(self, base: str, work: Commit) -> Commit:
+        """Return the last commit of the work that changes something: it says more than an empty one after it."""
+        found = work
+        while found.oid != base and found.parents:
+            before = self._objects.commit(found.parents[0])
+            if before is None or before.tree != found.tree:
+                return found
+            found = before
+        return work
 
     def _staged_tree(self, start: Commit, status: CheckoutStatus) -> str:
         """Stage everything but what is left out, and return the tree of it."""

@@ -1,13 +1,13 @@
 """Several tasks at once: files, a folder of them, or a plan; in the order of their dependencies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.goals.task_file import TaskFile, read_object, read_task, shared_context
+from redgreenrefactor.goals.task_file import HINT, TaskFile, read_object, read_task, shared_context
 
 PLAN, TASKS = "plan.json", ".task"
 
@@ -17,7 +17,9 @@ def read_tasks(paths: Sequence[Path], project: Path | None = None) -> tuple[Task
 
     With a project, paths that lead out of it are wrong, too.
     """
-    found = [task for path in paths for task in _tasks(path, project)]
+    read = [task for path in paths for task in _tasks(path, project)]
+    _refuse([item for item in read if isinstance(item, _Unreadable)])
+    found = [item for item in read if isinstance(item, TaskFile)]
     if not found:
         raise UsageError(
             "there is no task file in " + ", ".join(map(str, paths)), hint="A task file ends in .json."
@@ -33,6 +35,38 @@ def read_tasks(paths: Sequence[Path], project: Path | None = None) -> tuple[Task
         return (found[0],)  # what it depends on was done before, or is none of our business
     _check_known(found, known)
     return tuple(_ordered(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """A task file that is wrong."""
+
+    path: Path
+    error: UsageError
+
+
+def _read(path: Path, project: Path | None) -> TaskFile | _Unreadable:
+    try:
+        return read_task(path, project)
+    except UsageError as error:
+        return _Unreadable(path, error)
+
+
+def _refuse(wrong: Sequence[_Unreadable]) -> None:
+    """Name everything that is wrong with all files at once."""
+    if len(wrong) == 1:
+        raise wrong[0].error
+    if wrong:
+        raise UsageError(
+            "\n".join(item.error.message for item in wrong),
+            hint=HINT,
+            type="InvalidTask",
+            problems=tuple(
+                (f"{item.path}: {place}", what)
+                for item in wrong
+                for place, what in item.error.problems or [("$", item.error.message)]
+            ),
+        )
 
 
 def _check_known(found: Sequence[TaskFile], known: dict[str, TaskFile]) -> None:
@@ -70,7 +104,7 @@ def _ordered(found: Sequence[TaskFile]) -> Iterator[TaskFile]:
         yield found[places[first]]
 
 
-def _tasks(path: Path, project: Path | None) -> Iterator[TaskFile]:
+def _tasks(path: Path, project: Path | None) -> Iterator[TaskFile | _Unreadable]:
     if _is_folder(path):
         folder = path / TASKS if (path / TASKS).is_dir() else path
         plan = path / PLAN
@@ -79,7 +113,7 @@ def _tasks(path: Path, project: Path | None) -> Iterator[TaskFile]:
     elif path.name == PLAN or _is_plan(path):
         yield from _with_plan(_planned(path), path, project)
     else:
-        yield read_task(path, project)
+        yield _read(path, project)
 
 
 def _is_folder(path: Path) -> bool:
@@ -112,11 +146,16 @@ def _planned(plan: Path) -> list[Path]:
     return [folder / (name if name.endswith(".json") else f"{name}.json") for name in names]
 
 
-def _with_plan(files: Iterable[Path], plan: Path | None, project: Path | None) -> Iterator[TaskFile]:
+def _with_plan(
+    files: Iterable[Path], plan: Path | None, project: Path | None
+) -> Iterator[TaskFile | _Unreadable]:
     """Yield the tasks of these files; what the plan shares goes to those that say nothing of it themselves."""
     shared = _shared(plan) if plan else ()
     for file in files:
-        found = read_task(file, project)
+        found = _read(file, project)
+        if isinstance(found, _Unreadable):
+            yield found
+            continue
         own = {name for name, _ in found.task.shared_context}
         both = (*found.task.shared_context, *((name, text) for name, text in shared if name not in own))
         meta: dict[str, Any] = {**(found.document.get("meta") or {}), "shared_context": dict(both)}

@@ -62,12 +62,26 @@ def test_uncommitted_work_becomes_a_commit_named_after_the_case(turn: Turn) -> N
 
 def test_several_commits_and_loose_ends_become_one_with_the_last_message_and_author(turn: Turn) -> None:
     turn.repo.commit("wip", {"a.py": "1\n"})
-    turn.repo.git("commit", "-q", "--allow-empty", "--author", "Eve <eve@x>", "-m", "Add it\n\nBecause.")
+    turn.repo.write("a.py", "2\n")
+    turn.repo.git("commit", "-qa", "--author", "Eve <eve@x>", "-m", "Add it\n\nBecause.")
     turn.repo.write("b.py", "2\n")
     sealed = turn.seal()
     assert turn.repo.git("log", "-1", "--format=%s|%b|%an", sealed.commit) == "feat: Add it|Because.\n|Eve"
     assert turn.repo.git("show", "--name-only", "--format=", sealed.commit).split() == ["a.py", "b.py"]
     assert parent_of(turn.repo, sealed.commit) == [turn.base]
+
+
+def test_the_last_message_that_counts_is_that_of_a_change(turn: Turn) -> None:
+    turn.repo.commit("feat: add", {"calc.py": "x = 1\n"})
+    turn.repo.commit("feat: add well", {"calc.py": "x = 2\n"})
+    turn.repo.commit("chore: oops")
+    assert turn.seal().subject == "feat: add well"
+
+
+def test_where_nothing_is_changed_the_last_message_counts(turn: Turn) -> None:
+    turn.repo.commit("chore: oops")
+    turn.repo.commit("feat: nothing to do")
+    assert turn.seal(empty=True).subject == "feat: nothing to do"
 
 
 def test_a_wrong_prefix_is_replaced_and_the_scope_kept(turn: Turn) -> None:

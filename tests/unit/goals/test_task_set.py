@@ -72,3 +72,19 @@ def test_a_circle_is_named(tmp_path: Path) -> None:
 def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="are both called A"):
         order(*placed(tmp_path / "one", A=()), *placed(tmp_path / "two", A=()))
+
+
+def test_everything_that_is_wrong_with_all_files_is_told_at_once(tmp_path: Path) -> None:
+    placed(tmp_path, A=())
+    (tmp_path / "B.json").write_text(json.dumps({**plain_task(), "depends_on": 1, "title": 2}))
+    (tmp_path / "C.json").write_text("{")
+    with pytest.raises(UsageError) as refused:
+        read_tasks([tmp_path])
+    told = refused.value
+    assert f"{tmp_path / 'B.json'} has 2 problems:" in told.message
+    assert f"{tmp_path / 'C.json'}" in told.message
+    assert [place.removeprefix(f"{tmp_path}/") for place, _ in told.problems] == [
+        "B.json: $.title",
+        "B.json: $.depends_on",
+        "C.json: $",
+    ]
