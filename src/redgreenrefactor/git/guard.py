@@ -37,6 +37,7 @@ STEERING = (
 )
 FOLDERS = ("info", "logs", "objects", "refs", "hooks")  # of git, that are looked through for links
 PINNED = ("", "objects", "refs")  # that have to be the very folders they were
+HEAD = re.compile(r"(ref: refs/\S+|[0-9a-f]{40}([0-9a-f]{24})?)\s*")  # which a session may move, not spoil
 IDENTITY = re.compile(r"\s*(\[user\]|(name|email)\s*=.*)")
 MOST = 200_000  # folders that are looked through for one that was moved away
 LARGEST = 16 << 20
@@ -66,7 +67,8 @@ def remembered(
     way = [folder for folder in (project, *project.parents) if folder.is_relative_to(root)]
     pointers = [folder / ".git" for folder in (*way, *modules)]
     gits = tuple(dict.fromkeys((git_dir, common_dir, *_of_modules(git_dir, common_dir, modules))))
-    files = {str(place): _kept(place) for place in (*pointers, *_watched(gits))}
+    heads = [folder / "HEAD" for folder in gits]
+    files = {str(place): _kept(place) for place in (*pointers, *heads, *_watched(gits))}
     settings = {str(project / SETTINGS): _kept(project / SETTINGS)}
     return Steering(root, git_dir, common_dir, gits, folders, files, settings)
 
@@ -106,7 +108,7 @@ def _files_back(before: Steering, files: Mapping[str, Kept], keep_in: Path) -> I
     for name in sorted(files, key=lambda name: (name.count("/"), name)):
         place, was = Path(name), files[name]
         base = next((base for base in bases if place.is_relative_to(base)), None)
-        if base is None or (now := _kept_below(base, place)) == was:
+        if base is None or (now := _kept_below(base, place)) == was or _is_head(place, now):
             continue
         kept = _kept_at(place, now, keep_in) if now else None
         if was is not None:
@@ -115,6 +117,10 @@ def _files_back(before: Steering, files: Mapping[str, Kept], keep_in: Path) -> I
             done = "was changed during the session; it has been put back"
             gone = "was put there during the session; it is gone"
             yield f"{name} {gone if was is None else done}{f', the changed one is at {kept}' * bool(kept)}"
+
+
+def _is_head(place: Path, now: Kept) -> bool:
+    return place.name == "HEAD" and now is not None and now[0] == "file" and bool(HEAD.fullmatch(now[1]))
 
 
 def is_stale(before: Steering) -> bool:

@@ -243,6 +243,34 @@ def test_spoiled_settings_are_put_back_and_kept_to_look_at(play: Play, spoil: st
         assert Path(warning.rpartition(" at ")[2]).read_text() == spoil
 
 
+@pytest.mark.parametrize("rubbish", [None, "", "rubbish\n"])
+@pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
+def test_a_head_that_was_spoiled_comes_back(play: Play, rubbish: str | None, *, killed: bool) -> None:
+    play.begin()
+    play.repo.write("calc.py", "x = 1\n")
+    head = play.path / ".git/HEAD"
+    head.unlink()
+    if rubbish is not None:
+        head.write_text(rubbish)
+    if killed:
+        assert any("HEAD was changed" in line for line in steered_back(play.path, play.repo.env))
+        play.again().recover(never)
+        assert play.repo.git("status", "--porcelain") == ""
+    else:
+        sealed = play.seal()
+        assert any("HEAD was changed during the session" in line for line in sealed.warnings)
+        assert (sealed.subject, sealed.rewritten) == ("feat: adds two numbers", ())
+    assert head.read_text() == "ref: refs/heads/main\n"
+
+
+def test_a_head_that_a_session_moved_is_not_worth_a_word(play: Play) -> None:
+    play.repo.git("checkout", "-q", "--detach")
+    play.begin()
+    commit = play.repo.commit("feat: add", {"calc.py": "x = 1\n"})
+    sealed = play.seal()
+    assert (sealed.commit, sealed.warnings) == (commit, ())
+
+
 def test_a_name_to_commit_under_is_not_worth_a_word_and_does_not_stay(play: Play) -> None:
     for key in ("user.name", "user.email"):
         play.repo.git("config", "--unset", key)
