@@ -10,6 +10,7 @@ LARGEST = 2_000_000  # bytes of a text that a person hands over: a feature, a sp
 _CHUNK = 1 << 16
 _KINDS = {
     stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
@@ -17,18 +18,28 @@ _KINDS = {
 }
 
 
-def head_of(path: Path, most: int) -> bytes:
+def head_of(path: Path, most: int, *, follow: bool = True) -> bytes:
     """Return what a regular file holds, at most so many bytes of it; anything else is an OSError that says what it is.
 
-    A pipe or a device is not even opened, for that alone may wait for ever or set something off.
+    A pipe or a device is not even opened, for that alone may wait for ever or set something off. A link is one of
+    those things, unless it is to be followed.
     """
-    _require_regular(path, path.stat())
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    _require_regular(path, path.stat(follow_symlinks=follow))
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     try:
         _require_regular(path, os.fstat(file))
         return _read(file, most)
     finally:
         os.close(file)
+
+
+def text_of(path: Path, most: int = LARGEST, *, follow: bool = True) -> str:
+    """Return the text that a regular file holds, nothing where there is none; bytes that are no text come out as marks."""
+    try:
+        return head_of(path, most, follow=follow).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def below(

@@ -103,7 +103,7 @@ def cleared(folder: Path, path: str) -> Path:
     place = folder
     for name in PurePosixPath(path).parent.parts:
         place /= name
-        if place.is_symlink() or place.is_file():
-            place.unlink()
+        if place.is_symlink() or not place.is_dir():
+            place.unlink(missing_ok=True)
         place.mkdir(exist_ok=True)
     return folder / path

@@ -6,20 +6,31 @@ How many are tried is `RGR_FUZZ_FILES`; `make fuzz` tries a thousand.
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from redgreenrefactor.agents.script_file import load_script
 from redgreenrefactor.cli import main
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.goals.task_context import Outcome, gather
 from redgreenrefactor.goals.task_file import read_task
+from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
+from redgreenrefactor.records import transcripts
+from redgreenrefactor.records.task import TaskFolder
+from redgreenrefactor.records.task_files import TaskFiles
+from redgreenrefactor.runners.detect import detect
+from redgreenrefactor.runners.editable import imported_from
+from redgreenrefactor.runners.environment import forget_uncertain_bytecode
+from redgreenrefactor.runners.virtual import how_to_install
 from task_samples import plain_task, tdd_task
 
 TIMES = int(os.environ.get("RGR_FUZZ_FILES", "60"))
@@ -51,6 +62,61 @@ def soon(what: str) -> Generator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+# --- what sessions and clones may have put in the way of our readers
+
+
+def saved_state(project: Path) -> object:
+    return TaskFiles(project).read("a")
+
+
+def summary(project: Path) -> object:
+    folder = TaskFolder(project, "s")
+    task = Task("a", "t", "d", tdd=True, criteria=())
+    folder.clear(task, 0, failed=False)
+    return folder.summarise(TaskFileResult(task, TaskFileStatus.COMPLETE), "done")
+
+
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "a task's state": (".codex/task-a.json", saved_state),
+    "a task's list": (".workflow/active/s/TODO_LIST.md", summary),
+    "a task's log": (".workflow/active/s/.process/green-fix-iteration-1.md", summary),
+    "a script": ("mine.toml", lambda project: load_script("mine.toml", project)),
+    "a recorded session": ("run/1-RED-1.jsonl", lambda project: load_script("run", project)),
+    "transcripts": ("run/1-RED-1.jsonl", lambda project: transcripts.find(project, "run", "abcdef0")),
+    "a transcript": ("run/1-RED-1.jsonl", lambda project: transcripts.turns(project, "run")),
+    "build files": ("pyproject.toml", detect),
+    "what a package is": ("pyproject.toml", lambda project: how_to_install({}, project, project, "x")),
+    "packages installed in place": (
+        "venv/lib/python3/site-packages/a.pth",
+        lambda project: imported_from(project / "other", project, {"PATH": ""}),
+    ),
+    "byte code": ("p/src/a.pyc", lambda project: forget_uncertain_bytecode(project / "p", Path("/src"))),
+}
+
+
+@pytest.mark.parametrize("where", READERS)
+@pytest.mark.parametrize("kind", ["pipe", "zeros", "device"])
+def test_no_reader_waits_for_what_lies_in_the_project_or_reads_it_without_end(
+    where: str, kind: str, tmp_path: Path
+) -> None:
+    path, read = READERS[where]
+    place = tmp_path / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "venv").mkdir(exist_ok=True)
+    (tmp_path / "venv/pyvenv.cfg").touch()
+    if kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/zero" if kind == "zeros" else "/dev/tty")
+    memory = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, memory[1]))
+    try:
+        with soon(where), suppress(RgrError):
+            read(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, memory)
 
 
 # --- what may lie somewhere

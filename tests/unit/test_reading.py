@@ -77,3 +77,11 @@ def test_what_is_not_there_is_told_as_the_system_tells_it(tmp_path: Path) -> Non
         head_of(tmp_path / "none", 10)
     with pytest.raises(ValueError, match="null"):
         head_of(tmp_path / "a\0b", 10)
+
+
+def test_a_link_is_no_file_where_it_is_not_to_be_followed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to("file")
+    assert head_of(tmp_path / "file", 9, follow=False) == b"abc"
+    with pytest.raises(OSError, match="a link, not a regular file"):
+        head_of(tmp_path / "link", 9, follow=False)

@@ -15,6 +15,7 @@ from redgreenrefactor.model.task import first_program
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, plain
+from redgreenrefactor.sandbox.cage import temporary_folder
 from redgreenrefactor.sandbox.process import Finished, Interrupt, shell
 
 LAST_LINES = 10  # of standard error, for the message of a failure
@@ -130,8 +131,8 @@ def _ending(exit_code: int) -> str:
 def _handoff_file(brief: Brief, folder: Path) -> Generator[Path]:
     """Provide a file with the handoff the session starts from, outside the repository, until it has ended."""
     place = _outside(folder)
-    with tempfile.TemporaryDirectory(prefix="rgr-", dir=place, ignore_cleanup_errors=True) as temporary:
-        file = Path(temporary) / "handoff.json"
+    with temporary_folder(place) as temporary:
+        file = temporary / "handoff.json"
         file.write_text(brief.handoff, encoding="utf-8", errors="replace")
         yield file
 

@@ -10,7 +10,9 @@ from redgreenrefactor.agents.script import Scene, Script, Use, bash, write
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.transcript import Left, Recorded, recorded
 from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.reading import head_of
 
+LARGEST = 64 << 20  # bytes of a transcript, or of a script
 _EXECUTABLE, _LINK = "100755", "120000"
 _EXACT = ("Write", "Edit")  # what worked then has to work now; others may come out differently
 _HINT = "Name a run's folder or one of its files in .git/tdd/sessions, e.g. replay:.git/tdd/sessions/RUN."
@@ -45,10 +47,10 @@ def _session(file: Path) -> Recorded | None:
 def _objects(file: Path) -> list[Mapping[str, Any]]:
     """Return the lines of a file as objects; one that was cut off in the middle is left out."""
     found: list[Mapping[str, Any]] = []
-    for line in file.read_bytes().splitlines():
+    for line in head_of(file, LARGEST).splitlines():
         try:
             found.append(cast("Mapping[str, Any]", json.loads(line)))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return found
 

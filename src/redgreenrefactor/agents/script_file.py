@@ -7,12 +7,13 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
 
-from redgreenrefactor.agents.recorded import is_recorded, load_recorded
+from redgreenrefactor.agents.recorded import LARGEST, is_recorded, load_recorded
 from redgreenrefactor.agents.schemas import TOOLS
 from redgreenrefactor.agents.script import Scene, Script, Use
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.reading import head_of
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ def parse(text: str, source: str) -> Script:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return head_of(file, LARGEST).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"the script {file} cannot be read: {reason}", hint=_hint()) from error

@@ -10,13 +10,14 @@ from pathlib import Path, PurePosixPath
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, encoded, scrubbed
-from redgreenrefactor.git.local_files import CopyAllowance, bring, is_installed, is_local
+from redgreenrefactor.git.local_files import COPY_BYTES, CopyAllowance, bring, is_installed, is_local
 from redgreenrefactor.git.objects import SUBMODULE, Objects
 from redgreenrefactor.git.repository import Repository, quoted, setting
 from redgreenrefactor.git.untracked import Untracked
-from redgreenrefactor.reading import below, is_pipe
+from redgreenrefactor.reading import below, head_of, is_pipe
 from redgreenrefactor.writing import cleared, remove
 
+MOST_FILES = 2_000_000  # of a commit that is checked out
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
 
 
@@ -131,6 +132,11 @@ class CleanCheckout:
             raise NotReadyError(
                 f"there is no commit {commit}", hint="Is this a shallow clone? 'git fetch --unshallow'."
             )
+        if self._objects.extent(found.tree) > MOST_FILES:
+            raise NotReadyError(
+                f"commit {commit[:10]} unfolds to more than {MOST_FILES} files",
+                hint="Somebody has made it to fill disks: do not check it out.",
+            )
         return found.tree
 
     def _check_out(self, commit: str) -> None:
@@ -197,8 +203,9 @@ class CleanCheckout:
         """Yield our copies of the user's files that a session has changed since they were brought."""
         for name in self.untracked.changed():
             copy = self.folder / name
-            if (name == path or name.startswith(f"{path}/")) and copy.is_file() and not copy.is_symlink():
-                yield name, copy.read_bytes()
+            if name == path or name.startswith(f"{path}/"):
+                with suppress(OSError):
+                    yield name, head_of(copy, COPY_BYTES, follow=False)
 
     def _unknown(self) -> set[str]:
         """Return the untracked files that are neither ignored nor installed dependencies."""

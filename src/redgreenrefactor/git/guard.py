@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import decoded, encoded
-from redgreenrefactor.reading import below, is_pipe
+from redgreenrefactor.git.litter import clear_away
+from redgreenrefactor.reading import below
 from redgreenrefactor.writing import cleared, put
 
 SETTINGS = "tdd.properties"
@@ -76,24 +76,16 @@ def remembered(
 def put_back(before: Steering, keep_in: Path, moment: int) -> tuple[str, ...]:
     """Make all of it what it was; return a line for each thing that was not, as far as it is worth a word.
 
-    Nothing is written where a link leads, and what was changed is kept in the folder. Pipes made since the moment are
-    gone: git would wait for ever for somebody to write into what it takes for a file.
+    Nothing is written where a link leads, and what was changed is kept in the folder. Litter of what has changed since
+    the moment is cleared away.
     """
-    pipes = tuple(_without_pipes(before, moment))
+    apart = (git for git in before.gits if not git.is_relative_to(before.root))
+    litter = tuple(clear_away(dict.fromkeys((before.root, *apart)), moment))
     told = [
         line for path, found in before.folders.items() if (line := _returned(before, path, found, keep_in))
     ]
     files = {str(place): None for place in _watched(before.gits)} | dict(before.files)
-    return (*pipes, *told, *_files_back(before, files, keep_in))
-
-
-def _without_pipes(before: Steering, moment: int) -> Iterator[str]:
-    apart = (git for git in before.gits if not git.is_relative_to(before.root))
-    for folder in dict.fromkeys((before.root, *apart)):
-        for entry in below(folder, lambda inner: inner.name not in NAMES):
-            if is_pipe(entry) and entry.stat(follow_symlinks=False).st_ctime_ns >= moment:
-                Path(entry.path).unlink()
-                yield f"{entry.path} was made a pipe during the session; it is gone"
+    return (*litter, *told, *_files_back(before, files, keep_in))
 
 
 def put_back_settings(before: Steering, ignored: Iterable[str], keep_in: Path) -> tuple[str, ...]:

@@ -150,6 +150,19 @@ class Objects:
             else:
                 yield f"{place}{name}", node
 
+    def extent(self, tree: str) -> int:
+        """Return how many files and folders a tree unfolds to; folders that stand in many places are read once."""
+        known: dict[str, int] = {}
+        waiting = [tree]
+        while waiting:
+            entries = self.tree(waiting[-1])
+            folders = [node.oid for node in entries.values() if node.is_tree]
+            if unknown := dict.fromkeys(oid for oid in folders if oid not in known):
+                waiting += unknown
+            else:
+                known[waiting.pop()] = len(entries) + sum(known[oid] for oid in folders)
+        return known[tree]
+
     def differences(self, before: str, after: str) -> Iterator[tuple[str, Node | None, Node | None]]:
         """Yield every path that differs between two trees, with what stands there on each side."""
         waiting = [self._pairs(before, after, "")]

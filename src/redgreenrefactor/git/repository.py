@@ -12,10 +12,11 @@ from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.git.artifacts import PATTERNS
-from redgreenrefactor.git.executable import Git, advice, check_version, encoded, said, scrubbed
+from redgreenrefactor.git.executable import Git, advice, check_version, decoded, encoded, said, scrubbed
 from redgreenrefactor.git.mark import place_of
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.programs import Entry, Overruled, config_files, overruled, parsed
+from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.writing import replace_file
 
 OURS = {
@@ -219,7 +220,7 @@ class Repository:
         """Make git ignore what is left out of commits and these folders, besides what the user ignores everywhere."""
         users = ""
         with suppress(OSError):
-            users = self._users_excludes().read_text("utf-8", "surrogateescape")
+            users = decoded(head_of(self._users_excludes(), LARGEST))
         text = "\n".join([users, *PATTERNS, *(f"/{_literal(folder)}/" for folder in folders), ""])
         replace_file(self.cache / "exclude", encoded(text))
 
@@ -239,11 +240,13 @@ class Repository:
 
 
 def own_folders(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
-    """Yield where our own folder may be, if possible outside the checkout: sessions write there."""
+    """Yield where our own folder may be: never inside the checkout, where sessions write."""
     home = environ.get("XDG_CACHE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".cache")
-    temporary = Path(tempfile.gettempdir()) / f"redgreenrefactor-{os.getuid()}"
-    bases = (Path(home) / "redgreenrefactor", temporary)
-    return iter(sorted(bases, key=lambda base: base.resolve().is_relative_to(root)))
+    shared = (tempfile.gettempdir(), "/tmp", "/var/tmp")  # noqa: S108 - a folder of our own in it
+    places = (Path(place) / f"redgreenrefactor-{os.getuid()}" for place in shared)
+    temporary = next((place for place in places if not place.resolve().is_relative_to(root)), None)
+    bases = (Path(home) / "redgreenrefactor", *([temporary] if temporary else ()))
+    return (base for base in bases if not base.resolve().is_relative_to(root))
 
 
 def own_folder(environ: Mapping[str, str], root: Path) -> Path:
@@ -251,10 +254,10 @@ def own_folder(environ: Mapping[str, str], root: Path) -> Path:
     for base in own_folders(environ, root):
         with suppress(OSError):
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if os.access(base, os.W_OK) and base.stat().st_uid == os.getuid():
+            if os.access(base, os.W_OK) and base.lstat().st_uid == os.getuid():
                 return base
     raise NotReadyError(
-        "there is no folder to keep a clean checkout in",
+        "there is no folder outside the repository to keep a clean checkout in",
         hint="Make ~/.cache or the temporary folder writable, or set XDG_CACHE_HOME.",
     )
 

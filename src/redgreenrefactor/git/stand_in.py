@@ -29,6 +29,7 @@ COPIED = ("info/exclude", "info/attributes", "shallow")
 OID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 OBJECT = re.compile(r"[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?|pack/pack-[0-9a-f]+\.(pack|idx)")
 LARGEST_TEXT = 64 << 20
+MOST_FILES, MOST_BYTES = 200_000, 1 << 30  # that a session may have added when all is checked out
 SECTIONS = ("core.", "user.", "filter.", "diff.", "merge.", "branch.", "submodule.", "init.", "pull.", "lfs.")
 NOT_TAKEN = (
     "core.worktree",
@@ -155,6 +156,7 @@ class StandIn:
         if head == base and not new:
             return
         self._import({head, *new.values()} - {base}, base)
+        self._require_bounded(base, head)
         git = self._repository.git
         taken = [f"create {name} {oid}" for name, oid in new.items() if self._free(name)]
         if head != base:
@@ -163,6 +165,22 @@ class StandIn:
         if head != base:
             git.raw("read-tree", "--reset", head)
 
+    def _require_bounded(self, base: str, head: str) -> None:
+        """Refuse a commit that would unfold to more than anybody means to write: it is checked out later."""
+        objects = self._repository.objects
+        before, after = (found.tree if (found := objects.commit(oid)) else "" for oid in (base, head))
+        size = 0
+        if objects.extent(after) <= objects.extent(before) + MOST_FILES:
+            new = [node.oid for _, _, node in objects.differences(before, after) if node]
+            told = self._repository.git.raw(
+                "cat-file", "--batch-check=%(objectsize)", stdin=encoded("".join(f"{oid}\n" for oid in new))
+            )
+            size = sum(int(line) for line in told.split(b"\n") if line.isdigit())
+            if size <= MOST_BYTES:
+                return
+        what = f"{size >> 30} GiB" if size else f"{MOST_FILES} files"
+        raise GitError(f"they unfold to more than {what}", hint="")
+
     def _free(self, name: str) -> bool:
         git = self._repository.git
         return git.attempt("check-ref-format", name).exit_code == 0 and not self._repository.objects.resolve(
@@ -170,13 +188,13 @@ class StandIn:
         )
 
     def _import(self, oids: set[str], base: str) -> None:
-        """Bring these objects and all they need: copied first, so that only plain files with the right names count."""
+        """Bring these objects and all they need: set apart first, so that only plain files with the right names count."""
         if not oids:
             return
         copy = self._home / "copied"
         for name, source in _plain_files(self.folder / "objects"):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy / name)
+            os.link(source, copy / name, follow_symlinks=False)  # copying would fill the holes of a file
         git = self._repository.git
         wanted = encoded("".join(f"{oid}\n" for oid in sorted(oids)) + f"^{base}\n")
         borrowed = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(copy)}

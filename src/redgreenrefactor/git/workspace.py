@@ -13,8 +13,8 @@ from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.commit_message import fits, mended
 from redgreenrefactor.git.executable import decoded, encoded, nul_terminated
 from redgreenrefactor.git.ledger import only_others_wrote
+from redgreenrefactor.git.litter import remove_holes
 from redgreenrefactor.git.mark import Mark
-from redgreenrefactor.git.modes import without_group_programs
 from redgreenrefactor.git.nested import changed_since, has_commit, note_environments
 from redgreenrefactor.git.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.git.obstacles import insist, sweep
@@ -426,7 +426,7 @@ class GitWorkspace(GitSnapshots):
         if begun and begun.steering:
             began = here.mark.stat().st_ctime_ns if here.mark.exists() else 0
             told = guard.put_back(begun.steering, here.cache, began)
-        return (*told, *here.look_again())
+        return (*told, *here.look_again(), *remove_holes(self._git))
 
     def _changed_beside(self, status: CheckoutStatus) -> tuple[str, ...]:
         """Return what the session did among ignored files: to our settings, to repositories and to environments."""
@@ -439,7 +439,7 @@ class GitWorkspace(GitSnapshots):
         told = tuple(change.told for change in changes)
         steering = self._mark.steering
         back = guard.put_back_settings(steering, status.ignored, here.cache) if steering else ()
-        return (*back, *told, *without_group_programs(here.root, began))
+        return (*back, *told)
 
     def _write_mark(self, made: Mark) -> None:
         self._mark = made

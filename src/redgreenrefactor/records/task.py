@@ -13,9 +13,10 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.verdict import Severity
+from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.sandbox.secrets import Mask, masked
-from redgreenrefactor.writing import put
+from redgreenrefactor.writing import cleared, put, replace_file
 
 FOLDER = ".workflow/active"
 FAILURE = "green-phase-failure.md"
@@ -45,20 +46,24 @@ class TaskFolder:
     @property
     def root(self) -> Path:
         """The session's own folder."""
-        return self.project / FOLDER / self.session
+        return self.project / self._home
+
+    @property
+    def _home(self) -> str:
+        return f"{FOLDER}/{self.session}"
 
     def summary(self, task: Task) -> str:
         """Return where the summary goes, from the project's folder."""
-        return f"{FOLDER}/{self.session}/.summaries/{task.id}-summary.md"
+        return f"{self._home}/.summaries/{task.id}-summary.md"
 
     def log(self, task: Task, iteration: Iteration) -> None:
         """Write what one try at Green was about and came to."""
         name = f"green-fix-iteration-{iteration.number}.md"
-        _write(self.root / ".process" / name, self.mask(iteration_text(task, iteration)))
+        self._write(f"{self._home}/.process/{name}", iteration_text(task, iteration))
 
     def fail(self, text: str) -> None:
         """Write why Green was given up."""
-        _write(self.root / ".process" / FAILURE, self.mask(text))
+        self._write(f"{self._home}/.process/{FAILURE}", text)
 
     def clear(self, task: Task, iterations: int, *, failed: bool) -> None:
         """Take away what an earlier run of the task has left there and this one does not bear out."""
@@ -72,25 +77,24 @@ class TaskFolder:
 
     def summarise(self, result: TaskFileResult, text: str) -> None:
         """Write the summary, and tick the task's box in the session's list, if it is complete and has one."""
-        _write(self.project / self.summary(result.task), self.mask(text))
+        self._write(self.summary(result.task), text)
         todo = self.root / TODO
         if result.exit_code == 0 and todo.is_file() and todo.stat().st_size <= LARGEST:
             with suppress(OSError, UnicodeDecodeError):
-                before = head_of(todo, LARGEST).decode()
+                before = head_of(todo, LARGEST, follow=False).decode()
                 after = ticked(before, result.task.id)
                 if after != before:
-                    _write(todo, after)
+                    replace_file(todo, after.encode())
 
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        put(path, text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise NotReadyError(
-            f"{path} cannot be written: {error.strerror}",
-            hint="Free some disk space or make the folder writable, then try again.",
-        ) from error
+    def _write(self, path: str, text: str) -> None:
+        """Write a text in which sessions and tests have had a say, where they may have put links in the way."""
+        try:
+            put(cleared(self.project, path), plain(self.mask(text)).encode("utf-8", "replace"))
+        except OSError as error:
+            raise NotReadyError(
+                f"{path} cannot be written: {error.strerror}",
+                hint="Free some disk space or make the folder writable, then try again.",
+            ) from error
 
 
 def ticked(text: str, task_id: str) -> str:

@@ -10,10 +10,12 @@ from typing import Any
 
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.model.review_task import TaskState, read_state
+from redgreenrefactor.reading import head_of
 from redgreenrefactor.sandbox.secrets import Mask, masked, masked_in
 from redgreenrefactor.writing import put
 
 FOLDER = ".codex"
+LARGEST_STATE = 64 << 20  # bytes
 READ_BACK = ("originalSpec", "specPath", "branchName", "worktreeInfo")  # a task goes on by them
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -51,7 +53,7 @@ class TaskFiles:
         """Return a task's state, None if it has no file; one that cannot be understood is a NotReadyError."""
         path = self.path(task_id)
         try:
-            body: Any = json.loads(path.read_bytes())
+            body: Any = json.loads(head_of(path, LARGEST_STATE))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -92,12 +94,12 @@ class TaskFiles:
         self.folder.mkdir(exist_ok=True)
         ignore = self.folder / ".gitignore"
         if not ignore.exists():
-            ignore.write_text("*\n")  # no `git add` in the main checkout takes the tasks along
+            put(ignore, b"*\n")  # no `git add` in the main checkout takes the tasks along
 
     def _tidy(self) -> None:
         with suppress(OSError):
             names = {path.name for path in self.folder.iterdir()}
-            if names == {".gitignore"} and (self.folder / ".gitignore").read_text() == "*\n":
+            if names == {".gitignore"} and head_of(self.folder / ".gitignore", 3) == b"*\n":
                 (self.folder / ".gitignore").unlink()
             self.folder.rmdir()
 

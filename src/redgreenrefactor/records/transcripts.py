@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +13,7 @@ from typing import Any, cast
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, SessionBegan, Warned
 from redgreenrefactor.model.transcript import Json, object_of, turn_name
 from redgreenrefactor.prompts.quote import bounded
+from redgreenrefactor.reading import head_of
 from redgreenrefactor.records.held_file import HeldFile
 from redgreenrefactor.sandbox.secrets import Mask, masked_in
 
@@ -111,20 +113,21 @@ def turns(folder: Path, run_id: str) -> list[str]:
 
 def read(path: Path) -> Iterator[Json]:
     """Yield the objects of a transcript; a line that was cut off is left out."""
-    with path.open("rb") as lines:
-        for line in lines:
-            try:
-                told: Any = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(told, dict) and isinstance(cast("Json", told).get("type"), str):
-                yield cast("Json", told)
+    for line in head_of(path, MOST).splitlines():
+        try:
+            told: Any = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(told, dict) and isinstance(cast("Json", told).get("type"), str):
+            yield cast("Json", told)
 
 
 def _made(path: Path, commit: str) -> bool:
-    return any(
-        told["type"] == "sealed" and str(told.get("commit", "")).startswith(commit) for told in read(path)
-    )
+    with suppress(OSError):
+        return any(
+            told["type"] == "sealed" and str(told.get("commit", "")).startswith(commit) for told in read(path)
+        )
+    return False
 
 
 def _began(path: Path) -> str:

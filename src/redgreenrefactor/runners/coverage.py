@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.evidence import ALL, Coverage
-from redgreenrefactor.reading import below, head_of
+from redgreenrefactor.reading import below, text_of
 from redgreenrefactor.runners import pytest_suite
 from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.runners.detect import is_python_only
@@ -304,10 +304,7 @@ def _local(name: str, folder: Path) -> str:
 
 
 def _text(file: Path) -> str:
-    try:
-        return head_of(file, _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return ""
+    return text_of(file, _LARGEST)
 
 
 def _json(file: Path) -> Any:

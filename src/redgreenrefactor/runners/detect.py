@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.reading import text_of
+
 Read = Callable[[str], str | None]  # the text of a file of the project, None where there is no such file
 _PLACEHOLDER = 'echo "Error: no test specified" && exit 1'  # what `npm init` writes
 _PYTHON = ("pytest.ini", "pyproject.toml", "setup.py")
@@ -45,11 +47,7 @@ def _has_npm_test(read: Read) -> bool:
 
 
 def _text(project: Path, name: str) -> str | None:
-    file = project / name
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "" if file.is_file() else None
+    return text_of(project / name) if (project / name).is_file() else None
 
 
 _TABLE: tuple[tuple[str, Callable[[Read], bool]], ...] = (

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from redgreenrefactor.reading import text_of
 from redgreenrefactor.runners.environment import moved, virtual_environments
 
 _PROGRAMS = ("python", "python3", "pytest")  # beside which packages are installed that a session finds
@@ -45,15 +46,8 @@ def _prefixes(project: Path, main: Path, env: Mapping[str, str]) -> set[Path]:
 def _led_to(site: Path) -> Iterator[Path]:
     """Yield the folders that modules are imported from because of what is installed here."""
     for file in site.glob("*.pth"):
-        yield from (Path(line) for line in _text(file).splitlines() if line.startswith("/"))
+        yield from (Path(line) for line in text_of(file).splitlines() if line.startswith("/"))
     for file in (*site.glob("__editable__*.py"), *site.glob("_editable_*.py")):
-        for _, path in _QUOTED.findall(_text(file)):
+        for _, path in _QUOTED.findall(text_of(file)):
             place = Path(path)
             yield place.parent.parent if place.name == "__init__.py" else place.parent
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("utf-8", "replace")
-    except OSError:
-        return ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.model.evidence import Manner
-from redgreenrefactor.reading import below
+from redgreenrefactor.reading import below, head_of
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policies import BYTECODE
 from redgreenrefactor.sandbox.process import Interrupt
@@ -167,9 +167,7 @@ def forget_uncertain_bytecode(bytecode: Path, folder: Path) -> None:
 def _is_certain(file: Path) -> bool:
     """Tell whether bytecode was written so long after its source that any later change shows."""
     try:
-        with file.open("rb") as opened:
-            header = opened.read(_HEADER)
-            written = os.fstat(opened.fileno()).st_mtime
+        header, written = head_of(file, _HEADER), file.stat().st_mtime
     except OSError:
         return False
     flags, changed = int.from_bytes(header[4:8], "little"), int.from_bytes(header[8:12], "little")

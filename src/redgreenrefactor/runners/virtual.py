@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from redgreenrefactor.reading import text_of
 from redgreenrefactor.sandbox.toolchains import ENVIRONMENTS
 
 _NAME = re.compile(r"[\w.-]+")  # of a program, without a path
@@ -115,13 +116,10 @@ def _installing(project: Path, python: str, module: str | None) -> str:
     if by_manager := [command for file, command in _BY_MANAGER.items() if file in there]:
         return by_manager[0]
     wanted = [f"-r {name}" for name in ("requirements.txt", "requirements-dev.txt") if name in there]
-    wanted += ["-e ."] if there & {"setup.py", "setup.cfg"} or _is_package(project / "pyproject.toml") else []
+    wanted += (
+        ["-e ."]
+        if there & {"setup.py", "setup.cfg"} or "[project]" in text_of(project / "pyproject.toml")
+        else []
+    )
     wanted = wanted or [module.partition(".")[0]] if module else wanted
     return " ".join([shlex.quote(python), "-m pip install", *wanted, "pytest"])
-
-
-def _is_package(settings: Path) -> bool:
-    try:
-        return "[project]" in settings.read_text("utf-8", "replace")
-    except OSError:
-        return False

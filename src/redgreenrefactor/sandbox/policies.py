@@ -7,8 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.sandbox import secrets, system, toolchains
 from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
+from redgreenrefactor.writing import remove
 
 BYTECODE = "bytecode"  # in the folder for what suites compile
 _TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
@@ -170,8 +172,8 @@ def _surroundings(ground: Ground, tools: Path, level: Level) -> Iterator[Place]:
     home = ground.home
     yield Place(home, Access.SCRATCH)
     cache = tools / "cache"
-    if cache.is_symlink() or cache.is_file():
-        cache.unlink()  # a session may have put it there
+    if cache.is_symlink() or not cache.is_dir():
+        remove(cache)  # a session may have put it there
     cache.mkdir(parents=True, exist_ok=True)
     if level is Level.BUBBLEWRAP:
         yield Place(home / ".cache", Access.WRITE, cache)
@@ -204,7 +206,7 @@ def _cleaned_settings(home: Path, tools: Path) -> Iterator[Place]:
 def _cleaned(file: Path, tools: Path) -> Path | None:
     """Return a copy of a file of settings without lines that look like secrets; None if there is no such file."""
     try:
-        text = _SERVERS.sub("", file.read_text("utf-8"))
+        text = _SERVERS.sub("", head_of(file, LARGEST).decode())
     except (OSError, ValueError):
         return None
     kept = secrets.without_secret_lines(text)

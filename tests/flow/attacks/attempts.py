@@ -119,6 +119,21 @@ NESTED = (
     "import os\nfor _ in range(1500):\n    os.mkdir('d' * 20)\n    os.chdir('d' * 20)\nopen('f', 'w').close()"
 )
 
+# A commit of a few trees that unfolds to 8^10 files, and one of a file that is nothing but a hole.
+UNFOLDING = """oid=$(echo x | git hash-object -w --stdin); tree=$(printf '100644 blob %s\\tf\\n' $oid | git mktree)
+for _ in 1 2 3 4 5 6 7 8 9 10; do tree=$(for n in 1 2 3 4 5 6 7 8; do printf '040000 tree %s\\td%s\\n' $tree $n; done | git mktree); done
+git update-ref HEAD $(git commit-tree -p HEAD -m 'test: bomb' $tree); git tag bomb; true"""
+HOLES = """python3 -c "
+for number in range(40):
+    with open(f'hole-{{number}}.py', 'wb') as file:
+        file.truncate(30 << 30)
+store = __import__('subprocess').check_output(['git', 'rev-parse', '--git-path', 'objects'], text=True).strip()
+__import__('os').makedirs(f'{{store}}/ab', exist_ok=True)
+for number in range(40):
+    with open(f'{{store}}/ab/{{number:038x}}', 'wb') as file:
+        file.truncate(30 << 30)
+"; echo 'y = 2' >> code.py; git commit -qam 'test: y'; true"""
+
 # keyctl by the door of 32-bit programs: machine code that makes the call `int 0x80`.
 BITS32 = LINES.format(
     """import ctypes, mmap
@@ -284,6 +299,10 @@ GIT = (
     Attack("a link in place of the checkout's folders for tools", "rm -rf {cache}/tools-session/*; ln -s {home} {cache}/tools-session/cache; ln -s {home} {cache}/tools-session/npm; true", then="cat ~/.cache/.netrc {cache}/tools-session/cache/.netrc; echo x > {cache}/tools-session/npm/pwned; true"),
     Attack("a link in place of /tmp", "rm -rf /tmp/* ; ln -s {home} /tmp/x; true", then="cat /tmp/x/.netrc; echo x > /tmp/x/pwned; true"),
     Attack("folders nested beyond reason", LINES.format(NESTED)),
+    Attack("a commit that unfolds beyond reason", UNFOLDING),
+    Attack("files that are nothing but holes", HOLES),
+    Attack("a pipe in place of the folders for tools", "mv {cache}/tools-session/cache {cache}/tools-session/aside; mkfifo {cache}/tools-session/cache {cache}/tools-session/gradle; true"),
+    Attack("a pipe in place of the folders for tools, found by the next session", "true", works),
     Attack("leaving a set-gid program of root's", "for place in . node_modules lib; do cp /usr/bin/id $place/lent && chmod 2755 $place/lent; done; true"),
     Attack("files and folders without rights", "mkdir -p locked/in new fixed; echo x > locked/in/x; echo x > new/x; echo x > fixed/x; chmod 0 new/x code.py locked/in locked; chmod 500 fixed; echo 'y = 3' > src/more.py; mkfifo src/deep/.gitignore; chmod 500 src/deep/tests src; chmod 0 src/deep; true"),
     Attack("a pipe in place of a folder", "rm -rf tests src; mkfifo tests src; echo 'y = 3' > more.py; true"),

@@ -199,6 +199,34 @@ def test_small_things_are_copied_so_that_the_users_stay_as_they_are(place: Place
     assert (place.lay_out() / ".env").read_text() == "KEY=1\n"
 
 
+def test_what_a_suite_made_of_a_copy_is_not_read_whole(place: Place) -> None:
+    repo = place.repo
+    repo.commit("chore: ignore", {".gitignore": ".env*\n"})
+    for name in (".env", ".env.pipe"):
+        repo.write(name, "KEY=1\n")
+    folder = place.lay_out()
+    clean = place.clean()
+    clean.untracked.begin([".env", ".env.pipe"])
+    for name in (".env", ".env.pipe"):
+        repo.write(name, "KEY=by a session\n")
+    clean.untracked.settle([".env", ".env.pipe"])
+    os.truncate(folder / ".env", 1 << 40)
+    (folder / ".env.pipe").unlink()
+    os.mkfifo(folder / ".env.pipe")
+    again = place.lay_out()
+    assert (again / ".env").stat().st_size < 1 << 40
+
+
+def test_a_commit_that_unfolds_beyond_reason_is_not_laid_out(place: Place) -> None:
+    tree = place.repo.git("rev-parse", "HEAD^{tree}")
+    for _ in range(10):
+        listing = "".join(f"040000 tree {tree}\td{number}\n" for number in range(8))
+        tree = place.repo.git("mktree", stdin=listing)
+    commit = place.repo.git("commit-tree", "-m", "a bomb", tree)
+    with pytest.raises(NotReadyError, match="unfolds to more than"):
+        place.lay_out(commit)
+
+
 def test_dependencies_and_large_things_are_linked(place: Place) -> None:
     repo = place.repo
     repo.commit("chore: ignore", {".gitignore": "*\n!.gitignore\n"})

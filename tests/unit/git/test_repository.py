@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.repository import OURS, CheckoutStatus, Repository, open_repository
+from redgreenrefactor.git.repository import OURS, CheckoutStatus, Repository, open_repository, own_folder
 from repos import MakeRepo, Repo
 
 # --- opening
@@ -122,9 +122,20 @@ def test_where_home_cannot_be_written_the_temporary_folder_serves(
     hopeless = {**env, "XDG_CACHE_HOME": str(tmp_path / "file")}
     assert open_repository(repo.path, hopeless).cache.parent.parent == tmp_path
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    with pytest.raises(NotReadyError, match="no folder to keep") as refusal:
+    with pytest.raises(NotReadyError, match="no folder outside the repository") as refusal:
         _ = open_repository(repo.path, hopeless).cache
     assert "XDG_CACHE_HOME" in refusal.value.hint
+
+
+def test_it_never_lies_where_sessions_write(
+    repo: Repo, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = {**env, "HOME": str(repo.path / "home"), "XDG_CACHE_HOME": ""}
+    monkeypatch.setattr(tempfile, "tempdir", str(repo.path / "tmp"))
+    folder = own_folder(inside, repo.path)
+    assert not folder.is_relative_to(repo.path)
+    with pytest.raises(NotReadyError, match="outside the repository"):
+        own_folder(inside, Path("/"))
 
 
 # --- status

@@ -118,3 +118,23 @@ def test_a_stand_in_that_was_tampered_with_harms_nobody(session: Session, harm: 
     assert sealed.subject == "test: a case"  # of the files, which are as it left them
     assert any("could not be taken over" in told for told in sealed.warnings) == (harm == "objects")
     assert session.repo.git("rev-parse", "other") == session.base
+
+
+def test_what_nobody_could_check_out_is_not_taken_over(session: Session) -> None:
+    tree = session.inside.git("rev-parse", "HEAD^{tree}")
+    for _ in range(10):
+        listing = "".join(f"040000 tree {tree}\td{number}\n" for number in range(8))
+        tree = session.inside.git("mktree", stdin=listing)
+    session.inside.git("update-ref", "HEAD", session.inside.git("commit-tree", "-p", "HEAD", "-m", "x", tree))
+    sealed = session.seal()
+    assert "unfold to more than" in " ".join(sealed.warnings)
+    assert sealed.commit == session.base
+
+
+def test_objects_with_holes_are_not_copied(session: Session) -> None:
+    made = session.inside.commit("test: one more", {"tests.py": "x = 1\n"})
+    (session.folder / "objects/ab").mkdir(exist_ok=True)
+    odd = session.folder / f"objects/ab/{'0' * 38}"
+    odd.touch()
+    os.truncate(odd, 1 << 42)
+    assert session.seal().commit == made

@@ -128,3 +128,17 @@ def test_what_an_earlier_run_of_the_task_left_is_taken_away(tmp_path: Path) -> N
     ]
     folder.clear(TASK, 2, failed=False)
     assert sorted(file.name for file in (folder.root / ".process").iterdir()) == left
+
+
+def test_no_text_is_written_where_a_link_leads_and_none_moves_a_cursor(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    (project / ".workflow/active/s").mkdir(parents=True)
+    home.mkdir()
+    (project / ".workflow/active/s/.process").symlink_to(home)
+    (project / ".workflow/active/s/.summaries").symlink_to(home)
+    folder = TaskFolder(project, "s")
+    folder.fail("title \x1b]0;pwned\x07 and \x9b31m colour\x7f\n")
+    folder.summarise(TaskFileResult(TASK, TaskFileStatus.COMPLETE), "done")
+    assert list(home.iterdir()) == []
+    written = (folder.root / ".process/green-phase-failure.md").read_text()
+    assert written == "title  and  colour\n"

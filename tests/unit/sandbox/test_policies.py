@@ -234,3 +234,19 @@ def test_a_link_among_a_sessions_tools_does_not_make_us_write_elsewhere(home: Pa
     assert not list((home / "made").iterdir())
     place = next(place for place in policy.places if place.path == home / ".m2/settings.xml")
     assert not place.shown.is_relative_to(tools)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "file"])
+def test_what_a_session_put_in_place_of_a_tools_folder_is_taken_away(home: Path, kind: str) -> None:
+    found = ground(home)
+    place = found.cache / "tools-session/cache"
+    place.parent.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "link":
+        place.symlink_to(home)
+    else:
+        place.touch()
+    session_policy(found, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    assert place.is_dir()
+    assert not place.is_symlink()

@@ -1,0 +1,66 @@
+"""What no session may leave in a checkout: pipes, programs of root's group, and files that are nothing but holes."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from redgreenrefactor.git.executable import Git, decoded
+from redgreenrefactor.git.artifacts import NAMES
+from redgreenrefactor.reading import below
+
+HOLE, MOST = (
+    1 << 20,
+    1 << 30,
+)  # bytes that a file takes no room for: of one worth a look, and of all that may stay
+_BLOCK = 512  # bytes, whatever the file system has
+
+
+def clear_away(folders: Iterable[Path], moment: int) -> Iterator[str]:
+    """Take away, of what has changed below folders since a moment, pipes and rights of root's group; yield a line for each.
+
+    Git would wait for ever for somebody to write into a pipe that it takes for a file. A set-gid program of root's
+    lends root's group to everybody: the filter of system calls does not see whether a mode is a folder's.
+    """
+    for path, status in (found for folder in folders for found in _changed(folder, moment)):
+        mode = status.st_mode
+        if stat.S_ISFIFO(mode):
+            path.unlink()
+            yield f"{path} was made a pipe during the session; it is gone"
+        elif os.getuid() == 0 and stat.S_ISREG(mode) and mode & stat.S_ISGID:
+            path.chmod(stat.S_IMODE(mode) & ~stat.S_ISGID)
+            yield f"{path} was made a program of root's group; it is none any more"
+
+
+def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield what is no folder and has changed since a moment; among dependencies only root's rights matter."""
+    for entry in below(folder, lambda inner: os.getuid() == 0 or inner.name not in NAMES):
+        with suppress(OSError):
+            if not entry.is_dir(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                if status.st_ctime_ns >= moment:
+                    yield Path(entry.path), status
+
+
+def remove_holes(git: Git) -> tuple[str, ...]:
+    """Remove files that are mostly holes where there is too much of them; those that git ignores stay.
+
+    They take no room until somebody copies them, as git does into a commit and out of it again.
+    """
+    listing = git.attempt("ls-files", "-z", "--others", "--modified", "--exclude-standard").stdout
+    found = {path: _hole(git.folder / path) for path in decoded(listing).split("\0") if path}
+    holes = [path for path, hole in found.items() if hole > HOLE]
+    if sum(found[path] for path in holes) <= MOST:
+        return ()
+    for path in holes:
+        (git.folder / path).unlink()
+    more = f" and {len(holes) - 1} more" if len(holes) > 1 else ""
+    return (f"{holes[0]}{more} had room for far more than was in it: taken away",)
+
+
+def _hole(path: Path) -> int:
+    with suppress(OSError):
+        status = path.lstat()
+        return status.st_size - status.st_blocks * _BLOCK if stat.S_ISREG(status.st_mode) else 0
+    return 0
