@@ -16,12 +16,12 @@ from pathlib import Path
 
 from gates_corpus import Cycle, Entry, Step
 
-from redgreenrefactor.bench import Bench
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.goals.test_list import parse
-from redgreenrefactor.loop.engine import Limits
+from redgreenrefactor.lifecycle.feature import FeatureJob
+from redgreenrefactor.lifecycle.project import Project, open_project
+from redgreenrefactor.lifecycle.run import NO_LIMITS, Run, equip
 from redgreenrefactor.loop.lab import Key, Lab
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model import result
@@ -254,41 +254,28 @@ class Stage:
         """Return the verdict on the turn and what it took."""
         commits = past(self.entry)
         oids = self._made(commits)
-        with locked_checkout(self.project, self.environ, print) as checkout:
+        around = Surroundings(self.project, self.environ, Flags(), self.events.append, Interrupt())
+        with closing(around.interrupt), open_project(around) as project:
             try:
-                return self._judged(checkout, commits, oids)
+                return self._judged(project, commits, oids)
             finally:
-                shutil.rmtree(checkout.repository.cache, ignore_errors=True)
+                shutil.rmtree(project.repository.cache, ignore_errors=True)
 
     def _judged(
-        self, checkout: LockedCheckout, commits: Sequence[Commit], oids: Sequence[str]
+        self, project: Project, commits: Sequence[Commit], oids: Sequence[str]
     ) -> tuple[Verdict, Cost]:
-        around = Surroundings(self.project, self.environ, Flags(), self.events.append, Interrupt())
-        with closing(around.interrupt):
-            bench = Bench(checkout, around)
-            bench.check()
-            lab = Lab(
-                bench.workspace,
-                bench.suite,
-                self.events.append,
-                bench.engine.clock,
-                PATIENCE,
-                _known=self.known,
-            )
-            start = self._noted(bench, lab, commits, oids)
-            agents = {phase.name: FakeAgent(self._session) for phase in TDD.phases}
-            engine = replace(
-                bench.engine,
-                agents=agents,
-                judge=lab.judge,
-                opening=oids[0],
-                pause=_stop,
-                now=lambda: TIMESTAMP,
-            )
-            self.events.clear()
-            before = _cpu()
-            engine.run(start, Limits())
-            return self._told(_cpu() - before)
+        job = FeatureJob(project, FEATURE)
+        usual = equip(project, job)
+        emit, clock = usual.sessions.emit, usual.sessions.clock
+        lab = Lab(project.workspace, usual.suite, emit, clock, PATIENCE, _known=self.known)
+        start = self._noted(project, lab, commits, oids)
+        agents = {phase.name: FakeAgent(self._session) for phase in TDD.phases}
+        own = replace(usual, lab=lab, sessions=replace(usual.sessions, agents=agents))
+        engine = replace(Run(project, job, own).engine(oids[0]), pause=_stop, now=lambda: TIMESTAMP)
+        self.events.clear()
+        before = _cpu()
+        engine.run(start, NO_LIMITS)
+        return self._told(_cpu() - before)
 
     def _made(self, commits: Sequence[Commit]) -> list[str]:
         """Make the repository and return its commits, the oldest first."""
@@ -303,7 +290,9 @@ class Stage:
             self._shell(command)
         return self._git("rev-list", "--reverse", "main").split()
 
-    def _noted(self, bench: Bench, lab: Lab, commits: Sequence[Commit], oids: Sequence[str]) -> result.Entry:
+    def _noted(
+        self, project: Project, lab: Lab, commits: Sequence[Commit], oids: Sequence[str]
+    ) -> result.Entry:
         """Write the notes of the past, and return the handoff the turn starts from."""
         if self.entry.phase is not PhaseName.PLAN:
             lab.answer(Trial(oids[0], keeps=True))  # as a run does before it begins
@@ -312,7 +301,7 @@ class Stage:
             previous = Handoff(
                 PhaseName.PLAN, PhaseName.COMPLETE, run_id="earlier", completed_tests=self.entry.previous
             )
-        handoff = opening(RUN_ID, FEATURE, TIMESTAMP, bench.plan(oids[0]), previous)
+        handoff = opening(RUN_ID, FEATURE, TIMESTAMP, project.plan(oids[0]), previous)
         notes = {oids[0]: handoff}
         for index, (commit, oid) in enumerate(zip(commits, oids, strict=True)):
             if commit.phase is not None:
@@ -323,14 +312,16 @@ class Stage:
                 notes[oid] = handoff
         if self.entry.again:
             due = TDD.phase(handoff.next_phase)
-            turn = Turn(due, max(handoff.cycle_number, 1), 1, bench.plan(oids[-1]), TIMESTAMP)
+            turn = Turn(due, max(handoff.cycle_number, 1), 1, project.plan(oids[-1]), TIMESTAMP)
             why = Finding(self.entry.again, "the attempt before this one")
-            handoff = notes[oids[-1]] = rejected(handoff, turn, rule(why), retries=bench.settings.max_retries)
-        bench.ledger.write(notes)
+            handoff = notes[oids[-1]] = rejected(
+                handoff, turn, rule(why), retries=project.settings.max_retries
+            )
+        project.ledger.write(notes)
         if (
             self.entry.phase is not PhaseName.PLAN
         ):  # by now a run would have measured these, in its own checkout
-            bench.workspace.checkout(oids[-1], {})
+            project.workspace.checkout(oids[-1], {})
             lab.answer(Trial(oids[-1]))
         return result.Entry(oids[-1], handoff)
 

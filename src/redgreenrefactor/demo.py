@@ -4,9 +4,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor import runs
 from redgreenrefactor.agents.script_file import load_script
 from redgreenrefactor.git.executable import Git, scrubbed
+from redgreenrefactor.lifecycle.feature import RunOptions, start
 from redgreenrefactor.model.result import WorkflowResult
 from redgreenrefactor.surroundings import Surroundings
 
@@ -29,10 +29,8 @@ def play(around: Surroundings) -> tuple[Path, WorkflowResult]:
         git.raw("config", key, value)
     # A demonstration must look the same everywhere: variables meant for other projects do not count.
     environ = {name: value for name, value in around.environ.items() if not name.startswith("TDD_")}
-    result = runs.start(
-        script.feature, replace(around, project=folder, environ=environ, may_lack_sandbox=True), runs.Wishes()
-    )
-    return folder, result
+    there = replace(around, project=folder, environ=environ, may_lack_sandbox=True)
+    return folder, start(script.feature, there, RunOptions())
 
 
 def what_to_look_at(folder: Path) -> str:

@@ -21,6 +21,7 @@ from redgreenrefactor.git.credentials import remote_url
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
@@ -34,7 +35,6 @@ from redgreenrefactor.sandbox.policy import Level as Hold
 from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
-from redgreenrefactor.wiring import agent_of, environ_of, suite_of
 
 PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 PATIENCE = 20.0  # seconds for a program to tell its version
@@ -104,6 +104,11 @@ class Patient:
     def ledger(self) -> GitLedger:
         """Its handoffs."""
         return GitLedger(self.repository.git, self.repository.objects, self.repository.environ)
+
+    @property
+    def factory(self) -> Factory:
+        """Makes what a run in it would have."""
+        return Factory(self.repository, self.settings, self.around, self.repository.cache)
 
     @property
     def path(self) -> str:
@@ -201,10 +206,10 @@ def trust(patient: Patient) -> Iterator[Remark]:
 
 def tests(patient: Patient) -> Iterator[Remark]:
     """There is a test command, and its program is there; nothing of the repository is run to see whether it works."""
-    suite = suite_of(patient.repository, patient.settings, patient.around, patient.repository.cache)
+    suite, environ = patient.factory.suite(), patient.factory.environ
     program = _program(suite.command)
     own = last_invocation(suite.command)
-    path = environ_of(patient.repository, patient.around).get("PATH", os.defpath)
+    path = environ.get("PATH", os.defpath)
     known = bool(shutil.which(program, path=path)) or os.access(patient.repository.project / program, os.X_OK)
     if not known and not (own and not own.as_module):  # a bare pytest is found by other ways, too
         yield Remark(
@@ -215,7 +220,7 @@ def tests(patient: Patient) -> Iterator[Remark]:
         return
     yield Remark(f"the test command is {suite.command!r}")
     if own:
-        where, environ = patient.repository, environ_of(patient.repository, patient.around)
+        where = patient.repository
         program = shutil.which("pytest" if own.runner == "pytest" else "python", path=path)
         message, hint = run_with(environ, where.project, where.root, program or sys.executable)
         yield Remark(message, Level.WARNING if hint else Level.OK, hint)
@@ -254,7 +259,7 @@ def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Rema
     """Yield whether an agent can be had; a model is asked for a word, as a run would: a key may be refused."""
     kind = spec.partition(":")[0]
     try:
-        agent = agent_of(spec, patient.repository, patient.settings, patient.around, model=model or None)
+        agent = patient.factory.agent(spec, model or None)
         approved = not list(trust(patient))  # nobody is sent a key whom only the repository names
         if approved and isinstance(agent, Greeting):
             agent.greet()

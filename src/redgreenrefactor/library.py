@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from redgreenrefactor import doctor, looking, reviews, runs, tasks
+from redgreenrefactor import doctor, reviews
 from redgreenrefactor.config import Flags
 from redgreenrefactor.doctor import Health
 from redgreenrefactor.errors import UsageError
@@ -14,6 +14,10 @@ from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.goals.feature import read_feature
 from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
+from redgreenrefactor.lifecycle import feature as lifecycle
+from redgreenrefactor.lifecycle import status as runs
+from redgreenrefactor.lifecycle.feature import RunOptions
+from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.events import Emit, Event
 from redgreenrefactor.model.pull_request import PullRequest
@@ -27,6 +31,7 @@ from redgreenrefactor.records import telemetry
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
+from redgreenrefactor.tasks.running import TaskOptions, run_task
 
 Folder = str | os.PathLike[str]
 
@@ -49,7 +54,7 @@ def run(
     caught; after a KeyboardInterrupt, or an exception of `on_event`, `resume` goes on.
     """
     flags = Flags(agent=agent, model=model, budget=budget_usd)
-    start = _start(feature, runs.Wishes(limits=_limits(max_cycles), new=new))
+    start = _start(feature, RunOptions(limits=_limits(max_cycles), new=new))
     with _surroundings(project, environ, flags, on_event) as around:
         return start(around)
 
@@ -71,7 +76,7 @@ async def run_async(
     When it is cancelled the run is interrupted, its work kept, and it is over before this raises.
     """
     flags = Flags(agent=agent, model=model, budget=budget_usd)
-    start = _start(feature, runs.Wishes(limits=_limits(max_cycles), new=new))
+    start = _start(feature, RunOptions(limits=_limits(max_cycles), new=new))
     with _surroundings(project, environ, flags, on_event) as around:
         return await _elsewhere(lambda: start(around), around.interrupt)
 
@@ -88,9 +93,9 @@ def resume(
 ) -> WorkflowResult:
     """Go on from the last handoff; the result tells of the whole run. Nothing to resume is a NotReadyError."""
     flags = Flags(agent=agent, model=model, budget=budget_usd)
-    wishes = runs.Wishes(limits=_limits(max_cycles))
+    options = RunOptions(limits=_limits(max_cycles))
     with _surroundings(project, environ, flags, on_event) as around:
-        return runs.resume(around, wishes)
+        return lifecycle.resume(around, options)
 
 
 async def resume_async(
@@ -105,9 +110,9 @@ async def resume_async(
 ) -> WorkflowResult:
     """Do what `resume` does in a thread of its own, as `run_async` does for `run`."""
     flags = Flags(agent=agent, model=model, budget=budget_usd)
-    wishes = runs.Wishes(limits=_limits(max_cycles))
+    options = RunOptions(limits=_limits(max_cycles))
     with _surroundings(project, environ, flags, on_event) as around:
-        return await _elsewhere(lambda: runs.resume(around, wishes), around.interrupt)
+        return await _elsewhere(lambda: lifecycle.resume(around, options), around.interrupt)
 
 
 def tdd(
@@ -133,9 +138,9 @@ def tdd(
     if max_reviews < 1:
         raise UsageError(f"max_reviews is {max_reviews}", hint="Give at least 1.")
     read = read_spec(Path(spec))
-    wishes = reviews.TaskWishes(max_reviews, branch, base, cleanup, forge, tdd)
+    options = reviews.ReviewOptions(max_reviews, branch, base, cleanup, forge, tdd)
     with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
-        return reviews.start(read, around, wishes)
+        return reviews.start(read, around, options)
 
 
 def resume_task(
@@ -151,9 +156,9 @@ def resume_task(
     on_event: Emit | None = None,
 ) -> TaskResult:
     """Go on with a task wherever it was left; one that does not exist is a NotReadyError."""
-    wishes = reviews.TaskWishes(max_reviews, cleanup=cleanup)
+    options = reviews.ReviewOptions(max_reviews, cleanup=cleanup)
     with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
-        return reviews.resume(task_id, around, wishes)
+        return reviews.resume(task_id, around, options)
 
 
 def list_tasks(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> list[TaskState]:
@@ -207,19 +212,19 @@ def task(
     What is in a task's way is a result, too: its `status` is blocked.
     """
     flags = Flags(agent=agent, model=model, budget=budget_usd)
-    wishes = tasks.TaskWishes(session=session, new=new)
+    options = TaskOptions(session=session, new=new)
     with _surroundings(project, environ, flags, on_event) as around:
-        return tasks.run_task(read_task(Path(file), around.project), around, wishes)
+        return run_task(read_task(Path(file), around.project), around, options)
 
 
 def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:
     """Return the latest handoff and its commit, None where no workflow was started; reads git only."""
-    return looking.status(_folder(project), _environment(environ))
+    return runs.status(_folder(project), _environment(environ))
 
 
 def history(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> list[Entry]:
     """Return the handoffs of the latest run, newest first, down to its opening; reads git only."""
-    return list(looking.history(_folder(project), _environment(environ)))
+    return list(runs.history(_folder(project), _environment(environ)))
 
 
 def roles(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Mapping[RoleName, Role]:
@@ -236,9 +241,9 @@ def roles(project: Folder = ".", *, environ: Mapping[str, str] | None = None) ->
     return render.roles(prompts_dir, models)
 
 
-def _start(feature: str, wishes: runs.Wishes) -> Callable[[Surroundings], WorkflowResult]:
+def _start(feature: str, options: RunOptions) -> Callable[[Surroundings], WorkflowResult]:
     asked = read_feature(feature, None, lambda: feature)
-    return lambda around: runs.start(asked, around, wishes)
+    return lambda around: lifecycle.start(asked, around, options)
 
 
 async def _elsewhere(work: Callable[[], WorkflowResult], interrupt: Interrupt) -> WorkflowResult:
@@ -290,10 +295,10 @@ def _environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
     return os.environ if environ is None else environ
 
 
-def _limits(max_cycles: int | None) -> runs.Limits:
+def _limits(max_cycles: int | None) -> RunLimits:
     if max_cycles is not None and max_cycles < 1:
         raise UsageError(f"max_cycles is {max_cycles}", hint="Give at least 1, or None for no limit.")
-    return runs.Limits(max_cycles=max_cycles)
+    return RunLimits(max_cycles=max_cycles)
 
 
 def _unheard(_event: Event) -> None:

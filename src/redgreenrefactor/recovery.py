@@ -16,12 +16,12 @@ from redgreenrefactor.git.remote import remote_of
 from redgreenrefactor.git.repair import Mend, Repair
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.transfer import Carried
+from redgreenrefactor.lifecycle.factory import now
 from redgreenrefactor.model.chain import on_top
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
 from redgreenrefactor.surroundings import PROPERTIES, Surroundings
-from redgreenrefactor.wiring import now
 from redgreenrefactor.writing import replace_file
 
 OFFERED = 6  # commits that a refusal names

@@ -25,7 +25,8 @@ from model_server import (
     Status,
     model_server,
 )
-from redgreenrefactor import NotReadyError, RunStatus, WorkflowResult, library, runs
+from redgreenrefactor import NotReadyError, RunStatus, WorkflowResult, library
+from redgreenrefactor.lifecycle.feature import exit_code
 from redgreenrefactor.model.events import Event, Warned
 from repos import MakeRepo, Repo
 
@@ -88,6 +89,10 @@ def environ(repo: Repo, server: ModelServer, **more: str) -> dict[str, str]:
 def run(repo: Repo, server: ModelServer, **more: Any) -> WorkflowResult:
     more.setdefault("environ", environ(repo, server))
     return library.run(FEATURE, project=repo.path, **more)
+
+
+def code_of(result: WorkflowResult) -> int:
+    return exit_code(result.status, result.error_details.type if result.error_details else "")
 
 
 def notes(repo: Repo) -> list[Json]:
@@ -241,7 +246,7 @@ def test_a_model_that_becomes_unavailable_stops_the_run_until_it_is_back(
     assert result.error_details
     assert result.error_details.type == "ModelUnavailable"
     assert "claude-opus-4-5-20251101" in result.error_details.message
-    assert runs.exit_code(result) == 3
+    assert code_of(result) == 3
     again = library.resume(project=repo.path, environ=environ(repo, server))
     assert again.status is RunStatus.COMPLETE
     assert [cycle.retries for cycle in again.cycles] == [0, 0]
@@ -287,7 +292,7 @@ def test_trouble_that_does_not_pass_stops_the_run_and_is_nobodys_failure(
     result = run(repo, server)
 
     assert result.status is RunStatus.STOPPED
-    assert runs.exit_code(result) == 4
+    assert code_of(result) == 4
     assert result.error_details
     assert result.error_details.type == "RateLimited"
     assert not [name for name in repo.refs() if name.startswith("refs/tdd/attempts/")]
@@ -306,7 +311,7 @@ def test_a_budget_stops_before_the_next_request_and_resume_goes_on(repo: Repo, s
     assert result.status is RunStatus.STOPPED
     assert result.error_details
     assert result.error_details.type == "BudgetExceeded"
-    assert runs.exit_code(result) == 4
+    assert code_of(result) == 4
     assert len(server.asked) == 5
     assert result.usage
     assert result.usage.cost_usd == pytest.approx(5 * REQUEST)

@@ -78,9 +78,9 @@ def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
 
     def answer(result: "WorkflowResult", unpushed: RgrError | None = None) -> None:
         nonlocal code
-        from redgreenrefactor import runs  # noqa: PLC0415
+        from redgreenrefactor.lifecycle.feature import exit_code  # noqa: PLC0415
 
-        code = runs.exit_code(result)
+        code = exit_code(result.status, result.error_details.type if result.error_details else "")
         if flags["as_json"]:
             print_json(result.to_json())
         elif not flags["quiet"]:
@@ -108,10 +108,10 @@ def tell_worktree(flags: dict[str, Any], *, complete: bool) -> None:
     name = flags.get("worktree")
     if not name or flags["quiet"]:
         return
-    from redgreenrefactor import looking  # noqa: PLC0415
+    from redgreenrefactor.lifecycle.status import worktree_of  # noqa: PLC0415
     from redgreenrefactor.views.recovery import worktree_lines  # noqa: PLC0415
 
-    if folder := looking.worktree_of(project(flags), os.environ, f"tdd/{name}"):
+    if folder := worktree_of(project(flags), os.environ, f"tdd/{name}"):
         for line in worktree_lines(f"tdd/{name}", os.path.relpath(folder), complete=complete):
             click.echo(line, err=flags["as_json"])
 

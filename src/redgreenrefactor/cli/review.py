@@ -71,7 +71,7 @@ def _done(spec: str | None, flags: dict[str, Any]) -> int:
     from redgreenrefactor.goals.spec import read_spec  # noqa: PLC0415
 
     read = read_spec(Path(spec)) if spec else None
-    wishes = reviews.TaskWishes(
+    options = reviews.ReviewOptions(
         max_reviews=flags["max_reviews"],
         branch=flags["branch"],
         base=flags["base"],
@@ -81,9 +81,9 @@ def _done(spec: str | None, flags: dict[str, Any]) -> int:
     )
     with surroundings(flags) as around:
         if read is not None:
-            return _told(reviews.start(read, around, wishes), flags)
+            return _told(reviews.start(read, around, options), flags)
         if flags["resume"]:
-            return _told(reviews.resume(flags["resume"], around, wishes), flags)
+            return _told(reviews.resume(flags["resume"], around, options), flags)
         if flags["clean"]:
             _show_cleaned(flags["clean"], reviews.clean(flags["clean"], around), flags)
         elif flags["prs"]:
@@ -96,14 +96,14 @@ def _done(spec: str | None, flags: dict[str, Any]) -> int:
 
 
 def _told(result: "TaskResult", flags: dict[str, Any]) -> int:
-    from redgreenrefactor.reviews import exit_code  # noqa: PLC0415
+    from redgreenrefactor.lifecycle.feature import exit_code  # noqa: PLC0415
     from redgreenrefactor.views.tasks import result_lines  # noqa: PLC0415
 
     if flags["as_json"]:
         print_json(result.to_json())
     for line in result_lines(result):
         say(line, err=flags["as_json"])
-    return exit_code(result)
+    return exit_code(result.status, result.type)
 
 
 def _show_cleaned(task_id: str, notices: tuple[str, ...], flags: dict[str, Any]) -> None:

@@ -74,14 +74,14 @@ def _checked(files: tuple[str, ...], flags: dict[str, Any]) -> int:
 
 
 def _done(files: tuple[str, ...], flags: dict[str, Any]) -> int:
-    from redgreenrefactor import tasks  # noqa: PLC0415
     from redgreenrefactor.goals.task_set import read_tasks  # noqa: PLC0415
+    from redgreenrefactor.tasks.running import TaskOptions, run_tasks  # noqa: PLC0415
 
     paths = _paths(files)
     found = read_tasks(paths, project(flags))
-    wishes = tasks.TaskWishes(flags["session"], flags["new"], flags["keep_going"], flags["worktree"])
+    options = TaskOptions(flags["session"], flags["new"], flags["keep_going"], flags["worktree"])
     with surroundings(flags) as around:
-        results = list(tasks.run_tasks(found, around, wishes))
+        results = list(run_tasks(found, around, options))
     several = len(paths) > 1 or len(found) > 1 or paths[0].is_dir()
     return answer_task(results, flags, several=several)
 

@@ -41,13 +41,13 @@ def run(feature: str | None, file: str | None, **flags: Any) -> None:
     Example: rgr run --file feature.md --worktree roman --budget 5
     """
     with reporting(flags) as answer:
-        from redgreenrefactor import runs  # noqa: PLC0415
         from redgreenrefactor.goals.feature import read_feature  # noqa: PLC0415
+        from redgreenrefactor.lifecycle.feature import start  # noqa: PLC0415
 
         asked = read_feature(feature, Path(file) if file else None, sys.stdin.read)
         with surroundings(flags) as around:
             with pushing(around, flags) as (heard, unpushed):
-                result = runs.start(asked, heard, _wishes(flags))
+                result = start(asked, heard, _options(flags))
             answer(result, unpushed())
 
 
@@ -60,13 +60,13 @@ def resume(**flags: Any) -> None:
     """
     code = 0
     with reporting(flags) as answer:
-        from redgreenrefactor import runs  # noqa: PLC0415
+        from redgreenrefactor.lifecycle import feature  # noqa: PLC0415
 
         with surroundings(flags) as around:
             done = _resumed_task(around, flags)
             if done is None:
                 with pushing(around, flags) as (heard, unpushed):
-                    result = runs.resume(heard, _wishes(flags))
+                    result = feature.resume(heard, _options(flags))
                 answer(result, unpushed())
         if done is not None:
             from redgreenrefactor.cli.task import answer_task  # noqa: PLC0415
@@ -78,13 +78,13 @@ def resume(**flags: Any) -> None:
 
 def _resumed_task(around: "Surroundings", flags: dict[str, Any]) -> "TaskFileResult | None":
     """Go on with the task whose run stands here, if it is a task's."""
-    from redgreenrefactor import looking  # noqa: PLC0415
+    from redgreenrefactor.lifecycle import status as looking  # noqa: PLC0415
 
     worktree = flags["worktree"]
     latest = None if worktree else looking.status(around.project, around.environ)
     if not worktree and (latest is None or "task" not in latest.handoff.extra):
         return None
-    from redgreenrefactor.tasks import resume_task  # noqa: PLC0415
+    from redgreenrefactor.tasks.running import resume_task  # noqa: PLC0415
 
     return resume_task(around, worktree)
 
@@ -97,7 +97,7 @@ def status(**flags: Any) -> None:
     Example: rgr status --json
     """
     with reporting(flags):
-        from redgreenrefactor import looking  # noqa: PLC0415
+        from redgreenrefactor.lifecycle import status as looking  # noqa: PLC0415
 
         entry = looking.status(project(flags), os.environ)
         if flags["as_json"]:
@@ -127,7 +127,7 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
         if transcript is not None:
             _show_transcript(transcript, flags)
             return
-        from redgreenrefactor import looking  # noqa: PLC0415
+        from redgreenrefactor.lifecycle import status as looking  # noqa: PLC0415
 
         told = looking.history_with_attempts if attempts else looking.history
         entries = islice(told(project(flags), os.environ), limit)
@@ -144,7 +144,7 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
 
 
 def _show_transcript(turn: str, flags: dict[str, Any]) -> None:
-    from redgreenrefactor import looking  # noqa: PLC0415
+    from redgreenrefactor.lifecycle import status as looking  # noqa: PLC0415
     from redgreenrefactor.views.transcript import transcript_text  # noqa: PLC0415
 
     told = looking.transcript(project(flags), os.environ, turn)
@@ -172,11 +172,12 @@ def demo(**flags: Any) -> None:
                 click.echo(demonstration.what_to_look_at(folder))
 
 
-def _wishes(flags: dict[str, Any]) -> Any:
-    from redgreenrefactor import runs  # noqa: PLC0415
+def _options(flags: dict[str, Any]) -> Any:
+    from redgreenrefactor.lifecycle.feature import RunOptions  # noqa: PLC0415
+    from redgreenrefactor.loop.budget import RunLimits  # noqa: PLC0415
 
-    return runs.Wishes(
-        limits=runs.Limits(max_cycles=flags["max_cycles"]),
+    return RunOptions(
+        limits=RunLimits(max_cycles=flags["max_cycles"]),
         approve=flags["approve"],
         worktree=flags["worktree"],
         new=flags.get("new", False),

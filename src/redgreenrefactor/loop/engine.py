@@ -8,13 +8,16 @@ from typing import Any
 from redgreenrefactor.errors import InterruptedRunError, RgrError, StoppedRunError
 from redgreenrefactor.gates import Gate
 from redgreenrefactor.gates.rules.scope import history
+from redgreenrefactor.loop.budget import RunLimits, Spent
+from redgreenrefactor.loop.hooks import Hooks
+from redgreenrefactor.loop.lab import Judge
+from redgreenrefactor.loop.sessions import Sessions
 from redgreenrefactor.model.decision import (
     Finish,
     Halt,
     Turn,
     accepted,
     attempted,
-    built_on,
     cycle_of,
     decide,
     diagnosis_due,
@@ -30,20 +33,14 @@ from redgreenrefactor.model.events import (
     Emit,
     Judged,
     Paused,
-    SessionBegan,
-    SessionEnded,
-    SessionReported,
-    SessionSaid,
-    TurnStarted,
     Warned,
     WorkSealed,
 )
-from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Rules
+from redgreenrefactor.model.evidence import Change, Evidence, Rules
 from redgreenrefactor.model.goal import LIST, Plan, title_of
 from redgreenrefactor.model.handoff import Handoff, State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_with
-from redgreenrefactor.model.rollback import attempts_left_behind
-from redgreenrefactor.model.session import Brief, Report, dollars
+from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.uncommitted import with_uncommitted
 from redgreenrefactor.model.verdict import (
     STOPPING,
@@ -57,10 +54,7 @@ from redgreenrefactor.model.verdict import (
 )
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import (
-    Agent,
-    Greeting,
     Ledger,
-    Probing,
     Sealed,
     SessionInterruptedError,
     SessionStoppedError,
@@ -69,16 +63,6 @@ from redgreenrefactor.ports import (
 
 DOUBLINGS = 10  # waits stop growing after so many retries
 TITLE = 72  # characters of what was asked for that become a commit's subject
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one invocation may use before it stops by itself."""
-
-    max_cycles: int | None = None
-    budget_usd: float | None = None
-    spent_usd: float = 0.0  # what counts against the budget already
-    phase_usd: float | None = None  # for one phase, its retries included
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,39 +75,29 @@ class Ended:
     type: FindingType | None = None  # of the reason, where the handoff does not tell
 
 
-def _nothing(_handoff: Handoff, _turn: Turn, _report: Report) -> Mapping[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Engine:
-    """Everything one run needs, wired together."""
+    """Everything that the turns of one run need."""
 
     workflow: Workflow
+    gates: Mapping[PhaseName, Gate]
+    hooks: Hooks
     workspace: Workspace
     ledger: Ledger
-    judge: Callable[[Judgement], Verdict]  # the lab's
-    gates: Mapping[PhaseName, Gate]
-    agents: Mapping[PhaseName, Agent]
-    brief: Callable[[Phase, Handoff, int], Brief]  # phase, handoff, attempt
+    lab: Judge
+    sessions: Sessions
     read_plan: Callable[[str, str | None], Plan]  # text, blob
     rules: Rules
     emit: Emit
     clock: Callable[[], float]
     now: Callable[[], str]
     pause: Callable[[float], None]
+    opening: str  # the commit that the run began from
     backoff: float = 1.0
     command: str = ""  # the test command
     noted: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what every note says beside
-    receipt: Callable[[str], str | None] = lambda _commit: None  # the lab's, for what the suite does there
-    opening: str = ""
-    approve: Callable[[Entry], Entry | None] | None = None
-    reached: Callable[[Entry], bool] | None = (
-        None  # whether what was asked for is there, whatever a phase said
-    )
-    remember: Callable[[Handoff, Turn, Report], Mapping[str, Any]] = _nothing  # what else a turn's note says
 
-    def run(self, start: Entry, limits: Limits) -> Ended:
+    def run(self, start: Entry, limits: RunLimits) -> Ended:
         """Take turns until the work is done, cannot be done, or a limit is reached."""
         here, cycles, spent = start, 0, Spent(limits.spent_usd)
         try:
@@ -146,23 +120,7 @@ class Engine:
             return Ended(RunStatus.STOPPED, here, error.message, FindingType(error.type))
         return ended
 
-    def probe(self, handoff: Handoff) -> None:
-        """Let the agents find out whether they can work at all; if one cannot, that is a NotReadyError.
-
-        The one whose turn it is begins its session; those that come later are only asked for a word, first, because
-        that costs least.
-        """
-        phase = self.workflow.phase(handoff.next_phase)
-        attempt = self._attempt(handoff, phase)
-        first = diagnosis_due(handoff, phase, attempt) or phase
-        agent = self.agents[first.name]
-        for later in self.agents.values():
-            if later is not agent and isinstance(later, Greeting):
-                later.greet()
-        if isinstance(agent, Probing):
-            agent.probe(self.brief(first, handoff, attempt))
-
-    def _ended(self, here: Entry, limits: Limits, cycles: int, spent: "Spent") -> Ended | None:
+    def _ended(self, here: Entry, limits: RunLimits, cycles: int, spent: Spent) -> Ended | None:
         """Return why there is no next turn, None if there is one."""
         decision = decide(self.workflow, here.handoff)
         if isinstance(decision, Finish):
@@ -199,10 +157,9 @@ class Engine:
     def _done(self, here: Entry, phase: Phase, allowance: float | None) -> "_Done":
         """Let a session work, seal what it did, and judge it."""
         handoff = here.handoff
-        cycle, attempt = cycle_of(handoff), self._attempt(handoff, phase)
+        cycle, attempt = cycle_of(handoff), self.sessions.attempt_due(handoff, phase)
         started = self.clock()
-        agent = self.agents[phase.name]
-        report = self._session(here, phase, phase, attempt, allowance)
+        report = self.sessions.hold(here, phase, phase, attempt, allowance)
         base = self._worked_on(here, phase)
         empty = phase.inner or phase.may_be_empty or handoff.outcome is Outcome.WARNED
         sealed = self.workspace.seal(
@@ -214,7 +171,8 @@ class Engine:
             self.emit(Warned(line))
         verdict = self._verdict(here, phase, report, sealed, changes)
         turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
-        return _Done(here, turn, sealed, verdict, report, agent.name, self.clock() - started, bool(changes))
+        agent = self.sessions.agents[phase.name].name
+        return _Done(here, turn, sealed, verdict, report, agent, self.clock() - started, bool(changes))
 
     def _worked_on(self, here: Entry, phase: Phase) -> str:
         """Return the commit that the turn's own goes on top of: the last one of an inner run, whose commits stay."""
@@ -224,40 +182,15 @@ class Engine:
         self.workspace.begin(here.handoff.run_id, head)
         return head
 
-    def _attempt(self, handoff: Handoff, phase: Phase) -> int:
-        """Return the number of the attempt that is due; no number is used twice."""
-        cycle = cycle_of(handoff)
-        kept = self.workspace.last_attempt(handoff.run_id, cycle, phase.name)
-        return max(handoff.attempts_due, kept, attempts_left_behind(handoff, cycle, phase.name)) + 1
-
-    def _session(
-        self, here: Entry, phase: Phase, due: Phase, attempt: int, allowance: float | None
-    ) -> Report:
-        """Let one session work at a phase, on the ground that the due phase's next try goes on from."""
-        handoff, agent, started = here.handoff, self.agents[phase.name], self.clock()
-        self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, agent.name))
-        if not phase.inner:
-            self.workspace.begin(handoff.run_id, here.commit)
-        if due.builds_on and (ground := built_on(handoff)):
-            self.workspace.lay_out(handoff.run_id, ground)
-        brief = replace(self.brief(phase, handoff, attempt), allowance_usd=allowance)
-        folder = self.workspace.project
-        self.emit(SessionBegan(brief, agent.name, str(folder), here.commit))
-        report = agent.work(brief, folder, self._say)
-        seconds = self.clock() - started
-        self.emit(SessionReported(report, seconds))
-        self.emit(SessionEnded(seconds, failed=report.failure is not None))
-        return report
-
     def _diagnosed(self, here: Entry, phase: Phase, allowance: float | None) -> tuple[Entry, float]:
         """Let a session say why the last try was rejected; whatever it changed is undone, what it said is noted."""
-        attempt = self._attempt(here.handoff, phase)
+        attempt = self.sessions.attempt_due(here.handoff, phase)
         looking = diagnosis_due(here.handoff, phase, attempt)
         if looking is None:
             return here, 0.0
         started = self.clock()
         with self._cut_off():
-            report = self._session(here, looking, phase, attempt, allowance)
+            report = self.sessions.hold(here, looking, phase, attempt, allowance)
         self.workspace.abandon()
         if report.failure is not None and report.failure.type in STOPPING:
             raise SessionStoppedError(report.failure, report.usage)
@@ -296,15 +229,12 @@ class Engine:
         )
         if report.failure is not None:
             return rule(report.failure, *history(evidence), *noticed)
-        verdict = self.judge(self.gates[phase.name](evidence))
+        verdict = self.lab.judge(self.gates[phase.name](evidence))
         return replace(verdict, findings=(*verdict.findings, *noticed))
 
     def _plan(self, commit: str) -> Plan:
         found = self.workspace.read(commit, LIST)
         return Plan() if found is None else self.read_plan(found[1], found[0])
-
-    def _say(self, line: str) -> None:
-        self.emit(SessionSaid(line))
 
     # --- what follows
 
@@ -317,7 +247,7 @@ class Engine:
         return record[done.verdict.ruling](done)
 
     def _accepted(self, done: "_Done") -> Entry:
-        kept = {"testList": done.turn.plan.blob, "suiteRun": self.receipt(done.sealed.commit)}
+        kept = {"testList": done.turn.plan.blob, "suiteRun": self.lab.keep_result(done.sealed.commit)}
         handoff = accepted(done.here.handoff, done.turn, done.verdict, **self._noted(done), **kept)
         handoff = exhausted(self.workflow, handoff)
         self.ledger.write({done.sealed.commit: handoff})
@@ -350,7 +280,8 @@ class Engine:
         return Entry(here.commit, notes[here.commit])
 
     def _noted(self, done: "_Done") -> dict[str, Any]:
-        return {**done.extra(), **self.noted, **self.remember(done.here.handoff, done.turn, done.report)}
+        also = self.hooks.remembered(done.here.handoff, done.turn, done.report)
+        return {**done.extra(), **self.noted, **also}
 
     def _undecided(self, done: "_Done") -> Entry:
         here = done.here
@@ -399,9 +330,7 @@ class Engine:
         """Be done where the last phase of a round was worked at, and what was asked for is there already."""
         handoff = entry.handoff
         looked = PhaseName.REVIEW in (handoff.phase, handoff.next_phase if handoff.error else None)
-        if self.reached is None or not looked or handoff.next_phase is PhaseName.COMPLETE:
-            return entry
-        if not self.reached(entry):
+        if not looked or handoff.next_phase is PhaseName.COMPLETE or not self.hooks.reached():
             return entry
         after = finished(handoff, self.now())
         self.ledger.write({entry.commit: after})
@@ -411,10 +340,10 @@ class Engine:
         """Let a person see the first list before anything is built on it."""
         handoff = entry.handoff
         first = handoff.phase is PhaseName.PLAN and handoff.cycle_number == 1
-        if self.approve is None or not first or handoff.next_phase is PhaseName.COMPLETE:
+        if not self.hooks.needs_approval or not first or handoff.next_phase is PhaseName.COMPLETE:
             return entry
         waiting = self._stopped(entry, awaiting="approval")  # also for whoever finds the list half edited
-        approved = self.approve(entry)
+        approved = self.hooks.approved(entry)
         if approved is None:
             return waiting
         self.ledger.write({approved.commit: approved.handoff})
@@ -465,32 +394,6 @@ def _billed(here: Entry, error: RgrError) -> Entry:
 
 def _cost(report: Report) -> float:
     return (report.usage.cost_usd or 0.0) - report.paid_before if report.usage else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What has been spent so far, in US dollars: in all, and on the phase that is due."""
-
-    total: float = 0.0
-    phase: float = 0.0
-
-    def plus(self, cost: float, *, over: bool = False) -> "Spent":
-        """Return it with one more session, after which the phase may be over."""
-        return Spent(self.total + cost, 0.0 if over else self.phase + cost)
-
-    def left(self, limits: Limits, *, whole: bool = False) -> float | None:
-        """Return what the next session may cost, None if that does not matter; a whole run has phases of its own."""
-        total = None if limits.budget_usd is None else limits.budget_usd - self.total
-        phase = None if limits.phase_usd is None or whole else limits.phase_usd - self.phase
-        return min((amount for amount in (total, phase) if amount is not None), default=None)
-
-    def over(self, limits: Limits) -> str | None:
-        """Return which budget is used up."""
-        if limits.budget_usd is not None and self.total >= limits.budget_usd:
-            return f"the budget of {dollars(limits.budget_usd)} is used up: {dollars(self.total)} were spent"
-        if limits.phase_usd is not None and self.phase >= limits.phase_usd:
-            return f"the phase's budget of {dollars(limits.phase_usd)} is used up: {dollars(self.phase)} were spent"
-        return None
 
 
 def _description(phase: Phase, handoff: Handoff) -> str:

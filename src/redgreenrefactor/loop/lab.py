@@ -3,24 +3,38 @@
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from redgreenrefactor.model.events import Emit, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
     NO_COVERAGE,
     UNANSWERED,
     Coverage,
+    Judgement,
     Manner,
     Measure,
     Question,
     SuiteRun,
     Trial,
 )
+from redgreenrefactor.model.verdict import Verdict
 from redgreenrefactor.ports import Results, Snapshots, Suite
 
 Answer = TypeVar("Answer")
 Key = tuple[str, Trial]
 PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times what the suite takes
+
+
+class Judge(Protocol):
+    """Answers the questions of gates, as the lab does."""
+
+    def judge(self, judgement: Judgement) -> Verdict:
+        """Let a gate ask until it knows enough, and return its verdict."""
+        ...
+
+    def keep_result(self, commit: str) -> str | None:
+        """Keep what the suite does on a commit, if that is known; return what it is asked for with later."""
+        ...
 
 
 @dataclass
@@ -67,7 +81,7 @@ class Lab:
             self._known[key] = self._run(trial)
         return self._known[key]
 
-    def receipt(self, commit: str) -> str | None:
+    def keep_result(self, commit: str) -> str | None:
         """Keep what the whole suite does on that tree, if it is known; return what a later process asks for it with."""
         fingerprint, trial = self._key(Trial(commit))
         known = self._known.get((fingerprint, trial))

@@ -16,6 +16,7 @@ from redgreenrefactor.git.remote import Remote
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.git.worktrees import main_root
+from redgreenrefactor.lifecycle.factory import now
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.handoff import with_extra
@@ -24,7 +25,6 @@ from redgreenrefactor.model.review_task import CLEANED, KEY, TaskState, rebuilt,
 from redgreenrefactor.records.task_files import TaskFiles
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
-from redgreenrefactor.wiring import now
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,14 @@ class Home:
                 return Base(name, oid)
         raise UsageError(f"there is no branch {wanted!r}", hint="Name an existing one: --base BRANCH.")
 
+    def make_first_commit(self) -> None:
+        """See to it that there is a commit to start from."""
+        if self.repository.status().head is None:
+            GitWorkspace(self.repository).first_commit()
+
     def _current(self, *, published: bool) -> Base:
         status = self.repository.status()
-        commit = status.head or GitWorkspace(self.repository).first_commit()
+        commit = status.head or ""
         if status.branch is None and published:
             raise UsageError(
                 "HEAD is detached, so there is no branch for the pull request to go into",
@@ -142,8 +147,8 @@ class Home:
         tip = self.tip(state.task_id, state.branch_name)
         return list(self.ledger.history(state.run_id, tip)) if tip else []
 
-    def find(self, task_id: str) -> TaskState:
-        """Return what is known of a task, from its file or, where that is missing or broken, from its notes."""
+    def find_or_restore(self, task_id: str) -> TaskState:
+        """Return what is known of a task; a file that is missing or broken is made again from its notes."""
         broken: NotReadyError | None = None
         try:
             if (state := self.files.read(task_id)) is not None:
@@ -169,7 +174,7 @@ class Home:
         """Yield every task that has a file or notes, the oldest first."""
         for task_id in sorted({*self.files.ids(), *self._noted()}):
             try:
-                yield self.find(task_id)
+                yield self.find_or_restore(task_id)
             except RgrError as error:
                 self.around.emit(Warned(f"{task_id}: {error.message}"))
 

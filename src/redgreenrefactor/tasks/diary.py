@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from redgreenrefactor.bench import Bench
+from redgreenrefactor.lifecycle.project import Project
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
@@ -20,7 +20,7 @@ from redgreenrefactor.views.task_text import summary
 class Diary:
     """The folder of one task, kept from the notes."""
 
-    bench: Bench
+    project: Project
     task: Task
     folder: TaskFolder
 
@@ -30,7 +30,7 @@ class Diary:
             self.folder.log(self.task, iteration)
 
     def _iterations(self) -> Iterator[Iteration]:
-        ledger = self.bench.ledger
+        ledger = self.project.ledger
         history = list(ledger.history())
         run_id = history[0].handoff.run_id
         tried = {e.handoff.attempts: e for e in ledger.attempts(run_id) if e.handoff.phase is PhaseName.GREEN}
@@ -57,28 +57,28 @@ class Diary:
         """Return the try at Green that was rejected last, if it made a commit."""
         tries = [
             entry
-            for entry in self.bench.ledger.attempts(handoff.run_id)
+            for entry in self.project.ledger.attempts(handoff.run_id)
             if entry.handoff.phase is handoff.next_phase and entry.handoff.attempts == handoff.attempts
         ]
         if not tries:
             return None
         ref = f"refs/tdd/attempts/{handoff.run_id}/1-{handoff.next_phase}-{handoff.attempts}"
         output = str(tries[-1].handoff.extra.get("output") or "")
-        return Tried(ref, self._changed(self.bench.workspace.head(), tries[-1].commit), output)
+        return Tried(ref, self._changed(self.project.workspace.head(), tries[-1].commit), output)
 
     def _changed(self, base: str, head: str) -> tuple[str, ...]:
-        return tuple(described(change) for change in self.bench.workspace.changes(base, head))
+        return tuple(described(change) for change in self.project.workspace.changes(base, head))
 
     def record(self, result: TaskFileResult) -> None:
         """Write down what came of the task, and why Green was given up if it was."""
-        history = list(self.bench.ledger.history())
+        history = list(self.project.ledger.history())
         latest = history[0]
         failed = result.status is TaskFileStatus.FAILED and result.phase is PhaseName.GREEN
         self.folder.clear(self.task, result.iterations, failed=failed)
         if failed:
             kept = [item.ref for item in self._iterations() if item.ref]
             self.folder.fail(failure_text(result, latest.handoff, kept))
-        changes = self.bench.workspace.changes(history[-1].commit, latest.commit)
+        changes = self.project.workspace.changes(history[-1].commit, latest.commit)
         subjects = self._subjects(history)
         files = [described(change, subjects.get(change.path, ())) for change in changes]
         self.folder.summarise(result, summary(result, files, added_content(changes)))
@@ -88,7 +88,7 @@ class Diary:
         found: dict[str, list[str]] = {}
         commits = [entry.commit for entry in reversed(history)]
         for base, head in pairwise(commits):
-            commit = self.bench.repository.objects.commit(head)
-            for change in self.bench.workspace.changes(base, head):
+            commit = self.project.repository.objects.commit(head)
+            for change in self.project.workspace.changes(base, head):
                 found.setdefault(change.path, []).append(commit.subject if commit else head)
         return found

@@ -3,24 +3,22 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from redgreenrefactor import runs
-from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.goals.task_file import TaskFile, task_from
-from redgreenrefactor.model.decision import refreshed
-from redgreenrefactor.model.handoff import ErrorDetails, with_extra
-from redgreenrefactor.model.result import Entry
+from redgreenrefactor.lifecycle.factory import new_run_id
+from redgreenrefactor.lifecycle.project import Project, open_project
+from redgreenrefactor.lifecycle.run import begin, go_on, require_finished
+from redgreenrefactor.model.handoff import ErrorDetails
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.tasks.standing import Begun, begun_in, digest_of, done_before
-from redgreenrefactor.tasks.work import Work
-from redgreenrefactor.wiring import new_run_id
+from redgreenrefactor.tasks.earlier import Begun, begun_in, digest_of, done_before
+from redgreenrefactor.tasks.task_job import TaskJob
 
 
 @dataclass(frozen=True, slots=True)
-class TaskWishes:
+class TaskOptions:
     """What one invocation was asked for beside the tasks."""
 
     session: str | None = None
@@ -29,105 +27,77 @@ class TaskWishes:
     worktree: str | None = None
 
 
-NO_WISHES = TaskWishes()
+NO_OPTIONS = TaskOptions()
 
 
 def run_tasks(
-    files: Sequence[TaskFile], around: Surroundings, wishes: TaskWishes = NO_WISHES
+    files: Sequence[TaskFile], around: Surroundings, options: TaskOptions = NO_OPTIONS
 ) -> Iterator[TaskFileResult]:
     """Yield what becomes of the tasks, one after the other; the first that does not complete is the last, or not."""
     lost: set[str] = set()
-    new = wishes.new
     for file in files:
         if waits := sorted(lost.intersection(file.task.depends_on)):
             lost.add(file.task.id)
             yield _never_begun(file.task, waits)
             continue
-        result = run_task(file, around, replace(wishes, new=new or bool(lost)))
+        result = run_task(file, around, replace(options, new=options.new or bool(lost)))
         yield result
         if result.status is TaskFileStatus.COMPLETE:
             continue
         lost.add(file.task.id)
-        if not wishes.keep_going or result.status in (TaskFileStatus.INTERRUPTED, TaskFileStatus.STOPPED):
+        if not options.keep_going or result.status in (TaskFileStatus.INTERRUPTED, TaskFileStatus.STOPPED):
             return
 
 
-def run_task(file: TaskFile, around: Surroundings, wishes: TaskWishes = NO_WISHES) -> TaskFileResult:
+def run_task(file: TaskFile, around: Surroundings, options: TaskOptions = NO_OPTIONS) -> TaskFileResult:
     """Do a task, or go on with it where it was begun here; what is in its way is a result, too."""
     try:
-        with opened(_with_own_diagnosis(around), worktree=wishes.worktree) as bench:
-            return _run(file, bench, wishes)
+        with open_project(_with_own_diagnosis(around), worktree=options.worktree) as project:
+            return _run(file, project, options)
     except (NotReadyError, InterruptedRunError) as error:
-        return _in_the_way(file.task, wishes.session, error)
+        return _in_the_way(file.task, options.session, error)
 
 
 def resume_task(around: Surroundings, worktree: str | None = None) -> TaskFileResult | None:
     """Go on with the task that stands here, None where what stands here is no task's run."""
-    with opened(_with_own_diagnosis(around), worktree=worktree, resumes=True) as bench:
-        begun = None if bench.unborn else begun_in(bench)
+    with open_project(_with_own_diagnosis(around), worktree=worktree, resumes=True) as project:
+        begun = None if project.unborn else begun_in(project)
         if begun is None:
             return None
         file = TaskFile(task_from(begun.document, begun.path), begun.path, begun.document)
-        return _go_on(Work(bench, file, begun.session), begun)
+        return _go_on(TaskJob(project, file, begun.session), begun)
 
 
 def _with_own_diagnosis(around: Surroundings) -> Surroundings:
     return replace(around, flags=replace(around.flags, spared=("diagnosis",)))
 
 
-def _run(file: TaskFile, bench: Bench, wishes: TaskWishes) -> TaskFileResult:
-    latest = None if bench.unborn else bench.ledger.latest()
-    begun = begun_in(bench) if latest and not wishes.new else None
+def _run(file: TaskFile, project: Project, options: TaskOptions) -> TaskFileResult:
+    latest = None if project.unborn else project.ledger.latest()
+    begun = begun_in(project) if latest and not options.new else None
     digest = digest_of(file.document)
     if begun and begun.digest == digest and begun.entry.handoff.next_phase is not PhaseName.COMPLETE:
-        return _go_on(Work(bench, file, wishes.session or begun.session), begun)
-    if not wishes.new and latest and (done := done_before(bench, digest)):
-        return done.result(file.task, bench)
-    runs.require_finished(bench, None if wishes.new else latest, "rgr task")
-    bench.workspace.require_clean()
-    return _begin(bench, file, wishes.session)
-
-
-def _begin(bench: Bench, file: TaskFile, session: str | None) -> TaskFileResult:
+        return _go_on(TaskJob(project, file, options.session or begun.session), begun)
+    if not options.new and latest and (done := done_before(project, digest)):
+        return done.result(file.task, project)
+    require_finished(project, None if options.new else latest, "rgr task")
+    project.workspace.require_clean()
     run_id = new_run_id()
-    work = Work(bench, file, session or file.task.session or run_id)
-    bench.workspace.adopt()
-    with runs.nothing_begun():
-        work.prepare()
-        bench.suite = work.suite
-        bench.announce(run_id, file.task.title, resumed=False)
-        handoff = work.beginning(run_id, file)
-        work.engine.probe(handoff)
-        base = bench.workspace.first_commit() if bench.unborn else bench.workspace.head()
-        legacy = work.baseline(base).facts or None
-    noted = {"suiteRun": work.lab.receipt(base), "legacy": legacy, **bench.cages.noted()}
-    handoff = bench.ledger.shelved(with_extra(handoff, **noted))
-    bench.ledger.write({base: handoff})
-    return work.go(Entry(base, handoff), base)
+    job = TaskJob(project, file, options.session or file.task.session or run_id)
+    project.workspace.adopt()
+    project.repository.exclude(".workflow/")
+    return begin(project, job, run_id)
 
 
-def _go_on(work: Work, begun: Begun) -> TaskFileResult:
-    try:
-        return _gone_on(work, begun)
-    except (NotReadyError, InterruptedRunError) as error:
-        return _in_the_way(work.task, work.session, error, begun.entry.handoff.next_phase)
-
-
-def _gone_on(work: Work, begun: Begun) -> TaskFileResult:
-    bench = work.bench
+def _go_on(job: TaskJob, begun: Begun) -> TaskFileResult:
     if begun.entry.handoff.next_phase is PhaseName.COMPLETE:
-        return replace(work.result(TaskFileStatus.COMPLETE), already=True)
-    work.prepare()
-    bench.cages.as_noted(begun.entry.handoff)
-    bench.suite, bench.lab = work.suite, work.lab
-    bench.announce(begun.entry.handoff.run_id, work.task.title, resumed=True)
-    bench.recall(begun.entry.handoff.run_id)
-    latest = runs.caught_up(bench, begun.entry)
-    entry = Entry(latest.commit, refreshed(latest.handoff))
-    work.engine.probe(entry.handoff)
-    if entry != latest:
-        bench.ledger.write({entry.commit: entry.handoff})
-    return work.go(entry, bench.opening(entry.handoff.run_id))
+        return replace(job.result(TaskFileStatus.COMPLETE), already=True)
+    try:
+        job.project.workspace.require_clean()
+        job.project.repository.exclude(".workflow/")
+        return go_on(job.project, job, begun.entry)
+    except (NotReadyError, InterruptedRunError) as error:
+        return _in_the_way(job.task, job.session, error, begun.entry.handoff.next_phase)
 
 
 def _never_begun(task: Task, waits: Sequence[str]) -> TaskFileResult:

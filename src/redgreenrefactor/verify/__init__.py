@@ -16,7 +16,7 @@ from redgreenrefactor.model.proof import WORKED, Verification, together
 from redgreenrefactor.model.task import command_of_tests, runs_all_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.verify.benches import Benches
+from redgreenrefactor.verify.judging import Yardsticks
 from redgreenrefactor.verify.loose import loose_beside
 from redgreenrefactor.verify.merges import Merges, Source, differs
 from redgreenrefactor.verify.retrial import Retrial
@@ -120,7 +120,7 @@ class Court:
 
     def _other_tests(self, found: Strand) -> Iterator[Finding]:
         """Yield that a run was judged by a command that nobody but its own note names."""
-        task, project = found.made.task, self._benches(found).project_command(found.last.commit)
+        task, project = found.made.task, self._yardsticks(found).project_command(found.last.commit)
         if task and project and not runs_all_of(project, command_of_tests(task)):
             yield Finding(
                 FindingType.SCOPE_VIOLATION,
@@ -156,15 +156,15 @@ class Court:
         """Return what judges a run again, by the table it was made by."""
         return Retrial(
             past=self.past,
-            benches=self._benches(found).at,
+            yardstick=self._yardsticks(found).at,
             emit=self.around.emit,
             read_plan=parse,
             known_tests=lambda run_id: tests_noted(self.ledger, run_id),
         )
 
-    def _benches(self, found: Strand) -> Benches:
+    def _yardsticks(self, found: Strand) -> Yardsticks:
         noted = self.ledger.read(found.last.commit)
-        return Benches(self.around, self.repository, self.past, noted, found.made.task)
+        return Yardsticks(self.around, self.repository, self.past, noted, found.made.task)
 
     # --- what is asked for
 

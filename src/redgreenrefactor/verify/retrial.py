@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.rules.findings import tail
 from redgreenrefactor.gates.rules.note_claims import (
@@ -24,7 +23,6 @@ from redgreenrefactor.model.evidence import (
     Evidence,
     Judgement,
     Measure,
-    Rules,
     SuiteRun,
     TestId,
     Trial,
@@ -47,7 +45,7 @@ from redgreenrefactor.model.verdict import (
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import belongs
 from redgreenrefactor.ports import Snapshots
-from redgreenrefactor.verify.benches import Bench
+from redgreenrefactor.verify.judging import Yardstick
 from redgreenrefactor.verify.strands import Strand, Wanted
 from redgreenrefactor.verify.tables import Made
 
@@ -64,7 +62,7 @@ class Retrial:
     """What is needed to judge the turns of a run again."""
 
     past: Snapshots
-    benches: Callable[[str], Bench]  # by the commit that a turn began from
+    yardstick: Callable[[str], Yardstick]  # by the commit that a turn began from
     emit: Emit
     read_plan: Callable[[str, str | None], Plan]
     known_tests: Callable[[str], frozenset[TestId]]  # of a run, by its notes
@@ -77,7 +75,7 @@ class Retrial:
         links = [link for link in strand.links if link.after.handoff.cycle_number in cycles]
         if links and strand.baseline is not None:
             # Compiles what every later run needs, before anything runs that a session has written.
-            self.benches(strand.baseline).lab.answer(Trial(strand.baseline, keeps=True))
+            self.yardstick(strand.baseline).lab.answer(Trial(strand.baseline, keeps=True))
         self._runnable(links)
         legacy = self._legacy(strand)
         turns: dict[str, _Judged] = {}
@@ -98,7 +96,7 @@ class Retrial:
 
     def outlasted(self, strand: Strand, opening: str | None, left: str, now: str) -> list[Finding]:
         """Return which tests of the runs since an opening no longer hold after commits that are no turns."""
-        bench = self.benches(left)
+        yardstick = self.yardstick(left)
         evidence = Evidence(
             phase=PhaseName.REFACTOR,
             case=None,
@@ -109,21 +107,23 @@ class Retrial:
             report=Report(""),
             handoff=strand.last.handoff,
             prefix=self.past.prefix,
-            command=bench.command,
+            command=yardstick.command,
             read=self.past.source,
         )
         if not evidence.changes:
             return []
-        known = _settled(bench.lab, Trial(left))
-        own = None if strand.made.in_rounds else self._own(strand, opening, bench, known)
+        known = _settled(yardstick.lab, Trial(left))
+        own = None if strand.made.in_rounds else self._own(strand, opening, yardstick, known)
         # Where single tests are told, they are asked for as the run did; else nobody knows why a command fails.
-        lab = bench.lab if known.measure is Measure.PER_TEST else self.benches(now).lab
+        lab = yardstick.lab if known.measure is Measure.PER_TEST else self.yardstick(now).lab
         return lab.judge(still_holds(evidence, known, own))
 
-    def _own(self, strand: Strand, opening: str | None, bench: Bench, known: SuiteRun) -> frozenset[TestId]:
+    def _own(
+        self, strand: Strand, opening: str | None, yardstick: Yardstick, known: SuiteRun
+    ) -> frozenset[TestId]:
         """Return the tests that came with the runs since an opening."""
         if opening is not None:
-            return known.ids - _settled(bench.lab, Trial(opening)).ids
+            return known.ids - _settled(yardstick.lab, Trial(opening)).ids
         named = self.known_tests(strand.run_id)
         return frozenset(name for name in known.ids if any(belongs(name, test) for test in named))
 
@@ -134,11 +134,11 @@ class Retrial:
         done = [link for link in links if link.after.handoff.test_result is TestOutcome.PASS]
         if not done:
             return
-        bench, commit = self.benches(done[-1].before.commit), done[-1].after.commit
-        run = _settled(bench.lab, Trial(commit))
+        yardstick, commit = self.yardstick(done[-1].before.commit), done[-1].after.commit
+        run = _settled(yardstick.lab, Trial(commit))
         if not run.finished and not run.errors:
             why = "ran past test.timeout" if run.timed_out else f"did not come to its end: {tail(run)}"
-            raise _not_runnable(f"the test command {bench.command!r} {why}")
+            raise _not_runnable(f"the test command {yardstick.command!r} {why}")
         for error in run.errors:
             name = (error.missing.name if error.missing and not error.missing.owner else None) or ""
             if name and not self._is_ours(commit, name.partition(".")[0]):
@@ -155,7 +155,7 @@ class Retrial:
         if strand.baseline is not None or not strand.links:
             return None
         oldest = strand.links[0].before.commit
-        run = _settled(self.benches(oldest).lab, Trial(oldest))
+        run = _settled(self.yardstick(oldest).lab, Trial(oldest))
         own = self.known_tests(strand.run_id)
         kept = {name: r for name, r in run.results.items() if not any(belongs(name, test) for test in own)}
         return replace(run, results=kept)
@@ -169,7 +169,7 @@ class Retrial:
         for _ in range(TIMES - 1):
             if judged.holds or not judged.asked or judged.only_told_wrong:
                 break
-            self.benches(link.before.commit).lab.measure_anew()
+            self.yardstick(link.before.commit).lab.measure_anew()
             judged = self._tried(strand.made, link, evidence, legacy)
         return self._excused(judged, evidence)
 
@@ -178,8 +178,8 @@ class Retrial:
         structure = tuple(chained(link))
         if not made.knows(note.phase):
             return _Judged(link, rule(), structure)
-        watch, bench = _Watch(legacy), self.benches(link.before.commit)
-        lab = bench.patient if note.outcome is Outcome.COVERED else bench.lab
+        watch, yardstick = _Watch(legacy), self.yardstick(link.before.commit)
+        lab = yardstick.patient if note.outcome is Outcome.COVERED else yardstick.lab
         verdict = lab.judge(watch.over(made.gates[note.phase](evidence)))
         if verdict.ruling is Ruling.ACCEPTED:
             differs = (
@@ -192,7 +192,7 @@ class Retrial:
 
     def _evidence(self, strand: Strand, link: Link) -> Evidence:
         before, after = link.before, link.after
-        bench, plan = self.benches(before.commit), self._plan(before.commit)
+        yardstick, plan = self.yardstick(before.commit), self._plan(before.commit)
         return Evidence(
             phase=after.handoff.phase,
             case=before.handoff.current_test,
@@ -205,8 +205,8 @@ class Retrial:
             plan_before=plan,
             plan_after=self._plan(after.commit),
             prefix=self.past.prefix,
-            command=bench.command,
-            rules=_rules(bench.settings),
+            command=yardstick.command,
+            rules=yardstick.rules,
             read=self.past.source,
         )
 
@@ -218,7 +218,7 @@ class Retrial:
         """Return what the cycle's test does at a commit, by the verdict or by its own result."""
         if verdict.test_result is not None or link.after.handoff.phase not in WORKED:
             return verdict.test_result
-        run = _settled(self.benches(link.before.commit).lab, Trial(link.after.commit))
+        run = _settled(self.yardstick(link.before.commit).lab, Trial(link.after.commit))
         if run.measure is Measure.EXIT_CODE or not run.finished:
             return (TestOutcome.PASS if run.green else TestOutcome.FAIL) if run.finished else None
         tests = _tests(link.after.handoff) or _tests(link.before.handoff)
@@ -241,7 +241,7 @@ class Retrial:
         """Tell whether all that fails was there before the run, and passes or fails by chance."""
         if evidence.opening == LEGACY:
             return False
-        lab = self.benches(evidence.base).lab
+        lab = self.yardstick(evidence.base).lab
         before, after = (_settled(lab, Trial(commit)) for commit in (evidence.opening, evidence.head))
         if after.measure is Measure.EXIT_CODE:
             return False  # nobody knows which tests fail
@@ -342,16 +342,6 @@ def _settled(lab: Lab, trial: Trial) -> SuiteRun:
     if not run.finished and not run.timed_out:
         run = lab.answer(replace(trial, repeat=1))
     return run
-
-
-def _rules(settings: Settings) -> Rules:
-    """Return the rules that were in force where a turn began, whatever its note makes of them."""
-    return Rules(
-        red_on_pass=settings.red_on_pass,
-        legacy_on_break=settings.legacy_on_break,
-        minimality_min=settings.minimality_min,
-        retries=0,
-    )
 
 
 def _answer(note: Handoff) -> str:

@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
-from redgreenrefactor.loop.engine import Ended, Engine, Limits
+from redgreenrefactor.loop.budget import RunLimits
+from redgreenrefactor.loop.engine import Ended, Engine
+from redgreenrefactor.loop.hooks import Hooks
+from redgreenrefactor.loop.sessions import Sessions
 from redgreenrefactor.loop.workflows import PLAIN, TDD, review, taskfile
 from redgreenrefactor.model.decision import Turn, carried, cycle_of, opening, refreshed, stopped
 from redgreenrefactor.model.events import (
     FOR_TRANSCRIPTS,
     Diagnosed,
+    Emit,
     Event,
     Judged,
     Paused,
@@ -46,7 +50,7 @@ REJECTED = rule(Finding(FindingType.TEST_FAILURE, "it fails"))
 UNDECIDED = rule(Finding(FindingType.UNDECIDED, "no report"))
 COVERED = rule(test_result=TestOutcome.PASS, outcome=Outcome.COVERED)
 WARNED = rule(test_result=TestOutcome.PASS, outcome=Outcome.WARNED)
-FREE = Limits()
+FREE = RunLimits()
 
 Script = Iterable[Verdict | None]  # None: accepted in the ordinary way
 
@@ -120,21 +124,29 @@ class World:
         self.ticks += 1
         return f"t{self.ticks}"
 
+    def keep_result(self, commit: str) -> str | None:
+        return None
+
+    def sessions(self, emit: Emit) -> Sessions:
+        agents = dict.fromkeys(PhaseName, self.agent)
+        return Sessions(self.workspace, agents, self, emit, lambda: self.time)
+
     def engine(self, **changes: Any) -> Engine:
         usual = Engine(
             workflow=TDD,
+            gates=TDD_GATES,
+            hooks=Hooks(),
             workspace=self.workspace,
             ledger=self.ledger,
-            judge=self.judge,
-            gates=TDD_GATES,
-            agents=dict.fromkeys(PhaseName, self.agent),
-            brief=self.brief,
+            lab=self,
+            sessions=self.sessions(changes.get("emit", self.events.append)),
             read_plan=boxes,
             rules=Rules(),
             emit=self.events.append,
             clock=lambda: self.time,
             now=self.now,
             pause=self.pause,
+            opening="",
         )
         return replace(usual, **changes)
 
@@ -145,10 +157,10 @@ class World:
         self.ledger.write({head: opening("r", "count", "t0", Plan(), None)})
         return self.latest()
 
-    def run(self, start: Entry | None = None, limits: Limits = FREE, **changes: Any) -> Ended:
+    def run(self, start: Entry | None = None, limits: RunLimits = FREE, **changes: Any) -> Ended:
         return self.engine(**changes).run(start or self.opened(), limits)
 
-    def resume(self, limits: Limits = FREE, **changes: Any) -> Ended:
+    def resume(self, limits: RunLimits = FREE, **changes: Any) -> Ended:
         latest = self.latest()
         return self.run(Entry(latest.commit, refreshed(latest.handoff)), limits, **changes)
 
@@ -198,7 +210,7 @@ def test_two_cases_make_nine_commits_and_a_complete_run() -> None:
 
 def test_an_accepted_note_says_who_how_long_and_which_list() -> None:
     world = World()
-    world.run(limits=Limits(max_cycles=1))
+    world.run(limits=RunLimits(max_cycles=1))
     notes = {entry.handoff.phase: entry for entry in world.ledger.history() if entry.handoff.cycle_number}
     extra = notes[PhaseName.RED].handoff.extra
     listed = world.workspace.read(notes[PhaseName.RED].commit, "test-list.md")
@@ -218,7 +230,7 @@ def test_a_commit_of_the_agents_own_is_not_called_sealed() -> None:
         return Report()
 
     world.session_does = commit
-    world.run(limits=Limits(max_cycles=1))
+    world.run(limits=RunLimits(max_cycles=1))
     red = next(entry for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
     assert "sealed" not in red.handoff.extra
     assert world.workspace.commits[red.commit].subject == "test: mine"
@@ -226,7 +238,7 @@ def test_a_commit_of_the_agents_own_is_not_called_sealed() -> None:
 
 def test_what_transcripts_need_is_told_too() -> None:
     world = World()
-    world.run(limits=Limits(max_cycles=1))
+    world.run(limits=RunLimits(max_cycles=1))
     began, reported, sealed = [event for event in world.events if isinstance(event, FOR_TRANSCRIPTS)][:3]
 
     assert isinstance(began, SessionBegan)
@@ -245,7 +257,7 @@ def test_what_transcripts_need_is_told_too() -> None:
 
 def test_events_tell_a_turn_from_its_start_to_its_verdict() -> None:
     world = World()
-    world.run(limits=Limits(max_cycles=1))
+    world.run(limits=RunLimits(max_cycles=1))
     told = [event for event in world.events if not isinstance(event, FOR_TRANSCRIPTS)]
     plan = told[:4]
     commit = [*world.workspace.line()][-2]
@@ -318,7 +330,8 @@ def test_gates_see_what_was_measured() -> None:
             return end.value
 
     world.session_does = plan
-    ended = world.run(judge=judge, rules=Rules(retries=0), read_plan=parse)
+    world.judge = judge
+    ended = world.run(rules=Rules(retries=0), read_plan=parse)
     accepted = ended.entry.handoff
     assert (accepted.phase, accepted.current_test) == (PhaseName.PLAN, Case("one", "test_x.py", "x.py"))
     assert accepted.error_details is not None
@@ -338,7 +351,7 @@ def test_a_turn_without_a_current_case_is_named_after_what_was_asked_for() -> No
 
 def test_retries_wait_longer_each_time_and_carry_the_error() -> None:
     world = World([None, REJECTED, REJECTED, REJECTED])
-    ended = world.run(limits=Limits(max_cycles=1))
+    ended = world.run(limits=RunLimits(max_cycles=1))
     assert world.pauses == [1.0, 2.0, 4.0]
     assert world.of(Paused) == [Paused(1.0), Paused(2.0), Paused(4.0)]
     assert [attempt for phase, _, attempt in world.path if phase == "RED"] == [1, 2, 3, 4]
@@ -352,7 +365,7 @@ def test_retries_wait_longer_each_time_and_carry_the_error() -> None:
 
 def test_waiting_is_scaled_and_bounded() -> None:
     world = World([REJECTED] * 14)
-    world.run(rules=Rules(retries=20), backoff=0.5, limits=Limits(max_cycles=1))
+    world.run(rules=Rules(retries=20), backoff=0.5, limits=RunLimits(max_cycles=1))
     assert world.pauses[:3] == [0.5, 1.0, 2.0]
     assert world.pauses[10:] == [512.0] * 4
 
@@ -370,7 +383,7 @@ def test_a_rejected_attempt_is_kept_noted_and_rewound() -> None:
         assert here.error_details is not None
         assert here.error_details.type == "TestFailure"
 
-    world.run(pause=look, limits=Limits(max_cycles=1))
+    world.run(pause=look, limits=RunLimits(max_cycles=1))
     attempt = world.workspace.refs["refs/tdd/attempts/r/1-RED-1"]
     assert world.workspace.commits[attempt].parent == planned[0]
     note = world.ledger.read(attempt)
@@ -382,7 +395,7 @@ def test_a_rejected_attempt_is_kept_noted_and_rewound() -> None:
 def test_a_rejected_attempt_that_did_nothing_leaves_only_a_note() -> None:
     world = World([None, REJECTED])
     world.session_does = lambda brief: Report() if (brief.phase, brief.attempt) == ("RED", 1) else None
-    world.run(limits=Limits(max_cycles=1))
+    world.run(limits=RunLimits(max_cycles=1))
     assert world.workspace.refs == {}
     assert (world.of(Judged)[1].commit, world.of(Judged)[1].subject) == (None, "")
     assert world.path[1:3] == [("RED", 1, 1), ("RED", 1, 2)]
@@ -396,7 +409,7 @@ def test_an_attempt_whose_commit_is_empty_is_kept_but_shows_nothing() -> None:
     def look(seconds: float) -> None:
         kept.append(rejections_of(world.latest().handoff)[-1].kept)
 
-    world.run(pause=look, limits=Limits(max_cycles=1))
+    world.run(pause=look, limits=RunLimits(max_cycles=1))
     assert "refs/tdd/attempts/r/1-REFACTOR-1" in world.workspace.refs
     assert kept == [""]
 
@@ -426,7 +439,7 @@ def test_a_resumed_run_has_fresh_retries_and_counts_attempts_on() -> None:
 def test_attempts_count_on_from_what_is_kept() -> None:
     world = World()
     world.workspace.set_aside(world.workspace.head(), "r", "1-PLAN-6")
-    world.run(limits=Limits(max_cycles=1))
+    world.run(limits=RunLimits(max_cycles=1))
     assert world.path[:2] == [("PLAN", 1, 7), ("RED", 1, 1)]
 
 
@@ -439,7 +452,7 @@ def test_a_failed_session_is_rejected_without_being_judged() -> None:
         return Report(failure=failure) if brief.attempt == 1 and brief.phase is PhaseName.PLAN else None
 
     world.session_does = fail
-    world.run(limits=Limits(max_cycles=1))
+    world.run(limits=RunLimits(max_cycles=1))
     first = world.of(Judged)[0]
     assert first.verdict == rule(failure)
     assert world.workspace.source(world.workspace.refs["refs/tdd/attempts/r/1-PLAN-1"], "half.py") == "1\n"
@@ -492,7 +505,7 @@ def test_what_the_workspace_remarks_is_recorded_and_rejects_nothing(fails: bool)
     world.ledger = FakeLedger(world.workspace)
     if fails:
         world.session_does = lambda _: Report(failure=Finding(FindingType.AGENT_FAILURE, "it died"))
-    world.run(rules=Rules(retries=0), limits=Limits(max_cycles=1))
+    world.run(rules=Rules(retries=0), limits=RunLimits(max_cycles=1))
     verdict = world.of(Judged)[0].verdict
     remark = Finding(FindingType.SCOPE_VIOLATION, "a tag was made", severity=Severity.WARNING)
     assert verdict.findings[-1] == remark
@@ -532,7 +545,7 @@ def test_what_could_not_be_measured_stops_the_run_and_is_not_counted() -> None:
     assert [ref for ref in world.workspace.refs if ref.startswith("refs/tdd/kept/r/undecided-attempt-")]
     assert world.pauses == [1.0]
     assert world.workspace.session is None
-    world.resume(Limits(max_cycles=1))
+    world.resume(RunLimits(max_cycles=1))
     assert world.path[2:4] == [("RED", 1, 2), ("RED", 1, 2)]
 
 
@@ -556,7 +569,7 @@ def test_what_an_interrupted_session_used_is_paid_and_the_attempt_is_not_counted
     assert due(ended.entry)["usage"]["costUsd"] == 0.5
     assert (ended.entry.handoff.attempts_due, ended.entry.handoff.state) == (0, State.STOPPED)
     world.session_does = lambda _brief: None
-    done = world.resume(Limits(max_cycles=1))
+    done = world.resume(RunLimits(max_cycles=1))
     assert done.status is RunStatus.STOPPED
     red = next(entry for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
     assert red.handoff.extra["usage"]["outputTokens"] >= 2
@@ -609,8 +622,12 @@ def test_an_interrupted_session_that_did_nothing_needs_no_words() -> None:
 
 
 def test_an_interruption_while_a_turn_is_judged_keeps_its_commit() -> None:
+    class Struck(World):
+        def judge(self, judgement: Judgement) -> Verdict:
+            return strike()
+
     world = World()
-    ended = world.run(judge=strike)
+    ended = world.run(lab=Struck())
     assert ended.status is RunStatus.INTERRUPTED
     ((ref, commit),) = world.workspace.refs.items()
     assert ref.startswith("refs/tdd/kept/r/interrupted-session-")
@@ -641,25 +658,25 @@ def test_an_interruption_while_waiting_keeps_the_rejection_and_touches_no_file()
 
 def test_cycles_are_counted_in_this_invocation_covered_ones_too() -> None:
     world = World([None, COVERED], cases=("one", "two", "three"))
-    ended = world.run(limits=Limits(max_cycles=2))
+    ended = world.run(limits=RunLimits(max_cycles=2))
     assert (ended.status, ended.reason) == (RunStatus.STOPPED, "--max-cycles 2 reached")
     assert ended.entry == world.latest()
     assert (ended.entry.handoff.state, ended.entry.handoff.cycle_number) == (State.STOPPED, 2)
-    assert world.resume(Limits(max_cycles=1)).status is RunStatus.STOPPED
-    assert world.resume(Limits(max_cycles=1)).status is RunStatus.COMPLETE
+    assert world.resume(RunLimits(max_cycles=1)).status is RunStatus.STOPPED
+    assert world.resume(RunLimits(max_cycles=1)).status is RunStatus.COMPLETE
 
 
 def test_a_cycle_that_was_begun_earlier_counts_when_it_ends() -> None:
     world = World([None, None, UNDECIDED])
     world.run()
-    ended = world.resume(Limits(max_cycles=1))
+    ended = world.resume(RunLimits(max_cycles=1))
     assert (ended.reason, world.latest().handoff.cycle_number) == ("--max-cycles 1 reached", 1)
 
 
 def test_a_budget_stops_the_run_before_the_next_turn_retries_included() -> None:
     world = World([None, REJECTED])
     world.usage = Usage(cost_usd=0.5)
-    ended = world.run(limits=Limits(budget_usd=1.0))
+    ended = world.run(limits=RunLimits(budget_usd=1.0))
     assert (ended.status, ended.reason) == (
         RunStatus.STOPPED,
         "the budget of 1.00 USD is used up: 1.00 USD were spent",
@@ -672,26 +689,26 @@ def test_a_budget_stops_the_run_before_the_next_turn_retries_included() -> None:
 def test_a_budget_that_is_not_used_up_stops_nothing(usage: Usage | None) -> None:
     world = World()
     world.usage = usage
-    assert world.run(limits=Limits(budget_usd=1.0)).status is RunStatus.COMPLETE
+    assert world.run(limits=RunLimits(budget_usd=1.0)).status is RunStatus.COMPLETE
 
 
 def test_a_phases_budget_stops_its_retries_and_is_new_with_every_phase() -> None:
     world = World([None, REJECTED])
     world.usage = Usage(cost_usd=0.5)
-    ended = world.run(limits=Limits(phase_usd=0.5))
+    ended = world.run(limits=RunLimits(phase_usd=0.5))
     assert (ended.status, ended.reason) == (
         RunStatus.STOPPED,
         "the phase's budget of 0.50 USD is used up: 0.50 USD were spent",
     )
     assert ended.type is FindingType.BUDGET_EXCEEDED
     assert world.path == [("PLAN", 1, 1), ("RED", 1, 1)]
-    assert world.resume(Limits(phase_usd=0.5)).status is RunStatus.COMPLETE
+    assert world.resume(RunLimits(phase_usd=0.5)).status is RunStatus.COMPLETE
 
 
 def test_sessions_are_told_what_they_may_cost() -> None:
     world = World([None, REJECTED])
     world.usage = Usage(cost_usd=0.25)
-    world.run(limits=Limits(budget_usd=1.0, phase_usd=0.625))
+    world.run(limits=RunLimits(budget_usd=1.0, phase_usd=0.625))
     assert [brief.allowance_usd for brief in world.agent.briefs] == [0.625, 0.625, 0.375, 0.25]
 
 
@@ -729,7 +746,7 @@ def test_an_agent_that_can_is_probed_with_the_brief_it_will_get() -> None:
     probed: list[Brief] = []
     world.agent = Cautious(world.session)
     handoff = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r")
-    world.engine().probe(handoff)
+    world.sessions(world.events.append).probe(TDD, handoff)
     assert [(brief.phase, brief.attempt) for brief in probed] == [(PhaseName.PLAN, 1)]
 
 
@@ -749,15 +766,15 @@ def test_agents_that_come_later_are_asked_for_a_word_before_the_first_begins() -
             asked.append("later")
 
     first, later = First(world.session), Later(world.session)
-    engine = world.engine()
-    mixed = {name: later if name is PhaseName.GREEN else first for name in engine.agents}
-    replace(engine, agents=mixed).probe(Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r"))
+    mixed = {name: later if name is PhaseName.GREEN else first for name in PhaseName}
+    sessions = replace(world.sessions(world.events.append), agents=mixed)
+    sessions.probe(TDD, Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r"))
     assert asked == ["later", "PLAN"]
 
 
 def test_an_agent_that_cannot_be_probed_is_not() -> None:
     world = World()
-    world.engine().probe(Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r"))
+    world.sessions(world.events.append).probe(TDD, Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r"))
     assert world.agent.briefs == []
 
 
@@ -776,7 +793,7 @@ def test_usage_and_seconds_of_rejected_and_unmeasured_attempts_add_up() -> None:
         "costUsd": 0.5,
     }
     assert due(ended.entry) == {"usage": twice, "seconds": 22.0}
-    world.resume(Limits(max_cycles=1))
+    world.resume(RunLimits(max_cycles=1))
     red = next(entry.handoff for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
     assert (red.extra["usage"]["inputTokens"], red.extra["usage"]["costUsd"]) == (30, 0.75)
     assert (red.extra["seconds"], "due" in red.extra) == (33.0, False)
@@ -810,13 +827,21 @@ def test_unreadable_sums_of_another_tool_count_as_nothing(odd: Any) -> None:
 # --- approval
 
 
-def nobody(_entry: Entry) -> None:
-    return None
+class Approving(Hooks):
+    """A person who is asked, and does this; or nobody."""
+
+    needs_approval = True
+
+    def __init__(self, does: Callable[[Entry], Entry | None]) -> None:
+        self.does = does
+
+    def approved(self, entry: Entry) -> Entry | None:
+        return self.does(entry)
 
 
 def test_nobody_there_to_approve_stops_the_run_after_the_first_list() -> None:
     world = World()
-    ended = world.run(approve=nobody)
+    ended = world.run(hooks=Approving(lambda _entry: None))
     assert (ended.status, ended.reason) == (RunStatus.STOPPED, "the list waits for approval")
     handoff = world.latest().handoff
     assert (handoff.state, handoff.awaiting, handoff.next_phase) == (State.STOPPED, "approval", PhaseName.RED)
@@ -830,7 +855,7 @@ def test_an_approved_list_is_worked_through_and_not_asked_for_again() -> None:
         asked.append((entry, world.latest().handoff))
         return entry
 
-    assert world.run(approve=approve).status is RunStatus.COMPLETE
+    assert world.run(hooks=Approving(approve)).status is RunStatus.COMPLETE
     ((entry, meanwhile),) = asked
     assert (entry.handoff.phase, entry.handoff.state) == (PhaseName.PLAN, State.RUNNING)
     assert (meanwhile.state, meanwhile.awaiting) == (State.STOPPED, "approval")
@@ -850,19 +875,19 @@ def test_a_changed_list_goes_on_from_its_own_commit() -> None:
         )
         return Entry(commit, again)
 
-    assert world.run(approve=approve).status is RunStatus.COMPLETE
+    assert world.run(hooks=Approving(approve)).status is RunStatus.COMPLETE
     assert world.path[:3] == [("PLAN", 1, 1), ("PLAN", 1, 2), ("RED", 1, 1)]
     assert "plan: accepted list" in world.subjects()
 
 
 def test_a_list_without_open_cases_needs_no_approval() -> None:
     world = World(cases=())
-    assert world.run(approve=strike).status is RunStatus.COMPLETE
+    assert world.run(hooks=Approving(strike)).status is RunStatus.COMPLETE
 
 
 def test_a_rejected_list_is_not_shown() -> None:
     world = World([REJECTED])
-    assert world.run(approve=strike, rules=Rules(retries=0)).status is RunStatus.FAILED
+    assert world.run(hooks=Approving(strike), rules=Rules(retries=0)).status is RunStatus.FAILED
 
 
 # --- where there is nothing to do
@@ -1092,10 +1117,11 @@ def test_what_no_retry_could_mend_ends_the_run_at_once() -> None:
 def test_notes_say_what_a_workflow_wants_remembered() -> None:
     world = Table(taskfile(2), [None, REJECTED, None, None])
 
-    def remember(_handoff: Handoff, turn: Turn, report: Report) -> Mapping[str, Any]:
-        return {"told": f"{turn.phase.name}-{turn.attempt} {report.message}"}
+    class Remembering(Hooks):
+        def remembered(self, handoff: Handoff, turn: Turn, report: Report) -> Mapping[str, Any]:
+            return {"told": f"{turn.phase.name}-{turn.attempt} {report.message}"}
 
-    assert world.run(remember=remember).status is RunStatus.COMPLETE
+    assert world.run(hooks=Remembering()).status is RunStatus.COMPLETE
     told = [entry.handoff.extra.get("told") for entry in world.ledger.history()]
     assert [str(line).split()[0] for line in told] == ["REFACTOR-1", "GREEN-2", "RED-1", "None"]
 
@@ -1243,16 +1269,22 @@ def test_an_interrupted_inner_run_keeps_its_commits() -> None:
 # --- a goal that is reached by other means
 
 
+class Looking(Hooks):
+    """Whoever looks whether the goal is reached, and how often."""
+
+    def __init__(self, asked: list[bool], *, found: bool) -> None:
+        self.asked, self.found = asked, found
+
+    def reached(self) -> bool:
+        self.asked.append(self.found)
+        return self.found
+
+
 @pytest.mark.parametrize("script", [[None, FEEDBACK], [None, REJECTED]])
 def test_a_goal_that_is_reached_ends_the_run_whatever_the_reviewer_said(script: list[Verdict | None]) -> None:
     world = Table(review(3), script)
-    asked: list[Entry] = []
-
-    def reached(entry: Entry) -> bool:
-        asked.append(entry)
-        return True
-
-    ended = world.run(reached=reached)
+    asked: list[bool] = []
+    ended = world.run(hooks=Looking(asked, found=True))
     assert ended.status is RunStatus.COMPLETE
     assert len(asked) == 1
     assert (ended.entry.handoff.next_phase, ended.entry.handoff.error) == (PhaseName.COMPLETE, None)
@@ -1261,12 +1293,7 @@ def test_a_goal_that_is_reached_ends_the_run_whatever_the_reviewer_said(script: 
 
 def test_a_goal_that_is_not_reached_changes_nothing() -> None:
     world = Table(review(3), [None, FEEDBACK, None, None])
-    asked: list[Entry] = []
-
-    def reached(entry: Entry) -> bool:
-        asked.append(entry)
-        return False
-
-    ended = world.run(reached=reached)
+    asked: list[bool] = []
+    ended = world.run(hooks=Looking(asked, found=False))
     assert ended.status is RunStatus.COMPLETE
     assert len(asked) == 1  # not after an approval, nor after a turn of the coder's

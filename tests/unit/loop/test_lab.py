@@ -59,7 +59,7 @@ class Tests:
 
 
 @dataclass
-class Bench:
+class Setup:
     workspace: FakeWorkspace
     suite: Tests
     lab: Lab
@@ -67,29 +67,29 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def setup(tmp_path: Path) -> Setup:
     workspace = FakeWorkspace(tmp_path, {"a.py": "1\n"})
     suite, events = Tests(), list[Event]()
-    return Bench(
+    return Setup(
         workspace, suite, Lab(workspace, suite, events.append, lambda: suite.time, probe_budget=25.0), events
     )
 
 
-def test_a_trial_is_run_on_a_checkout_with_its_files_replaced(bench: Bench) -> None:
-    trial = Trial(bench.workspace.head(), (("b.py", "2\n"),), ("a::t",), trace=True)
-    run = bench.lab.answer(trial)
-    assert bench.suite.asked == [({"a.py": "1\n", "b.py": "2\n"}, Manner(("a::t",), trace=True))]
+def test_a_trial_is_run_on_a_checkout_with_its_files_replaced(setup: Setup) -> None:
+    trial = Trial(setup.workspace.head(), (("b.py", "2\n"),), ("a::t",), trace=True)
+    run = setup.lab.answer(trial)
+    assert setup.suite.asked == [({"a.py": "1\n", "b.py": "2\n"}, Manner(("a::t",), trace=True))]
     assert run.results == RESULTS
 
 
-def test_what_is_known_is_not_run_again(bench: Bench) -> None:
-    first = bench.workspace.head()
-    bench.workspace.files["test-list.md"] = "- [ ] one\n"
-    listed = bench.workspace.commit("plan: list")
-    assert bench.lab.answer(Trial(first)) is bench.lab.answer(Trial(listed))
-    assert bench.lab.answer(Trial(first, probe=True)) is bench.lab.answer(Trial(first))
-    assert bench.lab.answer(Trial(first, keeps=True)) is bench.lab.answer(Trial(first))
-    assert len(bench.suite.asked) == 1
+def test_what_is_known_is_not_run_again(setup: Setup) -> None:
+    first = setup.workspace.head()
+    setup.workspace.files["test-list.md"] = "- [ ] one\n"
+    listed = setup.workspace.commit("plan: list")
+    assert setup.lab.answer(Trial(first)) is setup.lab.answer(Trial(listed))
+    assert setup.lab.answer(Trial(first, probe=True)) is setup.lab.answer(Trial(first))
+    assert setup.lab.answer(Trial(first, keeps=True)) is setup.lab.answer(Trial(first))
+    assert len(setup.suite.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -101,14 +101,14 @@ def test_what_is_known_is_not_run_again(bench: Bench) -> None:
         {"repeat": 1},
     ],
 )
-def test_another_question_is_another_run(bench: Bench, change: dict[str, Any]) -> None:
-    head = bench.workspace.head()
-    bench.lab.answer(Trial(head))
-    bench.lab.answer(Trial(head, **change))
-    assert len(bench.suite.asked) == 2
+def test_another_question_is_another_run(setup: Setup, change: dict[str, Any]) -> None:
+    head = setup.workspace.head()
+    setup.lab.answer(Trial(head))
+    setup.lab.answer(Trial(head, **change))
+    assert len(setup.suite.asked) == 2
 
 
-def test_coverage_is_measured_by_the_meter(bench: Bench) -> None:
+def test_coverage_is_measured_by_the_meter(setup: Setup) -> None:
     folders: list[Path] = []
     known = Coverage("tool", {"a.py": (1, 1)})
 
@@ -116,52 +116,52 @@ def test_coverage_is_measured_by_the_meter(bench: Bench) -> None:
         folders.append(folder)
         return known
 
-    lab = replace(bench.lab, meter=meter)
-    assert lab.answer(Trial(bench.workspace.head(), coverage=True)).coverage is known
-    assert lab.answer(Trial(bench.workspace.head())).coverage is NO_COVERAGE
-    assert (len(folders), len(bench.suite.asked)) == (1, 1)
+    lab = replace(setup.lab, meter=meter)
+    assert lab.answer(Trial(setup.workspace.head(), coverage=True)).coverage is known
+    assert lab.answer(Trial(setup.workspace.head())).coverage is NO_COVERAGE
+    assert (len(folders), len(setup.suite.asked)) == (1, 1)
 
 
-def test_without_a_meter_no_coverage_is_known(bench: Bench) -> None:
-    assert bench.lab.answer(Trial(bench.workspace.head(), coverage=True)).coverage is NO_COVERAGE
+def test_without_a_meter_no_coverage_is_known(setup: Setup) -> None:
+    assert setup.lab.answer(Trial(setup.workspace.head(), coverage=True)).coverage is NO_COVERAGE
 
 
-def test_another_command_has_a_suite_of_its_own(bench: Bench) -> None:
+def test_another_command_has_a_suite_of_its_own(setup: Setup) -> None:
     other = Tests(command="lint")
-    lab = replace(bench.lab, suite_of={"lint": other}.__getitem__)
-    lab.answer(Trial(bench.workspace.head(), command="lint"))
-    assert (len(other.asked), len(bench.suite.asked)) == (1, 0)
+    lab = replace(setup.lab, suite_of={"lint": other}.__getitem__)
+    lab.answer(Trial(setup.workspace.head(), command="lint"))
+    assert (len(other.asked), len(setup.suite.asked)) == (1, 0)
 
 
-def test_other_code_is_another_run(bench: Bench) -> None:
-    bench.lab.answer(Trial(bench.workspace.head()))
-    bench.workspace.files["a.py"] = "2\n"
-    bench.lab.answer(Trial(bench.workspace.commit("feat: two")))
-    assert [texts["a.py"] for texts, _ in bench.suite.asked] == ["1\n", "2\n"]
+def test_other_code_is_another_run(setup: Setup) -> None:
+    setup.lab.answer(Trial(setup.workspace.head()))
+    setup.workspace.files["a.py"] = "2\n"
+    setup.lab.answer(Trial(setup.workspace.commit("feat: two")))
+    assert [texts["a.py"] for texts, _ in setup.suite.asked] == ["1\n", "2\n"]
 
 
-def test_runs_are_told_as_they_begin_and_end(bench: Bench) -> None:
-    bench.lab.answer(Trial(bench.workspace.head()))
-    assert bench.events == [
+def test_runs_are_told_as_they_begin_and_end(setup: Setup) -> None:
+    setup.lab.answer(Trial(setup.workspace.head()))
+    assert setup.events == [
         SuiteStarted("suite"),
         SuiteEnded("suite", passed=1, failed=2, total=4, seconds=10.0, per_test=True, exit_code=1),
     ]
 
 
 @pytest.mark.parametrize("change", [{"probe": True}, {"overlay": (("a.py", "2\n"),)}, {"tests": ("a",)}])
-def test_all_but_the_plain_suite_is_a_probe(bench: Bench, change: dict[str, Any]) -> None:
-    bench.suite.measure = Measure.EXIT_CODE
-    bench.lab.answer(Trial(bench.workspace.head(), **change))
-    assert bench.events[0] == SuiteStarted("probe")
-    ended = bench.events[1]
+def test_all_but_the_plain_suite_is_a_probe(setup: Setup, change: dict[str, Any]) -> None:
+    setup.suite.measure = Measure.EXIT_CODE
+    setup.lab.answer(Trial(setup.workspace.head(), **change))
+    assert setup.events[0] == SuiteStarted("probe")
+    ended = setup.events[1]
     assert isinstance(ended, SuiteEnded)
     assert (ended.purpose, ended.per_test) == ("probe", False)
 
 
-def test_a_suite_that_changes_its_own_checkout_is_told(bench: Bench) -> None:
-    bench.suite.spoil = "a.py"
-    assert bench.lab.answer(Trial(bench.workspace.head())).disturbed == ("a.py",)
-    assert bench.lab.answer(Trial(bench.workspace.head(), tests=("a",))).disturbed == ()
+def test_a_suite_that_changes_its_own_checkout_is_told(setup: Setup) -> None:
+    setup.suite.spoil = "a.py"
+    assert setup.lab.answer(Trial(setup.workspace.head())).disturbed == ("a.py",)
+    assert setup.lab.answer(Trial(setup.workspace.head(), tests=("a",))).disturbed == ()
 
 
 def asking(head: str, probes: Sequence[bool], answers: list[SuiteRun]) -> Judgement:
@@ -170,49 +170,49 @@ def asking(head: str, probes: Sequence[bool], answers: list[SuiteRun]) -> Judgem
     return rule(Finding(FindingType.TEST_FAILURE, "it fails"))
 
 
-def test_a_gate_asks_until_it_knows_enough(bench: Bench) -> None:
+def test_a_gate_asks_until_it_knows_enough(setup: Setup) -> None:
     answers: list[SuiteRun] = []
-    verdict = bench.lab.judge(asking(bench.workspace.head(), [False, True, False], answers))
+    verdict = setup.lab.judge(asking(setup.workspace.head(), [False, True, False], answers))
     assert verdict == rule(Finding(FindingType.TEST_FAILURE, "it fails"))
     assert [run.answered for run in answers] == [True, True, True]
 
 
-def test_a_gate_that_asks_nothing_is_content(bench: Bench) -> None:
+def test_a_gate_that_asks_nothing_is_content(setup: Setup) -> None:
     def content() -> Judgement:
         yield from ()
         return rule()
 
-    assert bench.lab.judge(content()) == Verdict(rule().ruling)
+    assert setup.lab.judge(content()) == Verdict(rule().ruling)
 
 
-def test_probes_beyond_the_budget_of_a_turn_stay_unanswered_suites_never(bench: Bench) -> None:
+def test_probes_beyond_the_budget_of_a_turn_stay_unanswered_suites_never(setup: Setup) -> None:
     answers: list[SuiteRun] = []
     probes = [False, True, True, True, True, False]
-    bench.lab.judge(asking(bench.workspace.head(), probes, answers))
+    setup.lab.judge(asking(setup.workspace.head(), probes, answers))
     assert [run is UNANSWERED for run in answers] == [False, False, False, False, True, False]
     again: list[SuiteRun] = []
-    bench.lab.judge(asking(bench.workspace.head(), probes, again))
+    setup.lab.judge(asking(setup.workspace.head(), probes, again))
     assert [run is UNANSWERED for run in again] == [False] * 6
 
 
-def test_what_an_earlier_process_has_measured_is_not_run_again(bench: Bench, tmp_path: Path) -> None:
-    bench.lab.results = KeptResults(tmp_path / "results", "")
-    head = bench.workspace.head()
-    assert bench.lab.receipt(head) is None  # nothing is known yet
-    bench.lab.answer(Trial(head))
-    receipt = bench.lab.receipt(head)
+def test_what_an_earlier_process_has_measured_is_not_run_again(setup: Setup, tmp_path: Path) -> None:
+    setup.lab.results = KeptResults(tmp_path / "results", "")
+    head = setup.workspace.head()
+    assert setup.lab.keep_result(head) is None  # nothing is known yet
+    setup.lab.answer(Trial(head))
+    receipt = setup.lab.keep_result(head)
     assert receipt is not None
     later = Lab(
-        bench.workspace, bench.suite, bench.events.append, lambda: 0.0, 25.0, results=bench.lab.results
+        setup.workspace, setup.suite, setup.events.append, lambda: 0.0, 25.0, results=setup.lab.results
     )
     later.recall([receipt, "of something that is gone"])
     assert set(later.answer(Trial(head)).results) == set(RESULTS)
-    assert len(bench.suite.asked) == 1
+    assert len(setup.suite.asked) == 1
     later.answer(Trial(head, tests=("a",)))
-    assert len(bench.suite.asked) == 2
+    assert len(setup.suite.asked) == 2
 
 
-def test_without_a_place_to_keep_them_results_are_measured_again(bench: Bench) -> None:
-    bench.lab.recall(["a receipt"])
-    bench.lab.answer(Trial(bench.workspace.head()))
-    assert bench.lab.receipt(bench.workspace.head()) is None
+def test_without_a_place_to_keep_them_results_are_measured_again(setup: Setup) -> None:
+    setup.lab.recall(["a receipt"])
+    setup.lab.answer(Trial(setup.workspace.head()))
+    assert setup.lab.keep_result(setup.workspace.head()) is None

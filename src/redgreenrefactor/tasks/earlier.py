@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.bench import Bench
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.lifecycle.project import Project
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
@@ -31,9 +31,9 @@ class Begun:
         return digest_of(self.document)
 
 
-def begun_in(bench: Bench) -> Begun | None:
+def begun_in(project: Project) -> Begun | None:
     """Return the task whose run is the latest here, if it is a task's."""
-    history = list(bench.ledger.history())
+    history = list(project.ledger.history())
     task = _object(history[-1].handoff.extra.get("task")) if history else {}
     document = _object(task.get("document"))
     if not document:
@@ -49,10 +49,10 @@ class DoneBefore:
     history: list[Entry]
     session: str
 
-    def result(self, task: Task, bench: Bench) -> TaskFileResult:
+    def result(self, task: Task, project: Project) -> TaskFileResult:
         """Return what came of it then."""
         folder = TaskFolder(Path(), self.session)
-        changes = bench.workspace.changes(self.history[-1].commit, self.history[0].commit)
+        changes = project.workspace.changes(self.history[-1].commit, self.history[0].commit)
         return TaskFileResult(
             task,
             TaskFileStatus.COMPLETE,
@@ -65,9 +65,9 @@ class DoneBefore:
         )
 
 
-def done_before(bench: Bench, digest: str) -> DoneBefore | None:
+def done_before(project: Project, digest: str) -> DoneBefore | None:
     """Return the completed run of the very same task along HEAD's first parents, if there is one."""
-    entries = list(bench.ledger.past())
+    entries = list(project.ledger.past())
     for entry in entries:
         task = _object(entry.handoff.extra.get("task"))
         if entry.handoff.next_phase is PhaseName.COMPLETE and task.get("digest") == digest:
@@ -76,11 +76,11 @@ def done_before(bench: Bench, digest: str) -> DoneBefore | None:
     return None
 
 
-def said_by(bench: Bench, name: str) -> str:
+def said_by(project: Project, name: str) -> str:
     """Return what the sessions of this id said at their ends; an id nobody has is a NotReadyError."""
     said: list[str] = []
     known = False
-    for entry in bench.ledger.past():
+    for entry in project.ledger.past():
         if _object(entry.handoff.extra.get("session")).get("id") == name:
             known = True
             if message := entry.handoff.extra.get("message"):

@@ -1,22 +1,20 @@
 """What each turn is judged with: the settings and the test command of the commit it began from."""
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 
-from redgreenrefactor.cages import Cages, cages_of
+from redgreenrefactor.cages import cages_of
 from redgreenrefactor.config import Settings
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.snapshots import GitSnapshots
+from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Event, LookedBack, Warned
+from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.task import Task, command_of_tests
-from redgreenrefactor.ports import Suite
-from redgreenrefactor.runners.absent import MaybeAbsent
 from redgreenrefactor.runners.detect import detect_in
 from redgreenrefactor.surroundings import Surroundings, judging_settings_of
-from redgreenrefactor.wiring import lab_of, suite_of
 
 GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
 ENOUGH = 60.0  # seconds for probes at least: what a branch sets does not decide whether it is looked at
@@ -26,12 +24,13 @@ WITHOUT_NETWORK = (
 
 
 @dataclass(frozen=True)
-class Bench:
+class Yardstick:
     """The tests, and the rules, of all turns that began under the same settings."""
 
     settings: Settings
     command: str
     lab: Lab
+    rules: Rules
 
     @property
     def patient(self) -> Lab:
@@ -40,22 +39,22 @@ class Bench:
 
 
 @dataclass
-class Benches:
-    """The benches of one run; nobody's later settings judge what was made before them."""
+class Yardsticks:
+    """What the turns of one run are judged with; nobody's later settings judge what was made before them."""
 
     around: Surroundings
     repository: Repository
     past: GitSnapshots
     noted: Handoff | None  # what the run says of how its suites were held
     task: Task | None = None
-    _known: list[Bench] = field(default_factory=list[Bench])
+    _known: list[Yardstick] = field(default_factory=list[Yardstick])
 
-    def at(self, commit: str) -> Bench:
+    def at(self, commit: str) -> Yardstick:
         """Return what a turn is judged with that began from this commit."""
         settings = self._settings(commit)
-        known = next((bench for bench in self._known if bench.settings == settings), None)
+        known = next((one for one in self._known if one.settings == settings), None)
         if known is None:
-            known = self._bench(settings)
+            known = self._made(settings)
             self._known.append(known)
         return known
 
@@ -75,28 +74,18 @@ class Benches:
             sources={},
         )
 
-    def _bench(self, settings: Settings) -> Bench:
-        around = replace(self.around, emit=self._emit)
+    def _made(self, settings: Settings) -> Yardstick:
         cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
         if self.noted is not None and self.noted.extra.get("suiteNetwork") and not cages.suite_network:
             self.around.emit(Warned(WITHOUT_NETWORK))
         if cages.reduced:
             self.around.emit(Warned(cages.reduced))
-        suite = self._suite(settings, around, cages)
-        lab = lab_of(self.past, suite, settings, around)
-        if self.task:
-            lab = replace(lab, suite_of=partial(self._of, settings, around, cages))
-        return Bench(settings, suite.command, lab)
-
-    def _suite(self, settings: Settings, around: Surroundings, cages: Cages) -> Suite:
-        """Return the project's tests, or those that a task file names."""
-        if self.task is None:
-            return suite_of(self.repository, settings, around, self.past.compiled, cages)
-        return MaybeAbsent(self._of(settings, around, cages, command_of_tests(self.task)))
-
-    def _of(self, settings: Settings, around: Surroundings, cages: Cages, command: str) -> Suite:
-        named = replace(settings, test_command=command, setup_command=None)
-        return suite_of(self.repository, named, around, self.past.compiled, cages)
+        around = replace(self.around, emit=self._emit)
+        factory = Factory(self.repository, settings, around, self.past.compiled, cages)
+        suite = factory.task_suite(command_of_tests(self.task)) if self.task else factory.suite()
+        # Whether there was another try is not asked again, and how much the tests reach was measured once.
+        rules = replace(factory.rules(), retries=0, coverage_min=None)
+        return Yardstick(settings, suite.command, factory.lab(self.past, suite), rules)
 
     def _emit(self, event: Event) -> None:
         """Pass on what a person wants to know; single runs of suites are not told."""

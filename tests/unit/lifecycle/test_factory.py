@@ -6,9 +6,9 @@ from pathlib import Path
 from redgreenrefactor.agents.command import CommandAgent
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.wiring import agent_of, guides_of
 from repos import Repo
 
 
@@ -25,7 +25,9 @@ def test_a_session_beside_the_main_checkout_imports_what_lies_before_it(repo: Re
         with closing(open_repository(place, repo.env)) as repository:
             interrupt = Interrupt()
             around = Surroundings(place, repo.env, Flags(), lambda _: None, interrupt)
-            agent = agent_of("command:true", repository, load(None, {}, Flags()), around)
+            agent = Factory(repository, load(None, {}, Flags()), around, repository.cache).agent(
+                "command:true"
+            )
             interrupt.close()
         assert isinstance(agent, CommandAgent)
         found.append(agent.env.get("PYTHONPATH"))
@@ -38,6 +40,9 @@ def test_files_that_tell_agents_how_to_work_are_looked_for_in_the_project_and_ab
     found: list[tuple[str, ...]] = []
     for place in (repo.path, repo.path / "sub"):
         with closing(open_repository(place, repo.env)) as repository:
-            found.append(guides_of(repository))
+            interrupt = Interrupt()
+            around = Surroundings(place, repo.env, Flags(), lambda _: None, interrupt)
+            found.append(Factory(repository, load(None, {}, Flags()), around, repository.cache).guides())
+            interrupt.close()
 
     assert found == [("CLAUDE.md",), ("AGENTS.md", "../CLAUDE.md")]

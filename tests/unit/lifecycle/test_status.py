@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from redgreenrefactor import looking
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.lifecycle import status
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import Turn, attempted, rejected
 from redgreenrefactor.model.goal import Plan
@@ -32,7 +32,7 @@ def noted(repo: Repo, *handoffs: Handoff) -> None:
 
 
 def seen(repo: Repo) -> str | None:
-    entry = looking.status(repo.path, repo.env)
+    entry = status.status(repo.path, repo.env)
     return entry and entry.handoff.run_id
 
 
@@ -80,7 +80,7 @@ def test_attempts_stand_in_time_order_those_without_a_commit_too(repo: Repo) -> 
         red = rejected(red, turn, failed, retries=3)
         red = red if turn.attempt == 2 else with_uncommitted(red, turn)
     noted(repo, red)
-    told = list(looking.history_with_attempts(repo.path, repo.env))
+    told = list(status.history_with_attempts(repo.path, repo.env))
     assert [(entry.handoff.attempts, entry.commit) for entry in told[:3]] == [(3, ""), (2, commit), (1, "")]
     shown = "\n".join(history_text(told, width=80))
     assert [line[-6:] for line in shown.splitlines() if line.endswith("Z")][:4] == [
@@ -92,6 +92,6 @@ def test_attempts_stand_in_time_order_those_without_a_commit_too(repo: Repo) -> 
 
 
 def test_who_is_at_work_in_a_checkout_can_be_told(repo: Repo) -> None:
-    assert looking.at_work(repo.path, repo.env) is None
+    assert status.at_work(repo.path, repo.env) is None
     with lock.held(repo.path / ".git" / lock.NAME):
-        assert looking.at_work(repo.path, repo.env) is not None
+        assert status.at_work(repo.path, repo.env) is not None

@@ -4,9 +4,12 @@ from collections.abc import Generator
 
 import pytest
 
-from redgreenrefactor.bench import Bench, opened
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.lifecycle.baseline import FirstMeasurement
+from redgreenrefactor.lifecycle.feature import FeatureJob
+from redgreenrefactor.lifecycle.project import open_project
+from redgreenrefactor.lifecycle.run import equip
 from redgreenrefactor.model.evidence import CollectError, Status, SuiteRun, TestResult
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
@@ -17,14 +20,15 @@ BROKEN = CollectError("tests/test_b.py", "SyntaxError: invalid syntax")
 
 
 @pytest.fixture
-def bench(make_repo: MakeRepo) -> Generator[Bench]:
+def first(make_repo: MakeRepo) -> Generator[FirstMeasurement]:
     """A checkout that is ready but for its tests."""
     repo = make_repo(files={"pyproject.toml": "[project]\nname = 'x'\n"})
     interrupt = Interrupt()
     flags = Flags(agent="command:true")
-    with opened(Surroundings(repo.path, dict(repo.env), flags, lambda _event: None, interrupt)) as made:
-        made.check()
-        yield made
+    around = Surroundings(repo.path, dict(repo.env), flags, lambda _event: None, interrupt)
+    with open_project(around) as project:
+        made = equip(project, FeatureJob(project, "A calculator"))
+        yield FirstMeasurement(project.repository, made.cages, made.lab, project.emit)
     interrupt.close()
 
 
@@ -35,17 +39,17 @@ def ran(*errors: CollectError, **statuses: Status) -> SuiteRun:
 
 @pytest.mark.parametrize("run", [ran(ABSENT), ran(BROKEN, ABSENT), ran(ABSENT, test_c=Status.SKIPPED)])
 def test_where_nothing_can_be_collected_the_module_and_the_command_are_named(
-    bench: Bench, run: SuiteRun
+    first: FirstMeasurement, run: SuiteRun
 ) -> None:
     with pytest.raises(NotReadyError, match=r"can collect no test .*no module 'absent.part'") as refused:
-        bench.require_runnable(run, "A calculator")
+        first.require_runnable(run, "A calculator")
     assert (refused.value.exit_code, refused.value.type) == (3, "TestsNotRunnable")
     assert "python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest" in refused.value.hint
 
 
-def test_what_does_not_even_parse_is_told_as_it_is(bench: Bench) -> None:
+def test_what_does_not_even_parse_is_told_as_it_is(first: FirstMeasurement) -> None:
     with pytest.raises(NotReadyError, match="SyntaxError: invalid syntax") as refused:
-        bench.require_runnable(ran(BROKEN), "A calculator")
+        first.require_runnable(ran(BROKEN), "A calculator")
     assert "see that the command works" in refused.value.hint
 
 
@@ -59,11 +63,11 @@ def test_what_does_not_even_parse_is_told_as_it_is(bench: Bench) -> None:
     ],
     ids=["no tests yet", "all fail", "some cannot be collected", "others run"],
 )
-def test_tests_that_run_are_left_alone_whatever_they_do(bench: Bench, run: SuiteRun) -> None:
-    bench.require_runnable(run, "A calculator")
+def test_tests_that_run_are_left_alone_whatever_they_do(first: FirstMeasurement, run: SuiteRun) -> None:
+    first.require_runnable(run, "A calculator")
 
 
-def test_a_module_that_is_asked_for_may_be_tested_before_it_is_there(bench: Bench) -> None:
-    bench.require_runnable(ran(ABSENT), "Write absent/part.py so that tests/test_a.py passes")
+def test_a_module_that_is_asked_for_may_be_tested_before_it_is_there(first: FirstMeasurement) -> None:
+    first.require_runnable(ran(ABSENT), "Write absent/part.py so that tests/test_a.py passes")
     with pytest.raises(NotReadyError):
-        bench.require_runnable(ran(ABSENT, BROKEN), "Write absent/part.py")
+        first.require_runnable(ran(ABSENT, BROKEN), "Write absent/part.py")

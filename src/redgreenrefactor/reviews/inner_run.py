@@ -1,16 +1,15 @@
 """A whole run in the place of the coder: every case of the specification, test first, with commits and notes of its own."""
 
-from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
-from redgreenrefactor import runs
-from redgreenrefactor.bench import TDD_TABLE, Bench
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
+from redgreenrefactor.lifecycle.feature import FeatureJob
+from redgreenrefactor.lifecycle.project import Project
+from redgreenrefactor.lifecycle.run import Equipment, Run
+from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.model.result import RunStatus, WorkflowResult, result_of
-from redgreenrefactor.model.review_task import inner_run_id
+from redgreenrefactor.model.review_task import TaskState, feedback_of, inner_run_id
 from redgreenrefactor.model.session import Brief, Report
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
@@ -18,52 +17,52 @@ from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import quoted
 
 
+class InnerJob(FeatureJob):
+    """The feature of one round, which is part of a task."""
+
+    ends_invocation = False
+
+
 @dataclass(frozen=True)
 class InnerRun:
     """A coder that is a run in the same checkout; what was interrupted goes on, what is done is not done again."""
 
-    outer: Bench  # of the task, looked at
-    task_id: str
-    spec: str
-    feedback: Callable[[], tuple[str, ...]]
+    project: Project
+    equipment: Equipment
+    state: TaskState
     name: str = "rgr run"
-
-    @cached_property
-    def bench(self) -> Bench:
-        """What the run needs, in the same checkout, with the same workspace and suite."""
-        inner = copy(self.outer)
-        inner.equip(TDD_TABLE)
-        return inner
 
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:  # noqa: ARG002
         """Take the run of this round to its end; only one that is done or has failed is reported."""
-        run_id = inner_run_id(self.task_id, brief.cycle)
-        before, counts = self.bench.spent(run_id), not self.bench.settings.budget_is_for_this_invocation
-        limits = runs.Limits(
+        project, run_id = self.project, inner_run_id(self.state.task_id, brief.cycle)
+        settings = project.settings
+        before, counts = project.spent(run_id), not settings.budget_is_for_this_invocation
+        limits = RunLimits(
             budget_usd=brief.allowance_usd,
             spent_usd=before if counts else 0.0,
-            phase_usd=self.bench.settings.budget_phase_usd,
+            phase_usd=settings.budget_phase_usd,
         )
-        wishes = runs.Wishes(limits=limits, tells=False)
-        latest = next(self.bench.ledger.history(run_id), None)
+        run = Run(project, InnerJob(project, self._feature()), self.equipment, limits)
+        latest = next(project.ledger.history(run_id), None)
         if latest is None:
-            self.bench.workspace.require_clean()
-            result = runs.begin(self.bench, self._feature(), wishes, run_id)
+            project.workspace.require_clean()
+            result = run.begin(run_id)
         elif latest.handoff.next_phase is PhaseName.COMPLETE:
-            result = result_of(list(self.bench.ledger.history(run_id)), RunStatus.COMPLETE, 0.0)
+            result = result_of(list(project.ledger.history(run_id)), RunStatus.COMPLETE, 0.0)
         else:
-            result = runs.go_on(self.bench, latest, wishes)
+            result = run.go_on(latest)
         return replace(_reported(result), paid_before=0.0 if counts else before)
 
     def _feature(self) -> str:
         """Return what is asked for: the specification, and all that reviewers have said so far."""
-        rounds = self.feedback()
+        spec = self.state.original_spec
+        rounds = feedback_of(list(self.project.ledger.history(self.state.run_id)))
         if not rounds:
-            return self.spec
+            return spec
         told = [f"Round {number}:\n\n{quoted(text, None)}" for number, text in enumerate(rounds, 1)]
         return "\n\n".join(
             [
-                self.spec,
+                spec,
                 "# Feedback of the reviewer",
                 "The code is there. What follows was asked for after looking at it; plan cases for it.",
                 *told,

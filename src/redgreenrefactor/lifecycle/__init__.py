@@ -1,0 +1,1 @@
+"""One way through, for every workflow: open, check, baseline, first note, engine, result, on.finish."""

@@ -1,0 +1,79 @@
+"""Who works at each phase, and what a session is told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from redgreenrefactor.model.decision import built_on, cycle_of, diagnosis_due
+from redgreenrefactor.model.events import (
+    Emit,
+    SessionBegan,
+    SessionEnded,
+    SessionReported,
+    SessionSaid,
+    TurnStarted,
+)
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.rollback import attempts_left_behind
+from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
+from redgreenrefactor.ports import Agent, Greeting, Probing, Workspace
+
+
+class Briefing(Protocol):
+    """Writes briefs: each workflow tells its sessions something else."""
+
+    def brief(self, phase: Phase, handoff: Handoff, attempt: int) -> Brief:
+        """Return everything one session is told."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The agents of a run and their briefs, in the checkout they work in."""
+
+    workspace: Workspace
+    agents: Mapping[PhaseName, Agent]
+    briefing: Briefing
+    emit: Emit
+    clock: Callable[[], float]
+
+    def attempt_due(self, handoff: Handoff, phase: Phase) -> int:
+        """Return the number of the attempt that is due; no number is used twice."""
+        cycle = cycle_of(handoff)
+        kept = self.workspace.last_attempt(handoff.run_id, cycle, phase.name)
+        return max(handoff.attempts_due, kept, attempts_left_behind(handoff, cycle, phase.name)) + 1
+
+    def probe(self, workflow: Workflow, handoff: Handoff) -> None:
+        """Let the agents find out whether they can work at all; if one cannot, that is a NotReadyError.
+
+        The one whose turn it is begins its session; those that come later are only asked for a word, first, because
+        that costs least.
+        """
+        phase = workflow.phase(handoff.next_phase)
+        attempt = self.attempt_due(handoff, phase)
+        first = diagnosis_due(handoff, phase, attempt) or phase
+        agent = self.agents[first.name]
+        for later in self.agents.values():
+            if later is not agent and isinstance(later, Greeting):
+                later.greet()
+        if isinstance(agent, Probing):
+            agent.probe(self.briefing.brief(first, handoff, attempt))
+
+    def hold(self, here: Entry, phase: Phase, due: Phase, attempt: int, allowance: float | None) -> Report:
+        """Let one session work at a phase, on the ground that the due phase's next try goes on from."""
+        handoff, agent, started = here.handoff, self.agents[phase.name], self.clock()
+        self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, agent.name))
+        if not phase.inner:
+            self.workspace.begin(handoff.run_id, here.commit)
+        if due.builds_on and (ground := built_on(handoff)):
+            self.workspace.lay_out(handoff.run_id, ground)
+        brief = replace(self.briefing.brief(phase, handoff, attempt), allowance_usd=allowance)
+        folder = self.workspace.project
+        self.emit(SessionBegan(brief, agent.name, str(folder), here.commit))
+        report = agent.work(brief, folder, lambda line: self.emit(SessionSaid(line)))
+        seconds = self.clock() - started
+        self.emit(SessionReported(report, seconds))
+        self.emit(SessionEnded(seconds, failed=report.failure is not None))
+        return report
