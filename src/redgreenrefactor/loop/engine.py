@@ -113,9 +113,8 @@ class Engine:
                 self._rest(here)
         except InterruptedRunError as error:
             return Ended(RunStatus.INTERRUPTED, self._stopped(_billed(here, error)), error.message)
-        except (
-            StoppedRunError
-        ) as error:  # of an inner run, or of a session that could not say why a try failed
+        except StoppedRunError as error:
+            # Of an inner run, or of a session that could not say why a try failed.
             here = self._stopped(_billed(here, error))
             return Ended(RunStatus.STOPPED, here, error.message, FindingType(error.type))
         return ended
@@ -148,11 +147,10 @@ class Engine:
 
     def _turn(self, here: Entry, phase: Phase, allowance: float | None) -> tuple[Entry, float]:
         """Take one turn; return what follows and what it cost. An interrupted one leaves no trace but what is kept."""
-        with (
-            nullcontext() if phase.inner else self._cut_off()
-        ):  # an inner run goes on where it was interrupted
+        # An inner run goes on where it was interrupted.
+        with nullcontext() if phase.inner else self._cut_off():
             done = self._done(here, phase, allowance)
-        return self._recorded(done), done.cost
+        return self._recorded(done), _cost(done.report)
 
     def _done(self, here: Entry, phase: Phase, allowance: float | None) -> "_Done":
         """Let a session work, seal what it did, and judge it."""
@@ -362,11 +360,6 @@ class _Done:
     agent: str
     seconds: float
     changed: bool  # anything: a commit may be empty
-
-    @property
-    def cost(self) -> float:
-        """What the session cost, as far as it said."""
-        return _cost(self.report)
 
     def extra(self) -> dict[str, Any]:
         """Return what else its note says."""
