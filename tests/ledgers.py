@@ -41,7 +41,7 @@ class Told:
 def ledger_of(repo: Repo, path: Path | None = None) -> Generator[GitLedger]:
     repository = open_repository(path or repo.path, repo.env)
     try:
-        yield GitLedger(repository.git, repository.objects, repository.environ)
+        yield GitLedger(repository)
     finally:
         repository.close()
 

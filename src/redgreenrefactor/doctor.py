@@ -103,7 +103,7 @@ class Patient:
     @cached_property
     def ledger(self) -> GitLedger:
         """Its handoffs."""
-        return GitLedger(self.repository.git, self.repository.objects, self.repository.environ)
+        return GitLedger(self.repository)
 
     @property
     def factory(self) -> Factory:

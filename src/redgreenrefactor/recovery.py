@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,7 +115,7 @@ def push(
     try:
         branch = branch or _branch(repository)
         place = repository.git_dir / lock.NAME
-        holding = transfer.already_alone if alone else lambda: lock.held(place)
+        holding = nullcontext if alone else lambda: lock.held(place)
         there = remote_of(repository, branch, remote, around.interrupt)
         return transfer.push(repository, there, branch, holding)
     finally:

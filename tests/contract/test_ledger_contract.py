@@ -39,7 +39,7 @@ class Book:
 @pytest.fixture
 def git_ledger(repo: Repo) -> Generator[GitLedger]:
     repository = open_repository(repo.path, repo.env)
-    yield GitLedger(repository.git, repository.objects, repository.environ)
+    yield GitLedger(repository)
     repository.close()
 
 
@@ -347,7 +347,8 @@ def outrun(repo: Repo, strike: Callable[[int], None], times: int) -> Generator[G
     repository = open_repository(repo.path, repo.env)
     objects = _Raced(repository.git, strike, times)
     try:
-        yield GitLedger(repository.git, objects, repository.environ)
+        repository.__dict__["objects"] = objects
+        yield GitLedger(repository)
         assert objects.left < times
     finally:
         objects.close()
@@ -364,7 +365,7 @@ def test_secrets_are_masked_in_notes_but_not_in_what_is_compared_with_files(repo
         pending_tests=(f"rejects {secret}",),
         extra={"message": secret, "previous": {"error": secret}},
     )
-    GitLedger(repository.git, repository.objects, repository.environ).write({head: handoff})
+    GitLedger(repository).write({head: handoff})
     repository.close()
 
     note = json.loads(repo.git(*SHOW, head))

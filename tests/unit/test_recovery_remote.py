@@ -10,9 +10,7 @@ from redgreenrefactor import recovery
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.errors import LedgerError, NotReadyError, UsageError
 from redgreenrefactor.git import lock
-from redgreenrefactor.git.notes_settings import notes_follow
 from redgreenrefactor.git.refs import NOTES, Refs, damage
-from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.transfer import Carried
 from redgreenrefactor.model.handoff import Handoff
 from repos import MakeRepo, Repo
@@ -436,11 +434,3 @@ def test_a_name_that_is_in_the_way_there_is_told(mine: Repo, bare: Repo, run: To
     with pytest.raises(NotReadyError, match=r"refs/tdd/kept/r") as refusal:
         push(mine)
     assert "rgr push" in refusal.value.hint
-
-
-def test_whether_notes_follow_is_known(mine: Repo) -> None:
-    repository = open_repository(mine.path, mine.env)
-    assert not notes_follow(repository)
-    init(mine)
-    assert notes_follow(repository)
-    repository.close()

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from redgreenrefactor.git.executable import Git, decoded
 from redgreenrefactor.git.artifacts import NAMES
+from redgreenrefactor.git.executable import Git, decoded
 from redgreenrefactor.reading import below
 
 HOLE, MOST = (

@@ -31,7 +31,7 @@ def locked_checkout(
     try:
         with lock.held(_beside(repository.mark)), lock.held(repository.git_dir / lock.NAME):
             workspace = GitWorkspace(repository)
-            ledger = GitLedger(repository.git, repository.objects, repository.environ)
+            ledger = GitLedger(repository)
             if kept := workspace.recover(ledger.accounts_for):
                 warn(f"what was cut off here has been cleaned up; what was found is kept at {kept}")
             for line in (*workspace.noticed, *repository.programs.told):

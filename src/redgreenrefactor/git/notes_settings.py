@@ -34,11 +34,6 @@ def configured(repository: Repository) -> Iterator[Setting]:
         yield _ensured(repository, name, spec, there=spec if spec in _values(repository, name) else None)
 
 
-def notes_follow(repository: Repository) -> bool:
-    """Tell whether git copies notes to the commits that an amend or a rebase makes."""
-    return any(fnmatchcase(NOTES, ref) for ref in _values(repository, REWRITE_REF))
-
-
 def refspec(remote: str) -> str:
     """Return what makes every fetch bring a remote's notes; as a pattern, for there may be none yet."""
     return f"+refs/notes/tdd-*:refs/notes/{remote}/tdd-*"

@@ -101,6 +101,12 @@ def read_refs(git: Git) -> Refs:
     )
 
 
+def list_refs(git: Git, *patterns: str) -> dict[str, str]:
+    """Return the refs below these, with their objects."""
+    listing = git.text("for-each-ref", "--format=%(refname) %(objectname)", *patterns)
+    return {name: oid for name, _, oid in (row.rpartition(" ") for row in listing.splitlines())}
+
+
 def _rows(listing: str) -> Iterator[list[str]]:
     for row in listing.split("\n"):
         fields = row.split("\0")

@@ -7,19 +7,20 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.errors import LedgerError, NotReadyError
 from redgreenrefactor.git.executable import Git, decoded
 from redgreenrefactor.git.notes import (
-    Shelf,
-    both,
+    NotesTree,
     commit_notes,
+    find_note,
+    merge_note,
     point_notes,
-    readable,
-    shelf_of,
-    written_shelf,
+    read_note,
+    read_tree,
+    write_tree,
 )
 from redgreenrefactor.git.objects import Objects
-from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, update_refs
+from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, list_refs, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.rewritten_commits import RewrittenCommits
 from redgreenrefactor.model.chain import age
@@ -46,7 +47,7 @@ class RepairPlan:
     """What the notes will be."""
 
     notes: dict[str, str | Handoff] = field(default_factory=dict[str, str | Handoff])
-    shelf: Shelf = field(default_factory=Shelf)
+    tree: NotesTree = field(default_factory=NotesTree)
     before: str | None = None  # where the notes point now
     parents: list[str] = field(default_factory=list[str])
     keep: dict[str, str] = field(default_factory=dict[str, str])  # ref → object
@@ -81,8 +82,8 @@ class Repair:
         if plan.torn:
             plan.parents = [*self._sound_past(plan.parents[:1]), *plan.parents[1:]]
             plan.say("rearranged", "their history goes on from before the part of it that is gone")
-        if plan.shelf.odd:
-            plan.say("rearranged", f"the notes tree is written anew: {', '.join(plan.shelf.odd)}")
+        if plan.tree.odd:
+            plan.say("rearranged", f"the notes tree is written anew: {', '.join(plan.tree.odd)}")
         if plan.before and not plan.torn and any(mend.action != "left" for mend in plan.mends):
             self._keep_tip(plan)
         return plan
@@ -97,14 +98,18 @@ class Repair:
             plan.rubbish.unlink()
         if not any(mend.action != "left" for mend in plan.mends):
             return
-        if not plan.notes and not plan.shelf.others:
+        if not plan.notes and not plan.tree.others:
             if plan.before:
                 update_refs(self._git, [f"delete {NOTES} {plan.before}"])
             return
-        tree = written_shelf(self._git, plan.notes, plan.shelf.others)
+        tree = write_tree(self._git, plan.notes, plan.tree.others)
         for parent in plan.parents:
             tip = self._objects.commit(parent)
-            if tip and tip.tree == tree and all(self._leads_to(parent, other) for other in plan.parents):
+            if (
+                tip
+                and tip.tree == tree
+                and all(self._git.is_ancestor(other, parent) for other in plan.parents)
+            ):
                 if parent != plan.before:
                     point_notes(self._git, parent, plan.before, "rgr repair-notes")
                 return
@@ -114,8 +119,9 @@ class Repair:
 
     def _look(self, plan: RepairPlan) -> None:
         """Find the notes that everything else is measured by: where the ref points, or where it last made sense."""
-        found = self._git.attempt("rev-parse", "--verify", "--quiet", NOTES)
-        plan.before = decoded(found.stdout).strip() or None
+        plan.before = (
+            decoded(self._git.attempt("rev-parse", "--verify", "--quiet", NOTES).stdout).strip() or None
+        )
         file = self._repository.common_dir / NOTES
         if plan.before is None and file.is_file():
             rubbish = self._git.text("hash-object", "--stdin", stdin=file.read_bytes())
@@ -125,9 +131,9 @@ class Repair:
         kind = what[1] if what else "missing object"
         tip = self._objects.commit(f"{plan.before}^{{commit}}") if what else None
         tree = tip.tree if tip else plan.before if kind == "tree" else None
-        shelf = shelf_of(self._objects, tree) if tree else Shelf()
-        if tree and (shelf.notes or not shelf.others):
-            plan.shelf, plan.notes = shelf, dict(shelf.notes)
+        found = read_tree(self._objects, tree)
+        if tree and (found.notes or not found.others):
+            plan.tree, plan.notes = found, dict(found.notes)
             plan.parents = [tip.oid] if tip else []
             if kind != "commit":
                 plan.say("pointed", f"{NOTES} pointed to a {kind}; its notes are taken over")
@@ -150,30 +156,30 @@ class Repair:
         """Start from where the notes last made sense."""
         for tip in chain(self._logged(), self._dangling()):
             commit = self._objects.commit(tip) if tip != plan.before else None
-            shelf = shelf_of(self._objects, commit.tree) if commit else Shelf()
-            if commit and shelf.notes:
-                plan.shelf, plan.notes, plan.parents = shelf, dict(shelf.notes), [commit.oid]
-                plan.say("restored", f"{len(shelf.notes)} notes as they were at {commit.oid[:SHORT]}")
+            found = read_tree(self._objects, commit and commit.tree)
+            if commit and found.notes:
+                plan.tree, plan.notes, plan.parents = found, dict(found.notes), [commit.oid]
+                plan.say("restored", f"{len(found.notes)} notes as they were at {commit.oid[:SHORT]}")
                 return
 
     def _fill_holes(self, plan: RepairPlan) -> None:
         """Put back the notes of folders that are gone, as the history of the notes last has them."""
-        if not plan.shelf.holes:
+        if not plan.tree.holes:
             return
         self._tear(plan)
         for tip in self._ancestors(plan.parents):
             commit = self._objects.commit(tip)
-            shelf = shelf_of(self._objects, commit.tree) if commit else Shelf()
+            found = read_tree(self._objects, commit and commit.tree)
             lost = {
                 noted: blob
-                for noted, blob in shelf.notes.items()
-                if noted.startswith(plan.shelf.holes) and noted not in plan.notes
+                for noted, blob in found.notes.items()
+                if noted.startswith(plan.tree.holes) and noted not in plan.notes
             }
-            plan.shelf = plan.shelf.with_features_of(shelf)
+            plan.tree = plan.tree.with_features_of(found)
             if lost:
                 plan.notes |= lost
                 plan.say("restored", f"{len(lost)} notes as they were at {tip[:SHORT]}")
-            if commit and not shelf.holes:
+            if commit and not found.holes:
                 return
 
     def _tear(self, plan: RepairPlan) -> None:
@@ -242,20 +248,13 @@ class Repair:
 
     def _sources(self, plan: RepairPlan) -> dict[str, str]:
         """Return other copies of the notes that hold something this one does not, by name."""
-        refs = ("refs/notes", "refs/remotes", KEPT_NOTES)
-        listing = self._git.text("for-each-ref", "--format=%(refname) %(objectname)", *refs)
-        rows = [row.rpartition(" ") for row in listing.splitlines()]
-        found = {
-            name: oid
-            for name, _, oid in rows
-            if name != NOTES and (name.endswith("/tdd-handoffs") or name.startswith(KEPT_NOTES))
-        }
+        found = {**self._copies, **list_refs(self._git, KEPT_NOTES)}
         found |= {f"{NOTES} before a fetch ({oid[:SHORT]})": oid for oid in self._overwritten()}
         base = plan.parents[0] if plan.parents else None
         return {
             name: oid
             for name, oid in found.items()
-            if self._objects.commit(oid) and not (base and self._leads_to(base, oid))
+            if self._objects.commit(oid) and not (base and self._git.is_ancestor(oid, base))
         }
 
     def _overwritten(self) -> Iterator[str]:
@@ -265,29 +264,26 @@ class Repair:
             if why.startswith(("fetch", "pull")) and "forced" in why:
                 yield ids.split()[0]
 
-    def _leads_to(self, tip: str, ancestor: str) -> bool:
-        return self._git.attempt("merge-base", "--is-ancestor", ancestor, tip).exit_code == 0
-
     def _take_in(self, plan: RepairPlan, name: str, tip: str) -> None:
         """Take from another copy what is newer there, or not here at all."""
         commit = self._objects.commit(tip)
-        shelf = shelf_of(self._objects, commit.tree) if commit else Shelf()
-        plan.shelf = plan.shelf.with_features_of(shelf)
+        found = read_tree(self._objects, commit and commit.tree)
+        plan.tree = plan.tree.with_features_of(found)
         shared = name.endswith("/tdd-handoffs")  # somebody else goes on from there
         took = False
-        for noted, blob in shelf.notes.items():
+        for noted, blob in found.notes.items():
             mine = plan.notes.get(noted)
-            if mine == blob or (readable(self._objects, blob) is None and (mine is not None or not shared)):
+            if mine == blob or (read_note(self._objects, blob) is None and (mine is not None or not shared)):
                 continue
             if mine is None:
                 if not shared and self._objects.commit(noted) is None:
                     continue
                 took, plan.notes[noted] = True, blob
                 plan.say("restored", f"from {name}", noted)
-            elif isinstance(mine, str) and (new := both(self._objects, mine, blob)) != mine:
+            elif isinstance(mine, str) and (new := merge_note(self._objects, mine, blob)) != mine:
                 took, plan.notes[noted] = True, new
                 plan.say("merged", f"the newer one of {name}", noted)
-        if shared and (shelf.notes or not shelf.others):
+        if shared and (found.notes or not found.others):
             if not took:
                 plan.say("merged", f"{name} holds nothing newer")
             plan.parents.append(tip)
@@ -296,7 +292,7 @@ class Repair:
 
     def _read_again(self, plan: RepairPlan) -> None:
         for commit, note in list(plan.notes.items()):
-            if not isinstance(note, str) or readable(self._objects, note) is not None:
+            if not isinstance(note, str) or read_note(self._objects, note) is not None:
                 continue
             found = self._objects.get(note)
             kept = None
@@ -320,35 +316,29 @@ class Repair:
             blob = self._blob(tip, commit)
             if blob and blob not in seen:
                 seen.add(blob)
-                if handoff := readable(self._objects, blob):
+                if handoff := read_note(self._objects, blob):
                     return handoff
         return None
 
     def _blob(self, tip: str, commit: str) -> str | None:
         found = self._objects.commit(tip)
-        tree, rest = (found.tree if found else ""), commit
-        while tree:
-            entries = self._objects.tree(tree)
-            if rest in entries:
-                return entries[rest].oid
-            folder = entries.get(rest[:2])
-            tree, rest = (folder.oid if folder and folder.is_tree else ""), rest[2:]
-        return None
+        try:
+            return find_note(self._objects, found.tree, commit) if found else None
+        except LedgerError:
+            return None
 
     def _find_rewritten(self, plan: RepairPlan) -> None:
         """Put notes on the commits that a rebase or an amend made of theirs."""
-        attempts = set(self._git.text("for-each-ref", "--format=%(objectname)", ATTEMPTS).split())
+        attempts = set(list_refs(self._git, ATTEMPTS).values())
         handoffs = {
             commit: handoff
             for commit, note in plan.notes.items()
-            if commit not in attempts and (handoff := self._handoff(note))
+            if commit not in attempts
+            and (handoff := read_note(self._objects, note) if isinstance(note, str) else note)
         }
         for old, new in self._rewritten.pairs(handoffs, set(plan.notes)):
             plan.notes[new] = plan.notes[old]
             plan.say("moved", f"copied from {old[:SHORT]}, which was rewritten as {new[:SHORT]}", new)
-
-    def _handoff(self, note: str | Handoff) -> Handoff | None:
-        return readable(self._objects, note) if isinstance(note, str) else note
 
     def _drop_vanished(self, plan: RepairPlan) -> None:
         left: dict[str, list[str]] = {}
@@ -376,11 +366,8 @@ class Repair:
     @cached_property
     def _copies(self) -> Mapping[str, str]:
         """The notes as remotes have them, as far as they were fetched."""
-        listing = self._git.text(
-            "for-each-ref", "--format=%(refname) %(objectname)", "refs/notes", "refs/remotes"
-        )
-        rows = [row.rpartition(" ") for row in listing.splitlines()]
-        return {name: oid for name, _, oid in rows if name != NOTES and name.endswith("/tdd-handoffs")}
+        found = list_refs(self._git, "refs/notes", "refs/remotes")
+        return {name: oid for name, oid in found.items() if name != NOTES and name.endswith("/tdd-handoffs")}
 
     def _keep_tip(self, plan: RepairPlan) -> None:
         """Keep what the notes were, unless all of it is in what they become."""

@@ -1,15 +1,23 @@
 """A run carried to a remote and back: branch, notes, and what is kept of attempts and rollbacks."""
 
 import shlex
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from redgreenrefactor.errors import LedgerError, NotReadyError
-from redgreenrefactor.git.ledger import GitLedger, holds_notes
-from redgreenrefactor.git.notes import both, commit_notes, point_notes, shelf_of, written_shelf
-from redgreenrefactor.git.refs import KEPT, NOTES, ROLLED_BACK, RUNS, folder_of
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.notes import (
+    commit_notes,
+    holds_notes,
+    merge_note,
+    notes_tip,
+    point_notes,
+    read_tree,
+    write_tree,
+)
+from redgreenrefactor.git.refs import KEPT, NOTES, ROLLED_BACK, RUNS, folder_of, list_refs
 from redgreenrefactor.git.remote import OutrunError, Remote
 from redgreenrefactor.git.repository import Repository
 
@@ -111,16 +119,14 @@ def _require_forward(
 
 def leads_to(repository: Repository, tip: str, ancestor: str) -> bool:
     """Tell whether one commit is, or comes after, another that may not be here at all."""
-    if tip == ancestor:
-        return True
-    known = repository.objects.commit(ancestor) is not None
-    return known and repository.git.attempt("merge-base", "--is-ancestor", ancestor, tip).exit_code == 0
+    known = tip == ancestor or repository.objects.commit(ancestor) is not None
+    return known and repository.git.is_ancestor(ancestor, tip)
 
 
 def _notes_to_push(
     repository: Repository, remote: Remote, theirs: str | None, alone: Alone
 ) -> tuple[str, str | None]:
-    tip = GitLedger(repository.git, repository.objects, repository.environ).tip()
+    tip = notes_tip(repository.git, repository.objects)
     mine = tip.oid if tip else None
     if theirs is None or mine == theirs:
         return ("none" if mine is None else "pushed" if theirs is None else "unchanged"), mine
@@ -135,7 +141,7 @@ def _notes_to_push(
 def merge_notes(repository: Repository, remote: Remote) -> bool:
     """Make the notes here hold also what a remote's hold: note by note the newest; tell whether they changed."""
     objects, git = repository.objects, repository.git
-    theirs, mine = objects.commit(remote.notes), GitLedger(git, objects, repository.environ).tip()
+    theirs, mine = objects.commit(remote.notes), notes_tip(git, objects)
     if theirs is None or not holds_notes(objects, theirs):
         instead = f"+{NOTES}" if mine else f":{NOTES}"
         raise LedgerError(
@@ -149,15 +155,15 @@ def merge_notes(repository: Repository, remote: Remote) -> bool:
         return mine is None or mine.oid != theirs.oid
     if leads_to(repository, mine.oid, theirs.oid):
         return False
-    ours, other = shelf_of(objects, mine.tree), shelf_of(objects, theirs.tree)
+    ours, other = read_tree(objects, mine.tree), read_tree(objects, theirs.tree)
     notes = {**other.notes, **ours.notes}
     merged = {
-        commit: both(objects, blob, other.notes[commit])
+        commit: merge_note(objects, blob, other.notes[commit])
         if commit in other.notes and other.notes[commit] != blob
         else blob
         for commit, blob in notes.items()
     }
-    tree = written_shelf(git, merged, {**other.others, **ours.others})
+    tree = write_tree(git, merged, {**other.others, **ours.others})
     commit_notes(git, tree, [mine.oid, theirs.oid], mine.oid, WHY)
     return True
 
@@ -168,11 +174,11 @@ def _refs_to_push(
     """Return what is to be made there of our refs; a name that is taken there is not taken away."""
     apart: dict[str, str] = {}
     leases: dict[str, str] = {}
-    for name, oid in own_refs(repository).items():
+    for name, oid in list_refs(repository.git, TDD).items():
         place = name if there.get(name, oid) == oid else second_name(name, oid)
         if not name.startswith(RUNS) and there.get(place) != oid:
             apart[place] = oid
-    latest = GitLedger(repository.git, repository.objects, repository.environ).latest(head)
+    latest = GitLedger(repository).latest(head)
     if latest is not None:
         name = f"{RUNS}{folder_of(latest.handoff.run_id)}"
         before = there.get(name)
@@ -194,12 +200,6 @@ def left_behind(repository: Repository, commit: str) -> bool:
     return bool(repository.git.text("for-each-ref", "--count=1", f"--contains={commit}", left))
 
 
-def own_refs(repository: Repository) -> dict[str, str]:
-    """Return all refs of ours but the notes."""
-    listing = repository.git.text("for-each-ref", "--format=%(refname) %(objectname)", TDD)
-    return dict(row.split(" ") for row in listing.splitlines())  # pyright: ignore[reportReturnType, reportArgumentType]
-
-
 def second_name(name: str, oid: str) -> str:
     """Return what something is kept under whose name is taken."""
     return f"{KEPT}{name.removeprefix(TDD).removeprefix('kept/')}-{oid[:10]}"
@@ -208,7 +208,7 @@ def second_name(name: str, oid: str) -> str:
 def fetch(repository: Repository, remote: Remote, branch: str | None) -> Carried:
     """Bring notes and refs from a remote, and its branch to where remote branches stand."""
     there = remote.listing(NOTES, f"{TDD}*", *([f"refs/heads/{branch}"] if branch else []))
-    here = own_refs(repository)
+    here = list_refs(repository.git, TDD)
     wanted: dict[str, str] = {}
     for name, oid in there.items():
         if name.startswith(TDD) and here.get(name) != oid:
@@ -228,9 +228,3 @@ def fetch(repository: Repository, remote: Remote, branch: str | None) -> Carried
         if merge_notes(repository, remote):
             told = "fetched" if alone else "merged"
     return Carried(remote.name, branch, theirs, told, refs)
-
-
-@contextmanager
-def already_alone() -> Generator[None]:
-    """Be what holds a checkout where the caller holds it."""
-    yield

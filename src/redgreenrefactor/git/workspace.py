@@ -12,10 +12,10 @@ from redgreenrefactor.git.artifacts import BESIDE, left_out
 from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.commit_message import fits, mended
 from redgreenrefactor.git.executable import decoded, encoded, nul_terminated
-from redgreenrefactor.git.ledger import only_others_wrote
 from redgreenrefactor.git.litter import remove_holes
 from redgreenrefactor.git.mark import Mark
 from redgreenrefactor.git.nested import changed_since, has_commit, note_environments
+from redgreenrefactor.git.notes import only_others_wrote
 from redgreenrefactor.git.objects import LINK, SUBMODULE, Commit, Node
 from redgreenrefactor.git.obstacles import insist, sweep
 from redgreenrefactor.git.pushes import Push, RunCommits, checked_out, moved_elsewhere, pushes

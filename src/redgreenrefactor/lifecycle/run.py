@@ -117,7 +117,7 @@ class Run(Generic[Result]):
             first = FirstMeasurement(project.repository, self.equipment.cages, lab, project.emit)
             legacy = first.baseline(base, job.asked, may_fail=job.tests_may_fail).facts or None
         noted = {"suiteRun": lab.keep_result(base), "legacy": legacy, **self.equipment.cages.noted()}
-        entry = Entry(base, project.ledger.shelved(with_extra(handoff, **noted)))
+        entry = Entry(base, project.ledger.store_feature(with_extra(handoff, **noted)))
         project.ledger.write({base: entry.handoff})
         return self._take_turns(entry, base)
 

@@ -96,6 +96,6 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Js
 def _opened(project: Path, environ: Mapping[str, str]) -> Generator[tuple[Repository, GitLedger]]:
     repository = open_repository(project, environ)
     try:
-        yield repository, GitLedger(repository.git, repository.objects, repository.environ)
+        yield repository, GitLedger(repository)
     finally:
         repository.close()

@@ -55,7 +55,7 @@ class Home:
     @cached_property
     def ledger(self) -> GitLedger:
         """The handoffs."""
-        return GitLedger(self.repository.git, self.repository.objects, self.repository.environ)
+        return GitLedger(self.repository)
 
     @cached_property
     def address(self) -> Address:

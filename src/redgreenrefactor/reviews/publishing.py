@@ -1,5 +1,7 @@
 """An approved task becomes a pull request: one, whatever happened on the way."""
 
+from contextlib import nullcontext
+
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.git import transfer
@@ -30,7 +32,7 @@ def _push(home: Home, state: TaskState, forge: GitHub) -> bool:
     """Bring branch, notes and refs to origin, no upstream is set; tell whether it has taken more than the branch."""
     with home.origin(forge) as remote:
         try:
-            transfer.push(remote.repository, remote, state.branch_name, transfer.already_alone)
+            transfer.push(remote.repository, remote, state.branch_name, nullcontext)
         except NotReadyError as error:
             transfer.push_branch(remote.repository, remote, state.branch_name)
             why = f"the branch is pushed, but not all of its handoffs: {error.message}"

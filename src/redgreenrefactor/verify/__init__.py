@@ -262,7 +262,7 @@ def _opened(around: Surroundings, *, strict: bool) -> Generator[Court]:
     repository = open_repository(around.project, around.environ)
     try:
         with looking_back(repository) as past:
-            ledger = GitLedger(repository.git, repository.objects, repository.environ)
+            ledger = GitLedger(repository)
             unjudged = Severity.ERROR if strict else Severity.WARNING
             yield Court(around, repository, ledger, past, unjudged)
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from ledgers import ledger_of, surroundings
 from redgreenrefactor import recovery
-from redgreenrefactor.git.ledger import only_others_wrote
+from redgreenrefactor.git.notes import only_others_wrote
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.model.handoff import Handoff
@@ -23,7 +23,7 @@ def begin(repo: Repo, opening: Handoff = OPENING) -> tuple[str, str]:
     """Write the notes of a run's first turns; return its commits."""
     first, second = repo.commit("chore: begin"), repo.commit("plan: list")
     with ledger_of(repo) as ledger:
-        begun = ledger.shelved(opening)
+        begun = ledger.store_feature(opening)
         ledger.write({first: begun})
         ledger.write({second: replace(begun, next_phase=PhaseName.RED, cycle_number=1)})
     return first, second
@@ -76,7 +76,7 @@ def test_an_earlier_runs_feature_is_kept_beside_that_of_the_next(repo: Repo) -> 
     _, second = begin(repo)
     other = replace(OPENING, run_id="s", feature=FEATURE + "more")
     with ledger_of(repo) as ledger:
-        ledger.write({second: ledger.shelved(other)})
+        ledger.write({second: ledger.store_feature(other)})
         assert [entry.handoff.feature for entry in ledger.past()] == [FEATURE + "more", FEATURE, FEATURE]
     assert len(features(repo)) == 2
     assert len(noted(repo, second)) < 4000
@@ -96,7 +96,7 @@ def test_it_travels_with_the_notes_and_comes_together_with_others(repo: Repo, tm
         recovery.fetch(around, None)
     for place, name in ((repo, "s"), (theirs, "t")):  # both go on, apart
         with ledger_of(place) as ledger:
-            ledger.write({first: ledger.shelved(replace(OPENING, run_id=name, feature=FEATURE + name))})
+            ledger.write({first: ledger.store_feature(replace(OPENING, run_id=name, feature=FEATURE + name))})
     with surroundings(repo) as (around, _):
         recovery.push(around, None)
     with surroundings(theirs) as (around, _):
@@ -146,7 +146,7 @@ def test_a_feature_that_others_add_is_no_sessions_doing_but_one_that_is_gone_is(
     if honest:
         with ledger_of(repo) as ledger:
             other = replace(OPENING, run_id="s", feature=FEATURE + "more")
-            ledger.write({repo.commit("chore: elsewhere"): ledger.shelved(other)})
+            ledger.write({repo.commit("chore: elsewhere"): ledger.store_feature(other)})
     else:
         rows = repo.git("ls-tree", NOTES).splitlines()
         tree = repo.git("mktree", stdin="".join(f"{row}\n" for row in rows if not row.endswith("\tfeatures")))
@@ -162,7 +162,7 @@ def test_what_is_secret_is_masked_there_too(repo: Repo) -> None:
     secret = Repo(repo.path, env)
     first = secret.commit("chore: begin")
     with ledger_of(secret) as ledger:
-        ledger.write({first: ledger.shelved(replace(OPENING, feature=FEATURE + env["SOME_API_KEY"]))})
+        ledger.write({first: ledger.store_feature(replace(OPENING, feature=FEATURE + env["SOME_API_KEY"]))})
         found = ledger.read(first)
     assert found is not None
     assert found.feature.startswith(FEATURE)

@@ -31,7 +31,7 @@ def repository(repo: Repo) -> Generator[Repository]:
 
 def filled(repository: Repository) -> tuple[GitLedger, list[str]]:
     """Put a handoff on every commit but each fifth."""
-    ledger = GitLedger(repository.git, repository.objects, repository.environ)
+    ledger = GitLedger(repository)
     commits = repository.git.text("rev-list", "--first-parent", "HEAD").split()
     notes = {
         commit: replace(OPENING, phase=PhaseName.RED, cycle_number=1)

@@ -43,7 +43,7 @@ class Play:
             self.repository.close()
         self.repository = open_repository(self.repo.path, self.repo.env)
         self.workspace = GitWorkspace(self.repository)
-        self.ledger = GitLedger(self.repository.git, self.repository.objects, self.repository.environ)
+        self.ledger = GitLedger(self.repository)
         return self.workspace
 
     def begin(self) -> None:

@@ -25,9 +25,7 @@ def noted(repo: Repo, *handoffs: Handoff) -> None:
     """Put these handoffs on the newest commit, one after the other."""
     repository = open_repository(repo.path, repo.env)
     for handoff in handoffs:
-        GitLedger(repository.git, repository.objects, repository.environ).write(
-            {repo.git("rev-parse", "HEAD"): handoff}
-        )
+        GitLedger(repository).write({repo.git("rev-parse", "HEAD"): handoff})
     repository.close()
 
 
