@@ -19,6 +19,7 @@ from redgreenrefactor.model.evidence import (
     CollectError,
     Evidence,
     File,
+    Hook,
     Kind,
     Missing,
     Place,
@@ -229,7 +230,7 @@ def names_of_tests(text: str) -> Iterator[str]:
 
 @dataclass
 class Runner:
-    """Runs the test functions of a tree in this process: no fixtures, no hooks, parameter sets and classes only."""
+    """Runs the test functions of a tree in this process: no fixtures, hooks only by name, parameter sets and classes only."""
 
     trees: Mapping[str, Files]
     asked: list[Trial] = field(default_factory=list[Trial])
@@ -267,8 +268,19 @@ def _run(files: Files, trial: Trial) -> SuiteRun:
                 results[found.id] = found
     executed = {path: frozenset(range(1, 1000)) for path in files if not path.startswith("test")}
     return SuiteRun(
-        results, tuple(errors), executed=executed if trial.trace else {}, exit_code=1 if errors else 0
+        results,
+        tuple(errors),
+        executed=executed if trial.trace else {},
+        exit_code=1 if errors else 0,
+        hooks=frozenset(_hooks(files)),
     )
+
+
+def _hooks(files: Files) -> Iterator[Hook]:
+    for name, value in _Modules(files).load("conftest.py").items() if "conftest.py" in files else ():
+        if name.startswith("pytest_") and isinstance(value, types.FunctionType):
+            code = value.__code__
+            yield Hook(name, code.co_code.hex(), "conftest.py", code.co_firstlineno)
 
 
 def _wanted(path: str, trial: Trial) -> bool:

@@ -21,7 +21,7 @@ LONGEST = 100_000  # characters of a session's account that a note keeps
 
 def code(evidence: Evidence) -> Judgement:
     """The suite is green, nothing that passed is gone or skipped, and the runner's configuration is untouched."""
-    found = [*history(evidence), *_off_limits(evidence), *configuration(evidence), *hooked(evidence)]
+    found = [*history(evidence), *_off_limits(evidence), *configuration(evidence)]
     found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
     if not evidence.changes:
         found.append(_nothing_done())
@@ -35,7 +35,11 @@ def code(evidence: Evidence) -> Judgement:
     if measured.after.measure is Measure.EXIT_CODE:
         verdict = yield from by_exit_code(evidence, measured)
         return rule(
-            *found, *verdict.findings, test_result=verdict.test_result, facts={**verdict.facts, **facts}
+            *found,
+            *hooked(evidence),
+            *verdict.findings,
+            test_result=verdict.test_result,
+            facts={**verdict.facts, **facts},
         )
     found += [*interference(evidence, measured), *_gone(evidence, measured), *failing(measured)]
     found += yield from regressions(evidence, measured)

@@ -41,7 +41,7 @@ from redgreenrefactor.mutation.detection import proof
 
 def red(evidence: Evidence) -> Judgement:
     """Exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
-    found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
+    found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
     found += [
         *_scope(evidence),
         *kept(evidence),
@@ -59,7 +59,7 @@ def red(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured, found))
+        return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)
     new = new_test(evidence, measured)

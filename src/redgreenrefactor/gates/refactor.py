@@ -18,7 +18,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome, Ve
 
 def refactor(evidence: Evidence) -> Judgement:
     """Every test passes, the old ones too, and none was weakened; an unchanged tree needs no proof."""
-    found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
+    found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
     found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
     if errors(found):
         return rule(*found)
@@ -28,7 +28,7 @@ def refactor(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured, found))
+        return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence)]))
     rewrites = rewritten(evidence, measured)
     found += [*interference(evidence, measured), *_lost(measured, rewrites)]
     found += not_green(measured, _failed_before(measured, rewrites))

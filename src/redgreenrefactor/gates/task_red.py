@@ -31,7 +31,7 @@ UNMEASURED = ["how many tests were added", "which of them fail", "the reason the
 
 def task_red(task: Task, evidence: Evidence) -> Judgement:
     """Every case has a test that can be run; those that pass already are only worth a warning."""
-    found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *hooked(evidence)]
+    found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
     found += [*_scope(task, evidence), *kept(evidence), *shadowing(evidence), *misplaced(evidence)]
     absent, unparsable = list(_absent(task, evidence)), list(_unparsable(evidence))
     if errors(found) or absent or unparsable:
@@ -46,7 +46,7 @@ def task_red(task: Task, evidence: Evidence) -> Judgement:
         "suite": counted(measured.after),
     }
     if measured.after.measure is Measure.EXIT_CODE:
-        found += [*text_rules(evidence), *_worth(evidence, measured), *_silent(evidence)]
+        found += [*hooked(evidence), *text_rules(evidence), *_worth(evidence, measured), *_silent(evidence)]
         return _by_exit_code(found, measured, facts)
     found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)

@@ -108,6 +108,16 @@ class CollectError:
         return self.place.line if self.place and self.place.file == self.file else None
 
 
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A way into the runner that a file of the project provides, in force while the tests ran."""
+
+    name: str
+    code: str  # the same for the same code, wherever it stands
+    file: str = field(compare=False)
+    line: int = field(compare=False)
+
+
 class Measure(StrEnum):
     """How much a suite run tells."""
 
@@ -150,6 +160,7 @@ class SuiteRun:
     disturbed: tuple[str, ...] = ()  # files of the commit that were changed on disk while the tests ran
     executed: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     deselected: frozenset[TestId] = frozenset()  # collected, but kept from running by the project's settings
+    hooks: frozenset[Hook] = frozenset()
     foreign: tuple[str, ...] = ()  # files of the project that were loaded from outside the checkout
     cut_off: TestId | None = None  # the test that was running when the run died or its time was up
     coverage: Coverage = NO_COVERAGE

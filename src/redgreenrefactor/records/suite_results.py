@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.model.evidence import CollectError, Kind, Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import CollectError, Hook, Kind, Measure, Status, SuiteRun, TestResult
 from redgreenrefactor.writing import replace_file
 
 FOLDER = "results"
@@ -80,6 +80,7 @@ def _to_json(run: SuiteRun) -> Mapping[str, Any]:
         "tampering": list(run.tampering),
         "disturbed": list(run.disturbed),
         "deselected": sorted(run.deselected),
+        "hooks": [[hook.name, hook.code, hook.file, hook.line] for hook in run.hooks],
     }
 
 
@@ -99,4 +100,5 @@ def _from_json(body: Mapping[str, Any]) -> SuiteRun:
         tampering=tuple(body["tampering"]),
         disturbed=tuple(body["disturbed"]),
         deselected=frozenset(body["deselected"]),
+        hooks=frozenset(Hook(*row) for row in body["hooks"]),
     )

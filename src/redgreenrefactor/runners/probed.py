@@ -123,6 +123,7 @@ def told(hearing: Hearing, where: Surroundings, *, exits_as_runner: bool = True)
         tampering=tuple(dict.fromkeys(_tampering(hearing, exit_codes))),
         executed=heard.executed,
         deselected=frozenset(heard.deselected),
+        hooks=frozenset(heard.hooks),
         foreign=tuple(sorted(heard.foreign)),
         cut_off=None if finished else running,
     )

@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, TypeVar, cast
 
-from redgreenrefactor.model.evidence import CollectError, Kind, Missing, Place, Status, TestId, TestResult
+from redgreenrefactor.model.evidence import (
+    CollectError,
+    Hook,
+    Kind,
+    Missing,
+    Place,
+    Status,
+    TestId,
+    TestResult,
+)
 
 _Json = Mapping[str, Any]
 _M = TypeVar("_M", Status, Kind)
@@ -41,6 +50,7 @@ class Heard:
     flipped: dict[TestId, str] = field(default_factory=dict[TestId, str])
     executed: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     foreign: set[str] = field(default_factory=set[str])
+    hooks: set[Hook] = field(default_factory=set[Hook])
     running: TestId | None = None
     _tests: dict[TestId, TestResult] = field(default_factory=dict[TestId, TestResult])
 
@@ -135,6 +145,11 @@ class Heard:
             numbers = frozenset(line for line in cast("list[Any]", lines) if isinstance(line, int))
             self.executed[file] = self.executed.get(file, frozenset()) | numbers
 
+    def hook(self, record: _Json) -> None:
+        """A function of the project is called by the runner itself."""
+        name, code = _text(record.get("name")), _text(record.get("code"))
+        self.hooks.add(Hook(name, code, _text(record.get("file")), _number(record.get("line"))))
+
     def load(self, record: _Json) -> None:
         """Files were loaded from outside the checkout."""
         self.foreign |= set(_texts(record.get("files")))
@@ -148,6 +163,7 @@ _EVENTS: Mapping[str, Callable[[Heard, _Json], None]] = {
     "part": Heard.part,
     "error": Heard.complain,
     "lines": Heard.execute,
+    "hook": Heard.hook,
     "foreign": Heard.load,
     "finish": Heard.finish,
 }

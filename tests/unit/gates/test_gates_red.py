@@ -289,16 +289,13 @@ def test_an_asserting_helper_of_existing_tests_is_left_alone() -> None:
     assert accepted(play(RED, before, with_test(NEW_TEST, before)))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "def pytest_runtest_makereport(item, call):\n    pass\n",
-        "collect_ignore = ['a']\n",
-        "pytest_plugins: list[str] = []\n",
-    ],
-)
-def test_a_way_into_the_runner_is_tampering(text: str) -> None:
-    assert play(RED, OLD, {**with_test(NEW_TEST), "conftest.py": text}).types == [FindingType.TEST_TAMPERING]
+def test_a_way_into_the_runner_is_tampering() -> None:
+    hook = "def pytest_runtest_makereport(item, call):\n    pass\n"
+    found = play(RED, OLD, {**with_test(NEW_TEST), "conftest.py": hook})
+    assert found.types == [FindingType.TEST_TAMPERING]
+    assert accepted(
+        play(RED, {**OLD, "conftest.py": hook}, {**with_test(NEW_TEST), "conftest.py": f"\n{hook}"})
+    )
 
 
 # --- exactly one

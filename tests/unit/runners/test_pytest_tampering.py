@@ -330,3 +330,39 @@ def test_a_report_that_is_replaced_neither_hangs_us_nor_is_believed(run: Run, in
     found = run({"test_a.py": replacing + "def test_red():\n    assert False\n"})
     assert found.finished
     assert found.results["test_a.py::test_red"].status is Status.FAILED
+
+
+HOOK = "def pytest_collection_modifyitems(items):\n    items.reverse()\n"
+HOOKED = {"pytest_collection_modifyitems"}
+REGISTERED = (
+    f"class Way:\n    @staticmethod\n    def {HOOK.removeprefix('def ').replace(chr(10), chr(10) + '    ')}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "conftest",
+    [
+        HOOK,
+        "import sys\nif sys.version_info:\n" + "".join(f"    {line}\n" for line in HOOK.splitlines()),
+        "pytest_collection_modifyitems = lambda items: items.reverse()\n",
+        "from helpers import pytest_collection_modifyitems\n",
+        "pytest_plugins = ['helpers']\n",
+        REGISTERED + "def pytest_configure(config):\n    config.pluginmanager.register(Way())\n",
+    ],
+    ids=["plain", "conditional", "assigned", "imported", "a plug-in", "registered"],
+)
+def test_hooks_in_force_are_told_of_however_they_came_to_be(run: Run, conftest: str) -> None:
+    done = run({"test_a.py": "def test_a(): pass\n", "helpers.py": HOOK, "conftest.py": conftest})
+    assert {hook.name for hook in done.hooks} - {"pytest_configure"} == HOOKED
+    assert {hook.file for hook in done.hooks} <= {"conftest.py", "helpers.py"}
+
+
+def test_a_hook_is_the_same_wherever_it_stands_and_what_the_runner_does_not_call_is_none(run: Run) -> None:
+    tests = f"{HOOK}\ndef test_a(): pass\n"  # in a file of tests the runner does not look for hooks
+    first = run({"test_a.py": tests, "conftest.py": HOOK})
+    later = run(
+        {"test_a.py": tests, "conftest.py": f"import pytest\n\n@pytest.fixture\ndef a(): ...\n\n{HOOK}"}
+    )
+    other = run({"test_a.py": tests, "conftest.py": HOOK.replace("reverse", "clear")})
+    assert first.hooks == later.hooks != other.hooks
+    assert len(first.hooks) == len(other.hooks) == 1

@@ -16,6 +16,8 @@ from redgreenrefactor.model.evidence import (
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
 
+HARMLESS = ("pytest_generate_tests",)  # a hook that makes more of a test, and takes none away
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -179,6 +181,15 @@ def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
             first.line or None,
             hint="Let every test run that ran before: nothing deselects it.",
         )
+    for hook in sorted(run.hooks - measured.before.hooks - measured.legacy.hooks, key=lambda hook: hook.name):
+        if hook.name not in HARMLESS:
+            yield Finding(
+                FindingType.TEST_TAMPERING,
+                f"{hook.file}:{hook.line}: {hook.name} changes how tests are collected or reported",
+                hook.file,
+                hook.line or None,
+                hint="Write tests and fixtures only: take the hook away.",
+            )
     for path in run.disturbed:
         touched = is_test(evidence, path)
         yield Finding(

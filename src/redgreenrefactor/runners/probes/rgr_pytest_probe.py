@@ -21,6 +21,7 @@ from rgr_records import (
     definition,
     describe,
     describe_collection,
+    described_hook,
     in_fixture,
     message_of,
 )
@@ -65,6 +66,7 @@ class Probe:
         self.paths = Paths(self.order.folder)
         self.redirection = Redirection(self.order.homes, self.order.folder)
         self.canaries: frozenset[str] = frozenset()
+        self.hooks: set[tuple[str, str]] = set()
         self.planned = 0
         self.started = 0
         self.lines: Any = None
@@ -81,6 +83,16 @@ class Probe:
         sys.path[:] = [entry for entry in sys.path if entry != here]
         redirect(self.redirection)
         self.report.write("begin", runner="pytest " + pytest.__version__)
+
+    def tell_hooks(self, manager: Any) -> None:
+        """Write down every hook in force that the project implements, each once."""
+        callers: dict[str, Any] = manager.hook.__dict__
+        for caller in callers.values():
+            for implementation in caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ():
+                hook = described_hook(implementation.function, implementation.plugin, self.paths)
+                if hook is not None and (caller.name, hook["code"]) not in self.hooks:
+                    self.hooks.add((caller.name, hook["code"]))
+                    self.report.write("hook", name=caller.name, **hook)
 
     def not_collected(self, path: str, raised: BaseException) -> None:
         """Write down that a file could not be collected, and why."""
@@ -170,6 +182,7 @@ class _Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Register what listens to the tests last of all, so that it stands between them and everybody else."""
+        self._probe.tell_hooks(session.config.pluginmanager)
         self._probe.planned = len(session.items)
         session.testscollected -= len(self._probe.canaries)
         session.config.pluginmanager.register(_Tests(self._probe, session), "rgr-tests")
@@ -182,6 +195,7 @@ class _Session:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         yield
         probe = self._probe
+        probe.tell_hooks(session.config.pluginmanager)
         if probe.lines is not None:
             for file, lines in probe.lines.executed.items():
                 probe.report.write("lines", file=file, lines=sorted(lines))

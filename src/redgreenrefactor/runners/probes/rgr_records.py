@@ -10,7 +10,8 @@ import json
 import os
 import re
 import sys
-from types import ModuleType, TracebackType
+from hashlib import sha256
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 VARIABLE = "RGR_PROBE"
@@ -149,6 +150,29 @@ def definition(path: str, name: str, cls: type[Any] | None, function: Any, paths
         "line": _line(function, elsewhere, paths),
         "defined_in": "" if elsewhere == file else elsewhere,
     }
+
+
+def described_hook(function: Any, plugin: Any, paths: Paths) -> dict[str, Any] | None:
+    """Return where a hook of the project comes from and a digest of what it does; nothing for anybody else's."""
+    function = getattr(function, "__func__", function)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code: Any = getattr(function, "__code__", None)
+    home = getattr(plugin, "__file__", None) or _file_of(type(plugin).__module__) or ""
+    file = paths.inside(code.co_filename if code is not None else home) or paths.inside(home)
+    if not file:
+        return None
+    line = code.co_firstlineno if code is not None else 0
+    return {"file": file, "line": line, "code": sha256(repr(_content(code)).encode()).hexdigest()}
+
+
+def _content(code: Any) -> Any:
+    """Return what a function does, without where it stands."""
+    if isinstance(code, frozenset):  # a literal of a set, whose order is chance
+        return sorted(map(repr, code))  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(code, CodeType):
+        return code
+    return code.co_code, code.co_names, code.co_varnames, [_content(constant) for constant in code.co_consts]
 
 
 def _file_of(module: str) -> str | None:

@@ -25,6 +25,7 @@ from redgreenrefactor.model.evidence import (
     Change,
     CollectError,
     File,
+    Hook,
     Place,
     Rules,
     SuiteRun,
@@ -254,6 +255,18 @@ def test_tests_that_are_kept_from_running_are_tampering_and_those_that_never_ran
     ]
     assert list(gone(evidence(GREEN), measured(old, now, old))) == []
     assert list(interference(evidence(GREEN), measured(old, old, old))) == []
+
+
+def test_a_new_or_changed_hook_in_force_rejects_and_one_that_was_there_does_not() -> None:
+    there, new = (Hook("pytest_configure", code, "conftest.py", 3) for code in "ab")
+    more = Hook("pytest_generate_tests", "c", "conftest.py", 9)  # takes no test away
+    old, now = suite(hooks=frozenset({there})), suite(hooks=frozenset({replace(there, line=7), new, more}))
+    assert list(interference(evidence(GREEN), measured(old, old, old))) == []
+    [found] = interference(evidence(GREEN), measured(old, now, old))
+    assert (found.type, found.file, found.line) == (FindingType.TEST_TAMPERING, "conftest.py", 3)
+    assert (
+        list(interference(evidence(GREEN), measured(suite(), now, now))) == []
+    )  # known since before the run
 
 
 def test_signs_of_interference_reject() -> None:
