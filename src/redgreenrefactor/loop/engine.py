@@ -61,6 +61,7 @@ from redgreenrefactor.ports import (
     Workspace,
 )
 
+BUDGET = FindingType.BUDGET_EXCEEDED
 DOUBLINGS = 10  # waits stop growing after so many retries
 TITLE = 72  # characters of what was asked for that become a commit's subject
 
@@ -115,8 +116,9 @@ class Engine:
             return Ended(RunStatus.INTERRUPTED, self._stopped(_billed(here, error)), error.message)
         except StoppedRunError as error:
             # Of an inner run, or of a session that could not say why a try failed.
-            here = self._stopped(_billed(here, error))
-            return Ended(RunStatus.STOPPED, here, error.message, FindingType(error.type))
+            why = FindingType(error.type)
+            here = self._stopped(_billed(here, error), why=why)
+            return Ended(RunStatus.STOPPED, here, error.message, why)
         return ended
 
     def _ended(self, here: Entry, limits: RunLimits, cycles: int, spent: Spent) -> Ended | None:
@@ -132,7 +134,7 @@ class Engine:
         if limits.max_cycles is not None and opens and cycles >= limits.max_cycles:
             return Ended(RunStatus.STOPPED, self._stopped(here), f"--max-cycles {limits.max_cycles} reached")
         if reason := spent.over(limits):
-            return Ended(RunStatus.STOPPED, self._stopped(here), reason, FindingType.BUDGET_EXCEEDED)
+            return Ended(RunStatus.STOPPED, self._stopped(here, why=BUDGET), reason, BUDGET)
         return None
 
     def _rest(self, here: Entry) -> None:
@@ -319,8 +321,8 @@ class Engine:
                 self.emit(Warned(f"what the interrupted session had done is kept at {kept}"))
             raise
 
-    def _stopped(self, here: Entry, *, awaiting: str | None = None) -> Entry:
-        after = stopped(here.handoff, self.now(), awaiting=awaiting)
+    def _stopped(self, here: Entry, *, awaiting: str | None = None, why: FindingType | None = None) -> Entry:
+        after = stopped(here.handoff, self.now(), awaiting=awaiting, why=why)
         self.ledger.write({here.commit: after})
         return Entry(here.commit, after)
 

@@ -15,6 +15,7 @@ RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, Findi
 ROLLED_BACK = "rolledBack"  # what turns have used that were rolled back, handed on
 LEGACY = "legacy"  # tests that fail since before the run, handed on
 ACCEPTED_AT = "acceptedAt"  # when a turn was accepted whose note was written again since
+STOPPED_BY = "stoppedBy"  # why the run stopped between turns, as findings are called
 UNCOMMITTED = "uncommitted"  # rejected attempts that left no commit to carry a note of their own
 
 
@@ -212,9 +213,12 @@ def error_of(verdict: Verdict) -> dict[str, Any]:
     return {"error": gravest.message, "error_details": ErrorDetails(gravest.type, gravest.message)}
 
 
-def stopped(handoff: Handoff, timestamp: str, *, awaiting: str | None = None) -> Handoff:
-    """Return the handoff of a run that stops here and can go on."""
-    return replace(written_again(handoff, timestamp), state=State.STOPPED, awaiting=awaiting)
+def stopped(
+    handoff: Handoff, timestamp: str, *, awaiting: str | None = None, why: FindingType | None = None
+) -> Handoff:
+    """Return the handoff of a run that stops here and can go on; what stopped it, if it has a name, is noted."""
+    after = replace(written_again(handoff, timestamp), state=State.STOPPED, awaiting=awaiting)
+    return with_extra(after, **{STOPPED_BY: why and str(why)})
 
 
 def finished(handoff: Handoff, timestamp: str) -> Handoff:
@@ -280,7 +284,7 @@ def relisted(handoff: Handoff, commit: str, plan: Plan, timestamp: str) -> Hando
 def refreshed(handoff: Handoff) -> Handoff:
     """Return the handoff a resumed run starts from: going on, with a fresh set of retries."""
     return replace(
-        handoff,
+        with_extra(handoff, **{STOPPED_BY: None}),
         state=State.COMPLETE if handoff.next_phase is PhaseName.COMPLETE else State.RUNNING,
         retry_count=0 if handoff.error is not None else handoff.retry_count,
         awaiting=None,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.model.decision import ACCEPTED_AT, cases_worked, cycle_of
+from redgreenrefactor.model.decision import ACCEPTED_AT, STOPPED_BY, cases_worked, cycle_of
 from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
@@ -268,7 +268,7 @@ def _advice(page: _Page, handoff: Handoff) -> None:
     again = " and a fresh set of retries" if handoff.state is State.ABORTED else ""
     command = page.ink.line(resuming(handoff.run_id))
     tried = [("rgr history --attempts", "shows what was tried")] if handoff.error is not None else []
-    kind = handoff.error_details.type if handoff.error_details else None
+    kind = str(handoff.extra.get(STOPPED_BY) or (handoff.error_details and handoff.error_details.type))
     page.advise(going_on(command, f"goes on with {handoff.next_phase}{again}", kind), *tried)
 
 

@@ -701,8 +701,10 @@ def test_a_phases_budget_stops_its_retries_and_is_new_with_every_phase() -> None
         "the phase's budget of 0.50 USD is used up: 0.50 USD were spent",
     )
     assert ended.type is FindingType.BUDGET_EXCEEDED
+    assert world.latest().handoff.extra["stoppedBy"] == "BudgetExceeded"
     assert world.path == [("PLAN", 1, 1), ("RED", 1, 1)]
-    assert world.resume(RunLimits(phase_usd=0.5)).status is RunStatus.COMPLETE
+    done = world.resume(RunLimits(phase_usd=0.5))
+    assert (done.status, "stoppedBy" in done.entry.handoff.extra) == (RunStatus.COMPLETE, False)
 
 
 def test_sessions_are_told_what_they_may_cost() -> None:

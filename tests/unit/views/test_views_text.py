@@ -120,6 +120,10 @@ def test_where_the_money_is_used_up_more_of_it_is_asked_for() -> None:
     assert "→ rgr resume --budget USD " in result_text(result, width=80)
     stopped = replace(OPENING, state=State.STOPPED, error=spent.message, error_details=spent)
     assert "→ rgr resume --budget USD " in status(stopped)
+    between = Handoff(
+        PhaseName.RED, PhaseName.GREEN, state=State.STOPPED, extra={"stoppedBy": "BudgetExceeded"}
+    )
+    assert "→ rgr resume --budget USD " in status(between)
 
 
 def test_the_status_tells_what_is_due_for_which_case() -> None:
