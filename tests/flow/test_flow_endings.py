@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from review_stage import ReviewStage, plain_repo
+from stage import GREENFIELD, SWIFT, Stage, calculator
 from task_stage import task
 
 from repos import MakeRepo
@@ -25,3 +26,22 @@ def test_an_agent_that_is_not_there_is_found_out_before_anything_begins(
         assert "'./agent.sh' is not there" in done.json["error"]
         assert stage.repo.refs().keys() == {"refs/heads/main", "refs/remotes/origin/main"}
         assert stage.branches() == ["main"]
+
+
+def test_whoever_resumes_where_the_tests_cannot_run_any_more_is_told_before_a_session(
+    make_repo: MakeRepo, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.py").write_text("")
+    files = {
+        **GREENFIELD,
+        "tdd.properties": f"{SWIFT}sandbox=off\n",
+        "tests/test_old.py": "import outside\n\n\ndef test_old() -> None:\n    assert outside\n",
+    }
+    stage = Stage(make_repo(files=files), calculator(2))
+    stage.play({**calculator(2), "RED-1": {"exit": 1}})
+    assert stage.run(env={"PYTHONPATH": str(tmp_path), "TDD_MAX_RETRIES": "0"}).code == 1
+    sessions = len(stage.sessions)
+    done = stage.resume("--json")
+    assert (done.code, done.json["errorDetails"]["type"]) == (3, "TestsNotRunnable"), done
+    assert "no module 'outside'" in done.json["error"]
+    assert len(stage.sessions) == sessions

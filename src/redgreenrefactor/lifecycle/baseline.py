@@ -10,7 +10,8 @@ from redgreenrefactor.gates.rules.measurement import foreign
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Emit, Warned
-from redgreenrefactor.model.evidence import Measure, SuiteRun
+from redgreenrefactor.model.evidence import Measure, SuiteRun, Trial
+from redgreenrefactor.model.result import Entry
 from redgreenrefactor.runners.virtual import how_to_install, missing_module
 
 INSTALL = "Install the project's test dependencies, see that the command works, then try again."
@@ -58,6 +59,13 @@ class FirstMeasurement:
             hint="Make the suite pass first: by exit code alone a new failure could not be told from an old one.",
             type="SuiteRed",
         )
+
+    def require_collected(self, here: Entry, asked: str) -> None:
+        """Refuse to go on where no test can be collected any more; what is planned need not be there yet."""
+        case = here.handoff.current_test
+        run = self.lab.answer(Trial(here.commit))
+        if run.finished:  # else the turn will tell
+            self.require_runnable(run, f"{here.handoff.feature} {asked} {case.impl_file if case else ''}")
 
     def require_runnable(self, run: SuiteRun, asked: str) -> None:
         """Refuse tests that do not run here, above all for want of what they import.

@@ -114,8 +114,7 @@ class Run(Generic[Result]):
         with _nothing_begun():
             self.equipment.sessions.probe(job.workflow, handoff)
             base = project.workspace.first_commit() if project.unborn else project.workspace.head()
-            first = FirstMeasurement(project.repository, self.equipment.cages, lab, project.emit)
-            legacy = first.baseline(base, job.asked, may_fail=job.tests_may_fail).facts or None
+            legacy = self._first_measurement.baseline(base, job.asked, may_fail=job.tests_may_fail).facts or None
         noted = {"suiteRun": lab.keep_result(base), "legacy": legacy, **self.equipment.cages.noted()}
         entry = Entry(base, project.ledger.store_feature(with_extra(handoff, **noted)))
         project.ledger.write({base: entry.handoff})
@@ -135,10 +134,16 @@ class Run(Generic[Result]):
         entry = Entry(latest.commit, exhausted(self.job.workflow, refreshed(latest.handoff)))
         limits = project.limits(self.limits, entry.handoff.run_id)
         if entry.handoff.state is State.RUNNING and Spent(limits.spent_usd).over(limits) is None:
+            self._first_measurement.require_collected(entry, self.job.asked)
             self.equipment.sessions.probe(self.job.workflow, entry.handoff)
         if entry != latest:
             ledger.write({entry.commit: entry.handoff})
         return self._take_turns(entry, history[-1].commit)
+
+    @property
+    def _first_measurement(self) -> FirstMeasurement:
+        project, equipment = self.project, self.equipment
+        return FirstMeasurement(project.repository, equipment.cages, equipment.lab, project.emit)
 
     def _opening(self, run_id: str) -> Handoff:
         """Return the handoff the run starts from; nothing is written."""
