@@ -21,6 +21,7 @@ from redgreenrefactor.git.credentials import remote_url
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.git.worktrees import goes_on_in
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import cited
@@ -358,7 +359,8 @@ def _waits(patient: Patient, latest: Entry) -> bool:
     if handoff.next_phase is PhaseName.COMPLETE or lock.is_held(patient.repository.git_dir / lock.NAME):
         return False
     began = handoff.cycle_number == 0 and handoff.carried_from is None
-    return not (began and patient.ledger.goes_on_elsewhere(latest))
+    elsewhere = patient.ledger.goes_on_elsewhere(latest) if began else False
+    return not (elsewhere or goes_on_in(patient.repository, patient.ledger, latest))
 
 
 def locked(patient: Patient) -> Iterator[Remark]:

@@ -13,6 +13,7 @@ from redgreenrefactor.git.local_files import bring_ignored
 from redgreenrefactor.git.refs import KEPT, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.chain import of_run
+from redgreenrefactor.model.decision import BRANCH
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.writing import remove, replace_file
 
@@ -41,7 +42,7 @@ def main_root(repository: Repository) -> Path:
 
 
 def goes_on_in(repository: Repository, ledger: GitLedger, entry: Entry) -> Path | None:
-    """Return the other checkout that has later handoffs of a run which began here, or is at work on its first."""
+    """Return the other checkout that has later handoffs of a run which began here, or is that of its branch."""
     if entry.handoff.cycle_number or entry.handoff.carried_from is not None:
         return None
     here = repository.root.resolve()
@@ -49,7 +50,8 @@ def goes_on_in(repository: Repository, ledger: GitLedger, entry: Entry) -> Path 
     for tree in others:
         tip = repository.objects.resolve(tree.branch or "")
         if tip == entry.commit:
-            going_on = _is_worked_at(tree.path)
+            branch = entry.handoff.extra.get(BRANCH)
+            going_on = tree.branch == branch if branch else _is_worked_at(tree.path)
         else:
             noted = ledger.read(tip) if tip else None
             going_on = noted is not None and of_run(noted, entry.handoff.run_id) is not None

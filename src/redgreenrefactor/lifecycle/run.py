@@ -10,6 +10,7 @@ from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.legacy import sifted
+from redgreenrefactor.git.worktrees import goes_on_in
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lifecycle.baseline import FirstMeasurement
 from redgreenrefactor.lifecycle.factory import Factory, now
@@ -19,7 +20,7 @@ from redgreenrefactor.loop.budget import RunLimits, Spent
 from redgreenrefactor.loop.engine import Engine
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.loop.sessions import Sessions
-from redgreenrefactor.model.decision import carried, exhausted, opening, refreshed, relisted
+from redgreenrefactor.model.decision import BRANCH, carried, exhausted, opening, refreshed, relisted
 from redgreenrefactor.model.events import Event, RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import LIST, Plan, cited
@@ -115,7 +116,13 @@ class Run(Generic[Result]):
             self.equipment.sessions.probe(job.workflow, handoff)
             base = project.workspace.first_commit() if project.unborn else project.workspace.head()
             legacy = self._first_measurement.baseline(base, job.asked, may_fail=job.tests_may_fail).facts or None
-        noted = {"suiteRun": lab.keep_result(base), "legacy": legacy, **self.equipment.cages.noted()}
+        branch = project.workspace.status().branch
+        noted = {
+            "suiteRun": lab.keep_result(base),
+            "legacy": legacy,
+            BRANCH: branch and f"refs/heads/{branch}",
+            **self.equipment.cages.noted(),
+        }
         entry = Entry(base, project.ledger.store_feature(with_extra(handoff, **noted)))
         project.ledger.write({base: entry.handoff})
         return self._take_turns(entry, base)
@@ -303,7 +310,14 @@ def _is_unfinished(project: Project, latest: Entry) -> bool:
     if latest.handoff.next_phase is PhaseName.COMPLETE:
         return False
     began = latest.handoff.cycle_number == 0 and latest.handoff.carried_from is None
-    return not (began and (project.workspace.others_at_work() or project.ledger.goes_on_elsewhere(latest)))
+    return not (
+        began
+        and (
+            project.workspace.others_at_work()
+            or project.ledger.goes_on_elsewhere(latest)
+            or goes_on_in(project.repository, project.ledger, latest)
+        )
+    )
 
 
 @contextmanager

@@ -26,8 +26,18 @@ def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
     Where a task or run was begun, its opening lies in the history of other checkouts, too; it goes on in its own.
     """
     with _opened(project, environ) as (repository, ledger):
-        past = (entry for entry in ledger.past() if not _opens_a_task(entry.handoff))
-        return next((entry for entry in past if goes_on_in(repository, ledger, entry) is None), None)
+        return _latest(repository, ledger)
+
+
+def _latest(repository: Repository, ledger: GitLedger) -> Entry | None:
+    past = (entry for entry in ledger.past() if not _opens_a_task(entry.handoff))
+    return next((entry for entry in past if goes_on_in(repository, ledger, entry) is None), None)
+
+
+def _run_here(repository: Repository, ledger: GitLedger) -> str | None:
+    """Return the run that goes on in this checkout; where all that began here go on elsewhere, the latest of them."""
+    latest = _latest(repository, ledger) or ledger.latest()
+    return latest.handoff.run_id if latest else None
 
 
 def at_work(project: Path, environ: Mapping[str, str]) -> AtWork | None:
@@ -49,8 +59,8 @@ def _opens_a_task(handoff: Handoff) -> bool:
 
 def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
     """Yield the handoffs of the latest run, newest first, down to its opening."""
-    with _opened(project, environ) as (_, ledger):
-        yield from ledger.history()
+    with _opened(project, environ) as (repository, ledger):
+        yield from ledger.history(_run_here(repository, ledger))
 
 
 def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
@@ -59,10 +69,10 @@ def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generato
     Those that left no commit are told, too: of them the handoff knows.
     """
     with _opened(project, environ) as (repository, ledger):
-        latest = ledger.latest()
-        tried = ledger.attempts(latest.handoff.run_id) if latest else []
+        run_id = _run_here(repository, ledger)
+        tried = ledger.attempts(run_id) if run_id else []
         commits = [repository.objects.commit(one.commit) for one in tried]
-        for entry in ledger.history():
+        for entry in ledger.history(run_id):
             own = zip(tried, commits, strict=True)
             here = [one for one, commit in own if commit and entry.commit in commit.parents]
             here += [Entry("", one) for one in uncommitted(entry.handoff)]
@@ -80,8 +90,7 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Js
 
     with _opened(project, environ) as (repository, ledger):
         folder = repository.common_dir / FOLDER
-        latest = ledger.latest()
-        run_id = latest.handoff.run_id if latest else ""
+        run_id = _run_here(repository, ledger) or ""
         path = find(folder, run_id, turn) or find(folder, run_id, repository.objects.resolve(turn) or turn)
     if path is None:
         known = ", ".join(turns(folder, run_id)) or "none"

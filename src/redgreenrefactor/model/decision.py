@@ -15,6 +15,7 @@ RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, Findi
 ROLLED_BACK = "rolledBack"  # what turns have used that were rolled back, handed on
 LEGACY = "legacy"  # tests that fail since before the run, handed on
 ACCEPTED_AT = "acceptedAt"  # when a turn was accepted whose note was written again since
+BRANCH = "branch"  # what was checked out when the run began, by its full name
 STOPPED_BY = "stoppedBy"  # why the run stopped between turns, as findings are called
 UNCOMMITTED = "uncommitted"  # rejected attempts that left no commit to carry a note of their own
 

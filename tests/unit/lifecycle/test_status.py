@@ -9,7 +9,7 @@ from redgreenrefactor.lifecycle import status
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import Turn, attempted, rejected
 from redgreenrefactor.model.goal import Plan
-from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.handoff import Handoff, with_extra
 from redgreenrefactor.model.review_task import run_id_of
 from redgreenrefactor.model.uncommitted import with_uncommitted
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
@@ -55,6 +55,20 @@ def test_a_run_that_goes_on_in_another_checkout_is_not_what_is_due_here(repo: Re
     assert seen(repo) == "run-1"
     noted(beside, OWN)
     assert (seen(repo), seen(beside)) == ("run-0", "run-1")
+
+
+def test_a_run_that_ended_in_its_first_plan_is_that_of_the_branch_it_began_on(repo: Repo) -> None:
+    folder = repo.path.parent / "beside"
+    repo.git("worktree", "add", "-q", "-b", "tdd/x", str(folder))
+    beside = Repo(folder, repo.env)
+    opening = replace(OWN, next_phase=PhaseName.PLAN, cycle_number=0)
+    noted(repo, with_extra(replace(opening, run_id="run-0"), branch="refs/heads/main"))
+    assert (seen(repo), seen(beside)) == ("run-0", None)
+    noted(repo, with_extra(opening, branch="refs/heads/tdd/x"))
+    assert (seen(repo), seen(beside)) == ("run-0", "run-1")
+    for place, run_id in ((repo, "run-0"), (beside, "run-1")):
+        for told in (looking.history, looking.history_with_attempts):
+            assert {entry.handoff.run_id for entry in told(place.path, place.env)} == {run_id}
 
 
 def test_in_its_own_worktree_a_task_is_what_is_due(repo: Repo) -> None:
