@@ -115,7 +115,9 @@ class Run(Generic[Result]):
         with _nothing_begun():
             self.equipment.sessions.probe(job.workflow, handoff)
             base = project.workspace.first_commit() if project.unborn else project.workspace.head()
-            legacy = self._first_measurement.baseline(base, job.asked, may_fail=job.tests_may_fail).facts or None
+            legacy = (
+                self._first_measurement.baseline(base, job.asked, may_fail=job.tests_may_fail).facts or None
+            )
         branch = project.workspace.status().branch
         noted = {
             "suiteRun": lab.keep_result(base),

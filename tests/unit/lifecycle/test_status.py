@@ -67,7 +67,7 @@ def test_a_run_that_ended_in_its_first_plan_is_that_of_the_branch_it_began_on(re
     noted(repo, with_extra(opening, branch="refs/heads/tdd/x"))
     assert (seen(repo), seen(beside)) == ("run-0", "run-1")
     for place, run_id in ((repo, "run-0"), (beside, "run-1")):
-        for told in (looking.history, looking.history_with_attempts):
+        for told in (status.history, status.history_with_attempts):
             assert {entry.handoff.run_id for entry in told(place.path, place.env)} == {run_id}
 
 
