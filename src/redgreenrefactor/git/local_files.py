@@ -9,6 +9,7 @@ from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded, nul_terminated, scrubbed
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.reading import below
+from redgreenrefactor.sandbox.toolchains import MARKS
 from redgreenrefactor.writing import remove
 
 OURS = (".codex", ".workflow")  # what is written beside the project about tasks
@@ -24,7 +25,7 @@ def is_local(path: str) -> bool:
 
 def is_installed(place: Path) -> bool:
     """Tell whether a folder holds installed dependencies."""
-    return place.name in LINKED or (place / "pyvenv.cfg").exists()
+    return place.name in LINKED or any((place / mark).exists() for mark in MARKS)
 
 
 def is_linked(source: Path) -> bool:

@@ -16,11 +16,11 @@ from typing import cast
 
 from redgreenrefactor.git.guard import STEERING
 from redgreenrefactor.git.stand_in import OID, text_of
+from redgreenrefactor.sandbox.toolchains import MARKS
 from redgreenrefactor.writing import replace_file
 
 MOST = 300_000  # entries that are looked at
 NAMED = 3
-ENVIRONMENT = "pyvenv.cfg"
 CHANGED = "changed-environments.json"
 # What decides, in a virtual environment, who runs and judges tests; packages may be installed.
 STEERS = re.compile(
@@ -103,7 +103,7 @@ def _changes(root: Path, ignored: Iterable[str], moment: int) -> Iterator[tuple[
         folder, environment = waiting.pop()
         entries = _entries(folder)
         seen += len(entries)
-        if any(entry.name == ENVIRONMENT for entry in entries):
+        if any(entry.name in MARKS for entry in entries):
             environment = folder
         for entry in entries:
             place = Path(entry.path)

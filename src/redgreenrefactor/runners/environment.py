@@ -1,5 +1,6 @@
 """What a Python suite finds around it, and where its bytecode goes."""
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -17,6 +18,7 @@ from redgreenrefactor.reading import below, head_of
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policies import BYTECODE
 from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.toolchains import environments_in
 from redgreenrefactor.writing import remove
 
 Held = Callable[[Path, Manner], Cage | None]  # what holds a run in a checkout
@@ -127,19 +129,26 @@ def _dated(place: Path) -> str:
 
 def with_managers(env: Mapping[str, str], command: str, project: Path) -> dict[str, str]:
     """Return the environment in which a package manager uses the project's virtual environment as it is."""
-    folder = next(virtual_environments(project), None)
-    if folder is None:
-        return dict(env)
-    known = {"UV_PROJECT_ENVIRONMENT": str(folder), "UV_NO_SYNC": "1"} if _UV.search(command) else {}
-    known |= {"VIRTUAL_ENV": str(folder)} if _MANAGERS.search(command) else {}
+    kept = _of_poetry(project, env) if "poetry" in command else ()
+    folder = next(iter((*virtual_environments(project), *kept)), None)
+    known: dict[str, str] = {}
+    if _UV.search(command) and (folder or "UV_PROJECT_ENVIRONMENT" in env):
+        known = {"UV_NO_SYNC": "1", "UV_PROJECT_ENVIRONMENT": str(folder)}
+    if folder and _MANAGERS.search(command):
+        known["VIRTUAL_ENV"] = str(folder)
     return {**known, **env}
+
+
+def _of_poetry(project: Path, env: Mapping[str, str]) -> list[Path]:
+    """Return the environments that poetry keeps for a project in the home folder: it names them by the project's path."""
+    path = os.fsencode(os.path.realpath(project))
+    named = base64.urlsafe_b64encode(hashlib.sha256(path).digest()).decode()[:8]
+    return sorted(Path(env.get("HOME", "/nonexistent")).glob(f".cache/pypoetry/virtualenvs/*-{named}-py3*"))
 
 
 def virtual_environments(project: Path) -> Iterator[Path]:
     """Yield the folders right inside the project that are virtual environments, the usual one first."""
-    names = sorted(path.parent.name for path in project.absolute().glob("*/pyvenv.cfg"))
-    for name in sorted(names, key=_USUAL.__ne__):
-        yield project.absolute() / name
+    yield from sorted(environments_in(project.absolute()), key=lambda place: place.name != _USUAL)
 
 
 def moved(entry: str, project: Path, folder: Path) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from redgreenrefactor.reading import text_of
-from redgreenrefactor.sandbox.toolchains import ENVIRONMENTS
+from redgreenrefactor.sandbox.toolchains import ENVIRONMENTS, OF_PYTHON
 
 _NAME = re.compile(r"[\w.-]+")  # of a program, without a path
 _NO_MODULE = re.compile(r"No module named '?([\w.]+)")
@@ -41,12 +41,18 @@ def activated(env: Mapping[str, str], *homes: Path) -> dict[str, str]:
 
     One in these folders that is active already stays so; one that is active elsewhere is not meant for this project.
     """
-    own, active = own_environment(*homes), env.get("VIRTUAL_ENV")
+    own, active = own_environment(*homes) or _named(env), env.get("VIRTUAL_ENV")
     if own is None or (active and any(_is_in(Path(active), home) for home in homes)):
         return dict(env)
     path = os.pathsep.join([str(own / "bin"), env.get("PATH", os.defpath)])
     kept = {name: value for name, value in env.items() if name != "PYTHONHOME"}
     return {**kept, "PATH": path, "VIRTUAL_ENV": str(own)}
+
+
+def _named(env: Mapping[str, str]) -> Path | None:
+    """Return the environment that the user has named to uv as the project's."""
+    place = Path(env.get("UV_PROJECT_ENVIRONMENT", ""))
+    return place if place.is_absolute() and (place / "bin").is_dir() else None
 
 
 def typed(command: str, env: Mapping[str, str], project: Path, root: Path) -> str:
@@ -64,7 +70,7 @@ def _is_in(place: Path, home: Path) -> bool:
 
 def other_environments(env: Mapping[str, str], project: Path, root: Path) -> Iterator[Path]:
     """Yield virtual environments outside of the project that may be meant for it; none is opened or used."""
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT"):
+    for name in OF_PYTHON:
         place = Path(env.get(name, ""))
         if place.is_absolute() and not _is_in(place, root):
             yield place

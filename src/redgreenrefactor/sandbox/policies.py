@@ -258,7 +258,7 @@ def _shadow(source: Path, tools: Path, name: str) -> None:
 def _installed(ground: Ground) -> Iterator[Path]:
     """Yield the dependencies in the checkout: what tests are run with is not for sessions to change."""
     for base in dict.fromkeys((ground.root, ground.project)):
-        yield from (file.parent for file in base.glob("*/pyvenv.cfg"))
+        yield from toolchains.environments_in(base)
         yield base / "node_modules"
 
 

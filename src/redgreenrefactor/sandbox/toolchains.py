@@ -34,8 +34,10 @@ VARIABLES = words(
     "NODE_PATH PYTHONPATH PYTHONHOME PERL5LIB GEM_HOME GEM_PATH LD_LIBRARY_PATH PNPM_HOME BUN_INSTALL "
     "UV_PROJECT_ENVIRONMENT UV_PYTHON_INSTALL_DIR"
 )
+OF_PYTHON = ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT")
 _PROGRAMS = ("bin", "sbin", "shims")
 ENVIRONMENTS = (".venv", "venv")  # of a project, that are used without being activated
+MARKS = ("pyvenv.cfg", "conda-meta")  # what tells that a folder is a Python environment
 _LONGEST = 1 << 20  # bytes of a file that tells where packages lie
 
 
@@ -80,13 +82,18 @@ class Lead:
 
 def environments(root: Path, project: Path, env: Mapping[str, str]) -> Iterator[Path]:
     """Yield the virtual environments in use: the user's own, and those in the project that are found by their names."""
-    used = (env.get("VIRTUAL_ENV", ""), env.get("CONDA_PREFIX", ""), sys.prefix)
+    used = (*(env.get(name, "") for name in OF_PYTHON), sys.prefix)
     named = (base / name for base in dict.fromkeys((project, root)) for name in ENVIRONMENTS)
     for place in dict.fromkeys(
         (*(Path(os.path.normpath(path)) for path in used if path.startswith("/")), *named)
     ):
         if place.is_dir():
             yield place
+
+
+def environments_in(folder: Path) -> list[Path]:
+    """Return the Python environments right inside a folder, by name."""
+    return sorted({found.parent for mark in MARKS for found in folder.glob(f"*/{mark}")})
 
 
 def leads(environment: Path, home: Path) -> Iterator[Lead]:

@@ -1,10 +1,6 @@
 """From outside, with fake keys in a fake home: what clones and sessions bring along neither loosens nor opens anything."""
 
-import json
-import os
-import shutil
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Generator, Mapping
@@ -13,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import SECRET
-from stage import BIN, GREENFIELD, PLAIN, PYPROJECT, RUNNER, SWIFT, Done, Stage, calculator
+from stage import BIN, GREENFIELD, PLAIN, RUNNER, SWIFT, Done, Stage, calculator
 
 from cages import LEVELS, means
 from redgreenrefactor.writing import remove
@@ -190,78 +186,6 @@ def test_judging_a_clones_run_is_held_whatever_its_settings_say(
 
 
 # --- what is shown
-
-
-def pytest_in(folder: Path) -> None:
-    """Make a virtual environment with pytest in it."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    packages = next(folder.glob("lib/python*/site-packages"))
-    ours = Path(pytest.__file__).parents[1]
-    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
-        shutil.copytree(ours / name, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ours / "py.py", packages)
-    for info in (place for name in ("pytest", "pluggy") for place in ours.glob(f"{name}-*.dist-info")):
-        shutil.copytree(info, packages / info.name)
-    script = folder / "bin/pytest"
-    script.write_text(f"#!{folder}/bin/python\nimport pytest, sys\nsys.exit(pytest.main())\n")
-    script.chmod(0o755)
-
-
-USING = {
-    "pyproject.toml": PYPROJECT,
-    "tests/test_a.py": "import beside\n\n\ndef test_a() -> None:\n    assert beside.X\n",
-    "tdd.properties": SWIFT,
-    ".gitignore": ".venv\nnode_modules\n",
-}
-
-
-@pytest.mark.parametrize("where", ["inside", "outside", "parent"])
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_virtual_environment_needs_no_approval_and_one_that_leads_out_only_one(
-    level: str, where: str, make_repo: MakeRepo, fence: Fence, tmp_path: Path
-) -> None:
-    below = "sub/" if where == "parent" else ""
-    repo = make_repo(files={below + name: text for name, text in USING.items()} | {".gitignore": ".venv\n"})
-    victim = Victim(repo, fence, level)
-    victim.stage.project = below or "."
-    folder = tmp_path / "elsewhere/env" if where == "outside" else repo.path / ".venv"
-    pytest_in(folder)
-    packages = next(folder.glob("lib/python*/site-packages"))
-    (packages / "beside.py").write_text("X = 1\n")
-    path = os.pathsep.join(part for part in repo.env["PATH"].split(os.pathsep) if Path(part) != BIN)
-    own = {"PATH": path}
-    if where == "outside":
-        own = {"PATH": f"{folder}/bin{os.pathsep}{path}", "VIRTUAL_ENV": str(folder)}
-    done = victim.rgr("run", "x", *NEVER, "--json", env=own)
-    assert (done.code, done.json.get("errorDetails", {}).get("type")) == (1, "AgentFailure"), done
-    if where != "inside":
-        return
-    sibling = tmp_path / "siblings/beside"
-    sibling.mkdir(parents=True)
-    (packages / "beside.py").rename(sibling / "beside.py")
-    (packages / "beside.pth").write_text(f"{sibling}\n")
-    done = victim.rgr("run", "x", "--new", *NEVER, "--json", env=own)
-    assert kind_of(done) == (3, "NotTrusted")
-    assert f"shows={sibling}" in done.err
-    assert victim.rgr("trust", "--yes", env=own).code == 0
-    done = victim.rgr("run", "x", "--new", *NEVER, "--json", env=own)
-    assert (done.code, done.json.get("errorDetails", {}).get("type")) == (1, "AgentFailure"), done
-    assert f"shows{sibling}" in "".join(done.err.split())  # the screen breaks lines
-
-
-@pytest.mark.needs("npm")
-def test_a_node_project_with_its_dependencies_needs_no_approval(make_repo: MakeRepo, fence: Fence) -> None:
-    package = {"name": "x", "scripts": {"test": "node --test"}}
-    files = {
-        "package.json": json.dumps(package),
-        "a.test.js": "require('node:test')('a', () => { require('beside') })\n",
-        ".gitignore": "node_modules\n",
-        "tdd.properties": SWIFT,
-    }
-    victim = Victim(make_repo(files=files), fence, "landlock")
-    victim.repo.write("node_modules/beside/index.js", "module.exports = 1\n")
-    done = victim.rgr("run", "x", *NEVER, "--json")
-    assert (done.code, done.json.get("errorDetails", {}).get("type")) == (1, "AgentFailure"), done
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -124,12 +124,15 @@ class Paths:
 
 def is_installed(path: str, root: str = "") -> bool:
     """Tell whether a path under a root belongs to a virtual environment or is an installed package."""
-    return not _INSTALLED.isdisjoint(path[len(root) :].split(os.sep)) or _is_in_prefix(path)  # noqa: PTH206
+    return not _INSTALLED.isdisjoint(path[len(root) :].split(os.sep)) or _is_in_prefix(path, root)  # noqa: PTH206
 
 
-def _is_in_prefix(path: str) -> bool:
-    """Tell whether a path belongs to the virtual environment in use, which may have been lent by a link."""
-    if sys.prefix == sys.base_prefix:
+def _is_in_prefix(path: str, root: str) -> bool:
+    """Tell whether a path belongs to the environment in use, which may have been lent by a link.
+
+    An interpreter that is nobody's environment counts only where it lies in the project, as conda's do.
+    """
+    if sys.prefix == sys.base_prefix and not (root and sys.prefix.startswith(root)):
         return False
     names = ((path, sys.prefix), (os.path.realpath(path), os.path.realpath(sys.prefix)))
     return any(spelled.startswith(prefix.rstrip(os.sep) + os.sep) for spelled, prefix in names)
