@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from redgreenrefactor.config.keys import KEYS, ROLES, Key, Kind
+from redgreenrefactor.config.keys import KEYS, ROLES, Key, ValueType
 from redgreenrefactor.errors import UsageError
 
 DEFAULT = "default"
@@ -226,7 +226,7 @@ def _lines(file: str, text: str) -> Iterator[tuple[int, str, str]]:
         ) from error
 
 
-def _read(kind: Kind, entry: _Written) -> object:
+def _read(kind: ValueType, entry: _Written) -> object:
     """Return the value as its kind understands it."""
     text = entry.text.strip()
     try:

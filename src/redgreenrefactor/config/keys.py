@@ -19,7 +19,7 @@ HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9])?(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueType:
     """What a value may be, in words, and how it is read; what cannot be read raises ValueError."""
 
     name: str
@@ -34,7 +34,7 @@ class Key:
     """One thing that can be set, and every place where it can be."""
 
     name: str
-    kind: Kind
+    kind: ValueType
     default: object
     meaning: str
     property_name: str | None = None
@@ -77,7 +77,7 @@ def _number(low: float, high: float = inf, *, above: bool = False) -> Callable[[
     return read
 
 
-def _whole(low: int) -> Kind:
+def _whole(low: int) -> ValueType:
     """Return the kind of value that is a whole number, at least so large."""
 
     def read(text: str) -> int:
@@ -85,7 +85,7 @@ def _whole(low: int) -> Kind:
             raise ValueError(text)
         return int(text)
 
-    return Kind("count", f"a whole number from {low} to 999999999", read)
+    return ValueType("count", f"a whole number from {low} to 999999999", read)
 
 
 def _something(text: str) -> str:
@@ -127,7 +127,7 @@ def _host(text: str) -> str:
     return text.lower()
 
 
-def _one_of(*choices: str) -> Kind:
+def _one_of(*choices: str) -> ValueType:
     """Return the kind of value that is one of these words."""
 
     def read(text: str) -> str:
@@ -135,22 +135,22 @@ def _one_of(*choices: str) -> Kind:
             raise ValueError(text)
         return text
 
-    return Kind("choice", f"one of {', '.join(choices)}", read)
+    return ValueType("choice", f"one of {', '.join(choices)}", read)
 
 
-SECONDS = Kind(
+SECONDS = ValueType(
     "seconds", f"a number of seconds above 0, at most {MOST_SECONDS}", _number(0, MOST_SECONDS, above=True)
 )
-WAIT = Kind("wait", f"a number of seconds from 0 to {MOST_SECONDS}", _number(0, MOST_SECONDS))
-PERCENT = Kind("percentage", "a percentage from 0 to 100, without a sign", _number(0, 100))
-USD = Kind("dollars", "an amount in US dollars above 0", _number(0, above=True))
-TEXT = Kind("text", "text", _something, may_be_blank=True)
-SECRET = Kind("secret", "text", _something, may_be_blank=True, secret=True)
-NAMES = Kind("names", "names of variables, separated by commas or spaces", _names, may_be_blank=True)
-URL = Kind("address", "an address such as http://localhost:11434/v1", _url, may_be_blank=True)
-HOST = Kind("host", "the name of a host, such as git.firm.example", _host)
-MODEL = Kind("model", "the name of a model, or PROVIDER:MODEL", _something)
-AGENT = Kind("agent", f"one of {', '.join(AGENTS)}, command:SHELL COMMAND, replay:NAME-OR-FILE", _agent)
+WAIT = ValueType("wait", f"a number of seconds from 0 to {MOST_SECONDS}", _number(0, MOST_SECONDS))
+PERCENT = ValueType("percentage", "a percentage from 0 to 100, without a sign", _number(0, 100))
+USD = ValueType("dollars", "an amount in US dollars above 0", _number(0, above=True))
+TEXT = ValueType("text", "text", _something, may_be_blank=True)
+SECRET = ValueType("secret", "text", _something, may_be_blank=True, secret=True)
+NAMES = ValueType("names", "names of variables, separated by commas or spaces", _names, may_be_blank=True)
+URL = ValueType("address", "an address such as http://localhost:11434/v1", _url, may_be_blank=True)
+HOST = ValueType("host", "the name of a host, such as git.firm.example", _host)
+MODEL = ValueType("model", "the name of a model, or PROVIDER:MODEL", _something)
+AGENT = ValueType("agent", f"one of {', '.join(AGENTS)}, command:SHELL COMMAND, replay:NAME-OR-FILE", _agent)
 
 
 def _never(_: object) -> bool:
@@ -161,13 +161,13 @@ def _if_in(*values: str) -> Callable[[object], bool]:
     return lambda value: value in values
 
 
-def _key(name: str, kind: Kind, default: object, meaning: str, **more: Any) -> Key:
+def _key(name: str, kind: ValueType, default: object, meaning: str, **more: Any) -> Key:
     """Return a key whose property is called as the key itself."""
     return Key(name, kind, default, meaning, property_name=name, **more)
 
 
 def _role_keys(
-    name: str, kind: Kind, default: object, variable: str, meaning: str, **more: Any
+    name: str, kind: ValueType, default: object, variable: str, meaning: str, **more: Any
 ) -> Iterator[Key]:
     """Yield the key that counts for every role, then each role's own."""
     shared = {"variable": variable, "flag": f"--{name}", **more}
