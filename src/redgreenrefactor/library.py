@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.lifecycle import feature as lifecycle
 from redgreenrefactor.lifecycle import status as runs
 from redgreenrefactor.lifecycle.feature import RunOptions
+from redgreenrefactor.lifecycle.invocation import invocation
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.events import Emit, Event
@@ -27,9 +28,7 @@ from redgreenrefactor.model.session import Role
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
-from redgreenrefactor.records import telemetry
 from redgreenrefactor.sandbox.process import Interrupt
-from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
 from redgreenrefactor.tasks.running import TaskOptions, run_task
 
@@ -265,23 +264,8 @@ def _surroundings(
     project: Folder, environ: Mapping[str, str] | None, flags: Flags, on_event: Emit | None
 ) -> Generator[Surroundings]:
     """Provide what a run needs from its caller; signals stay the caller's."""
-    heard, env = on_event or _unheard, _environment(environ)
-    with ExitStack() as stack:
-        tracing = telemetry.tracing(env, heard) if telemetry.wanted(env) else None
-        if tracing:
-            stack.enter_context(tracing)
-
-        mask = masking(env)
-
-        def emit(event: Event) -> None:
-            told = masked_in(event, mask)
-            heard(told)
-            if tracing:
-                tracing(told)
-
-        interrupt = Interrupt()
-        stack.callback(interrupt.close)
-        yield Surroundings(_folder(project), env, flags, emit, interrupt)
+    with invocation(_folder(project), _environment(environ), flags, on_event or _unheard) as around:
+        yield around
 
 
 def _folder(project: Folder) -> Path:

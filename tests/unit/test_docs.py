@@ -313,9 +313,9 @@ def test_changelog_fragments_are_named_by_the_rule_and_say_something() -> None:
 # --- help
 
 
-@pytest.mark.parametrize("name", ["", *sorted(rgr.commands)])
+@pytest.mark.parametrize("name", ["", *sorted(commands())])
 def test_the_help_of_every_command_has_examples_that_can_be_typed(name: str) -> None:
-    command: click.Command = rgr.commands[name] if name else rgr
+    command: click.Command = commands()[name] if name else rgr
     shown = command.get_help(click.Context(command, info_name=name or "rgr"))
     examples = [line.strip().removeprefix("Example: ") for line in shown.splitlines()]
     examples = [line for line in examples if line.startswith(f"rgr {name}".strip() + " ")]
@@ -324,7 +324,7 @@ def test_the_help_of_every_command_has_examples_that_can_be_typed(name: str) -> 
     assert examples, shown
     for line in examples:
         _, typed, *words = shlex.split(line)
-        rgr.commands[typed].make_context(typed, words)
+        commands()[typed].make_context(typed, words)
 
 
 def test_the_list_of_commands_cuts_no_description_off() -> None:

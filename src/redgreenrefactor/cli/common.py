@@ -3,22 +3,29 @@
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from shutil import get_terminal_size
+from typing import Any, NoReturn
 
 import click
 
+from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import RgrError, UsageError
-
-if TYPE_CHECKING:
-    from redgreenrefactor.model.events import Emit, Event
-    from redgreenrefactor.model.result import WorkflowResult
-    from redgreenrefactor.surroundings import Surroundings
-    from redgreenrefactor.views.console import View
+from redgreenrefactor.lifecycle.invocation import invocation
+from redgreenrefactor.lifecycle.status import worktree_of
+from redgreenrefactor.model.events import Emit
+from redgreenrefactor.records.events import EventFile
+from redgreenrefactor.sandbox.secrets import masked_in, masking
+from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.views.console import View, view_for
+from redgreenrefactor.views.lines import ink_for
+from redgreenrefactor.views.recovery import worktree_lines
 
 Command = Callable[..., Any]
 
@@ -38,7 +45,8 @@ AGENT = click.option(
 
 
 def common(command: Command) -> Command:
-    """Give a command the flags every command has."""
+    """Give a command the flags every command has; what it returns is the exit code, what it raises is told."""
+    command = _reporting(command)
     for option in (
         click.option("--no-color", is_flag=True, help="No colours."),
         click.option("--quiet", is_flag=True, help="Only errors and the end."),
@@ -71,36 +79,20 @@ def working(command: Command) -> Command:
     return common(command)
 
 
-@contextmanager
-def reporting(flags: dict[str, Any]) -> Generator[Callable[..., None]]:
-    """Turn what a command comes to into output and an exit code."""
-    code = 0
+def _reporting(command: Command) -> Command:
+    @wraps(command)
+    def reported(*args: Any, **flags: Any) -> None:
+        code = 0
+        try:
+            code = command(*args, **flags)
+        except RgrError as error:
+            fail(error, as_json=flags["as_json"])
+        except BrokenPipeError:
+            unheard()
+        if code:
+            sys.exit(code)
 
-    def answer(result: "WorkflowResult", unpushed: RgrError | None = None) -> None:
-        nonlocal code
-        from redgreenrefactor.lifecycle.feature import exit_code  # noqa: PLC0415
-
-        code = exit_code(result.status, result.error_details.type if result.error_details else "")
-        if flags["as_json"]:
-            print_json(result.to_json())
-        elif not flags["quiet"]:
-            from redgreenrefactor.views.text import result_text  # noqa: PLC0415
-
-            say(result_text(result, width=width(), resume=_resuming(flags)))
-        if unpushed is not None:
-            code = code or 3
-            told = f"what came of the run is here, but not pushed: {unpushed.message}"
-            complain(told, f"{unpushed.hint} 'rgr push' does it later.".strip())
-        tell_worktree(flags, complete=result.status == "complete")
-
-    try:
-        yield answer
-    except RgrError as error:
-        fail(error, as_json=flags["as_json"])
-    except BrokenPipeError:
-        unheard()
-    if code:
-        sys.exit(code)
+    return reported
 
 
 def tell_worktree(flags: dict[str, Any], *, complete: bool) -> None:
@@ -108,78 +100,43 @@ def tell_worktree(flags: dict[str, Any], *, complete: bool) -> None:
     name = flags.get("worktree")
     if not name or flags["quiet"]:
         return
-    from redgreenrefactor.lifecycle.status import worktree_of  # noqa: PLC0415
-    from redgreenrefactor.views.recovery import worktree_lines  # noqa: PLC0415
-
     if folder := worktree_of(project(flags), os.environ, f"tdd/{name}"):
         for line in worktree_lines(f"tdd/{name}", os.path.relpath(folder), complete=complete):
             click.echo(line, err=flags["as_json"])
 
 
-def _resuming(flags: dict[str, Any]) -> str:
-    """Return the command that goes on as this one did: settings are remembered, flags are not."""
-    named = [
-        word
-        for name in ("agent", "model", "worktree", "project")
-        if flags.get(name)
-        for word in (f"--{name}", flags[name])
-    ]
-    return shlex.join(["rgr", "resume", *named])
-
-
 @contextmanager
-def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator["Surroundings"]:
+def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator[Surroundings]:
     """Make a view, an event file and a listener for signals, and take them down again.
 
     `aside`: what happens on the way is told on standard error, the answer alone goes to standard output.
     """
-    from dataclasses import replace  # noqa: PLC0415
-
-    from redgreenrefactor.config import Flags  # noqa: PLC0415
-    from redgreenrefactor.records import telemetry  # noqa: PLC0415
-    from redgreenrefactor.sandbox.process import Interrupt  # noqa: PLC0415
-    from redgreenrefactor.sandbox.secrets import masked_in, masking  # noqa: PLC0415
-    from redgreenrefactor.surroundings import Surroundings  # noqa: PLC0415
-
+    given: dict[str, Any] = {name: flags.get(name) for name in ("agent", "model", "budget", "network")}
     with ExitStack() as stack:
-        view: View = stack.enter_context(_view(flags, aside=aside))
-        emits: list[Emit] = [view]
+        view = stack.enter_context(_view(flags, aside=aside))
+        listeners: list[Emit] = [view]
         if flags.get("events"):
-            from datetime import UTC, datetime  # noqa: PLC0415
-
-            from redgreenrefactor.records.events import EventFile  # noqa: PLC0415
-
-            path = Path(flags["events"])
-            emits.append(stack.enter_context(EventFile(path, clock=lambda: datetime.now(UTC), warn=view)))
-
-        if "agent" in flags and telemetry.wanted(os.environ):
-            tracing = telemetry.tracing(os.environ, view)
-            emits += [stack.enter_context(tracing)] if tracing else []
-
-        mask = masking(os.environ)
-
-        def emit(event: "Event") -> None:
-            told = masked_in(event, mask)
-            for each in emits:
-                each(told)
-
-        interrupt = Interrupt()
-        stack.callback(interrupt.close)
-        stack.enter_context(interrupt.listen())
-        given: dict[str, Any] = {name: flags.get(name) for name in ("agent", "model", "budget", "network")}
-        wanted = Flags(**given)
+            file = EventFile(Path(flags["events"]), clock=lambda: datetime.now(UTC), warn=view)
+            listeners.append(stack.enter_context(file))
+        where, traced = project(flags), "agent" in flags
+        around = stack.enter_context(invocation(where, os.environ, Flags(**given), *listeners, traced=traced))
+        stack.enter_context(around.interrupt.listen())
         person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
+        yield _with_person(around, view) if person else around
 
-        def edit(path: Path) -> None:
-            view.close()  # the editor has the terminal to itself
-            click.edit(filename=str(path))
 
-        def ask(lines: Sequence[str]) -> bool:
-            view.close()
-            return approved(lines)
+def _with_person(around: Surroundings, view: View) -> Surroundings:
+    """Let somebody who sits at the terminal be asked."""
 
-        around = Surroundings(project(flags), os.environ, wanted, emit, interrupt)
-        yield replace(around, edit=edit, ask=ask) if person else around
+    def edit(path: Path) -> None:
+        view.close()  # the editor has the terminal to itself
+        click.edit(filename=str(path))
+
+    def ask(lines: Sequence[str]) -> bool:
+        view.close()
+        return approved(lines)
+
+    return replace(around, edit=edit, ask=ask)
 
 
 def approved(lines: Sequence[str]) -> bool:
@@ -190,9 +147,7 @@ def approved(lines: Sequence[str]) -> bool:
     return click.confirm("Do you approve of exactly this?", default=False, err=True)
 
 
-def _view(flags: dict[str, Any], *, aside: bool) -> "View":
-    from redgreenrefactor.views.console import view_for  # noqa: PLC0415
-
+def _view(flags: dict[str, Any], *, aside: bool) -> View:
     stream = sys.stderr if flags["as_json"] or aside else sys.stdout
     return view_for(stream, os.environ, quiet=flags["quiet"], no_color=flags["no_color"])
 
@@ -208,8 +163,6 @@ def project(flags: dict[str, Any]) -> Path:
 
 def print_json(value: Any) -> None:
     """Write the one JSON value a command answers with."""
-    from redgreenrefactor.sandbox.secrets import masked_in, masking  # noqa: PLC0415
-
     value = masked_in(value, masking(os.environ), CASES)
     text = _CONTROLS.sub(_escaped, json.dumps(value, indent=2, ensure_ascii=False))
     try:
@@ -219,10 +172,16 @@ def print_json(value: Any) -> None:
     click.echo(text)
 
 
+def tell(flags: dict[str, Any], value: Any, text: str) -> None:
+    """Answer with a JSON value, or with words, as the flags want it."""
+    if flags["as_json"]:
+        print_json(value)
+    elif text:
+        click.echo(text)
+
+
 def say(text: str, *, err: bool = False) -> None:
     """Write words of others, or about them, for a person to read."""
-    from redgreenrefactor.sandbox.secrets import masking  # noqa: PLC0415
-
     click.echo(masking(os.environ)(text), err=err)
 
 
@@ -232,8 +191,6 @@ def _escaped(character: re.Match[str]) -> str:
 
 def width() -> int:
     """Return how many characters a line of the terminal holds."""
-    from shutil import get_terminal_size  # noqa: PLC0415
-
     return get_terminal_size((100, 24)).columns
 
 
@@ -259,8 +216,6 @@ def how_to_use(context: click.Context | None) -> str:
 
 def complain(message: str, hint: str) -> None:
     """Say what went wrong, and what to type."""
-    from redgreenrefactor.views.lines import ink_for  # noqa: PLC0415
-
     ink = ink_for(sys.stderr)
     for line in ink.lines(f"rgr: {message}"):
         say(line, err=True)

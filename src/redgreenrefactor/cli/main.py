@@ -1,19 +1,63 @@
 """The command line: words in, exit code out."""
 
+import os
 import sys
+import tempfile
+import traceback
+from importlib import import_module
 from typing import NoReturn
 
 import click
 
-from redgreenrefactor.cli import doctor, proof, recovery, review, task, trust, workflow
 from redgreenrefactor.cli.common import fail, how_to_use, unheard
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
+from redgreenrefactor.sandbox.secrets import masking
 
 EPILOGUE = """Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 surroundings not ready,
 4 stopped by a limit, 130 interrupted (after 4 and 130 'rgr resume' goes on)."""
 
+COMMANDS = {  # each with the module it is in, which is imported when it is called, and what it does
+    "demo": ("run", "Play a whole workflow on a kata: no key, no network."),
+    "doctor": ("doctor", "Look at what a run needs; changes nothing."),
+    "fetch": ("recovery", "Bring branch and notes from a remote."),
+    "history": ("status", "Show the handoffs of the latest run."),
+    "init": ("recovery", "Have git keep notes and commits together."),
+    "push": ("recovery", "Bring branch and notes to a remote."),
+    "repair-notes": ("recovery", "Make unreadable notes readable again."),
+    "resume": ("run", "Go on from the last handoff."),
+    "rollback": ("recovery", "Go back to an earlier handoff; nothing is lost."),
+    "run": ("run", "Take a feature through the whole workflow."),
+    "status": ("status", "Show where the workflow stands."),
+    "task": ("task", "Do the work of TDD task files."),
+    "tdd": ("review", "Coder and reviewer work until a pull request stands."),
+    "trust": ("trust", "Approve what tdd.properties executes or loosens."),
+    "verify": ("verify", "Judge a workflow again from its commits and notes."),
+}
+
+
+class Commands(click.Group):
+    """The commands, of which only the one that is called is loaded."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return the command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"redgreenrefactor.cli.{COMMANDS[cmd_name][0]}")
+        found: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write what each of them does."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
 
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOGUE,
     invoke_without_command=True,
@@ -33,26 +77,6 @@ def rgr(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(UsageError.exit_code)
-
-
-for command in (
-    workflow.run,
-    workflow.resume,
-    workflow.status,
-    workflow.history,
-    workflow.demo,
-    proof.verify,
-    doctor.doctor,
-    trust.trust,
-    recovery.rollback,
-    recovery.repair_notes,
-    recovery.push,
-    recovery.fetch,
-    recovery.init,
-    review.tdd,
-    task.task,
-):
-    rgr.add_command(command)
 
 
 def main() -> None:
@@ -75,12 +99,6 @@ def main() -> None:
 
 def _bug(error: Exception) -> NoReturn:
     """Put the traceback into a file and one line before the person."""
-    import os  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-    import traceback  # noqa: PLC0415
-
-    from redgreenrefactor.sandbox.secrets import masking  # noqa: PLC0415
-
     with tempfile.NamedTemporaryFile(
         "w", prefix="rgr-bug-", suffix=".log", delete=False, errors="backslashreplace"
     ) as log:

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import common, print_json, reporting, surroundings
+from redgreenrefactor import recovery
+from redgreenrefactor.cli.common import common, surroundings, tell
 from redgreenrefactor.errors import RgrError
+from redgreenrefactor.git.transfer import Carried
+from redgreenrefactor.model.events import Event, Judged, Warned
+from redgreenrefactor.model.handoff import to_object
+from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.views.recovery import carried_text, repair_lines, rollback_text
 
-if TYPE_CHECKING:
-    from redgreenrefactor.git.transfer import Carried
-    from redgreenrefactor.model.events import Event
-    from redgreenrefactor.surroundings import Surroundings
 
-
-@click.command(short_help="Go back to an earlier handoff; nothing is lost.")
+@click.command()
 @click.argument("commit")
 @common
 def rollback(commit: str, **flags: Any) -> None:
@@ -24,23 +25,13 @@ def rollback(commit: str, **flags: Any) -> None:
 
     Example: rgr rollback HEAD~2
     """
-    with reporting(flags):
-        from redgreenrefactor import recovery  # noqa: PLC0415
-
-        with surroundings(flags) as around:
-            done = recovery.rollback(around, commit)
-        if flags["as_json"]:
-            from redgreenrefactor.model.handoff import to_object  # noqa: PLC0415
-
-            entry = done.entry
-            print_json({**to_object(entry.handoff), "commit": entry.commit, "kept": done.kept})
-        else:
-            from redgreenrefactor.views.recovery import rollback_text  # noqa: PLC0415
-
-            click.echo(rollback_text(done.entry, done.kept))
+    with surroundings(flags) as around:
+        done = recovery.rollback(around, commit)
+    told = {**to_object(done.entry.handoff), "commit": done.entry.commit, "kept": done.kept}
+    tell(flags, told, rollback_text(done.entry, done.kept))
 
 
-@click.command(name="repair-notes", short_help="Make unreadable notes readable again.")
+@click.command(name="repair-notes")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
 @common
 def repair_notes(dry_run: bool, **flags: Any) -> None:  # noqa: FBT001
@@ -48,21 +39,12 @@ def repair_notes(dry_run: bool, **flags: Any) -> None:  # noqa: FBT001
 
     Example: rgr repair-notes --dry-run
     """
-    with reporting(flags):
-        from redgreenrefactor import recovery  # noqa: PLC0415
-
-        with surroundings(flags) as around:
-            done = recovery.repair_notes(around, dry=dry_run)
-        if flags["as_json"]:
-            print_json(done.to_json())
-        else:
-            from redgreenrefactor.views.recovery import repair_lines  # noqa: PLC0415
-
-            for line in repair_lines(done.to_json()):
-                click.echo(line)
+    with surroundings(flags) as around:
+        done = recovery.repair_notes(around, dry=dry_run).to_json()
+    tell(flags, done, "\n".join(repair_lines(done)))
 
 
-@click.command(short_help="Bring branch and notes to a remote.")
+@click.command()
 @click.argument("remote", required=False)
 @common
 def push(remote: str | None, **flags: Any) -> None:
@@ -70,14 +52,11 @@ def push(remote: str | None, **flags: Any) -> None:
 
     Example: rgr push origin
     """
-    with reporting(flags):
-        from redgreenrefactor import recovery  # noqa: PLC0415
-
-        with surroundings(flags) as around:
-            _tell_carried(recovery.push(around, remote), "pushed to", flags)
+    with surroundings(flags) as around:
+        _tell_carried(recovery.push(around, remote), "pushed to", flags)
 
 
-@click.command(short_help="Bring branch and notes from a remote.")
+@click.command()
 @click.argument("remote", required=False)
 @common
 def fetch(remote: str | None, **flags: Any) -> None:
@@ -85,29 +64,18 @@ def fetch(remote: str | None, **flags: Any) -> None:
 
     Example: rgr fetch origin
     """
-    with reporting(flags):
-        from redgreenrefactor import recovery  # noqa: PLC0415
-
-        with surroundings(flags) as around:
-            _tell_carried(recovery.fetch(around, remote), "fetched from", flags)
+    with surroundings(flags) as around:
+        _tell_carried(recovery.fetch(around, remote), "fetched from", flags)
 
 
-def _tell_carried(carried: "Carried", what: str, flags: dict[str, Any]) -> None:
-    if flags["as_json"]:
-        from dataclasses import asdict  # noqa: PLC0415
-
-        print_json(asdict(carried))
-    elif not flags["quiet"]:
-        from redgreenrefactor.views.recovery import carried_text  # noqa: PLC0415
-
-        click.echo(
-            carried_text(
-                what, carried.remote, carried.branch, carried.notes, carried.refs, moved=carried.moved
-            )
-        )
+def _tell_carried(carried: Carried, what: str, flags: dict[str, Any]) -> None:
+    words = carried_text(
+        what, carried.remote, carried.branch, carried.notes, carried.refs, moved=carried.moved
+    )
+    tell(flags, asdict(carried), "" if flags["quiet"] else words)
 
 
-@click.command(short_help="Have git keep notes and commits together.")
+@click.command()
 @click.option(
     "--properties", is_flag=True, help="Write a tdd.properties that shows every setting, commented out."
 )
@@ -117,26 +85,19 @@ def init(properties: bool, **flags: Any) -> None:  # noqa: FBT001
 
     Example: rgr init --properties
     """
-    with reporting(flags):
-        from redgreenrefactor import recovery  # noqa: PLC0415
-
-        with surroundings(flags) as around:
-            settings = recovery.init(around)
-            written = recovery.write_properties(around) if properties else None
-        if flags["as_json"]:
-            rows = [{"name": one.name, "value": one.value, "new": one.new} for one in settings]
-            print_json({"settings": rows, "properties": written})
-        else:
-            for one in settings:
-                click.echo(f"{'set' if one.new else 'already set'}: {one.name} = {one.value}")
-            if written:
-                click.echo(f"written: {written}")
+    with surroundings(flags) as around:
+        settings = recovery.init(around)
+        written = recovery.write_properties(around) if properties else None
+    rows = [{"name": one.name, "value": one.value, "new": one.new} for one in settings]
+    lines = [f"{'set' if one.new else 'already set'}: {one.name} = {one.value}" for one in settings]
+    lines += [f"written: {written}"] if written else []
+    tell(flags, {"settings": rows, "properties": written}, "\n".join(lines))
 
 
 @contextmanager
 def pushing(
-    around: "Surroundings", flags: dict[str, Any]
-) -> Generator[tuple["Surroundings", Callable[[], "RgrError | None"]]]:
+    around: Surroundings, flags: dict[str, Any]
+) -> Generator[tuple[Surroundings, Callable[[], RgrError | None]]]:
     """Push a run after every case and, when the block has ended, once more, if that is asked for.
 
     Yields what the run is to be given, and what tells afterwards why the last push came to nothing.
@@ -144,12 +105,10 @@ def pushing(
     if not flags["push"]:
         yield around, lambda: None
         return
-    from redgreenrefactor.model.events import Judged, Warned  # noqa: PLC0415
-
     branch = f"tdd/{flags['worktree']}" if flags["worktree"] else None
     trouble: RgrError | None = None
 
-    def emit(event: "Event") -> None:
+    def emit(event: Event) -> None:
         around.emit(event)
         if isinstance(event, Judged) and event.ends_case:
             error = _push_trouble(around, branch, alone=True)
@@ -160,10 +119,8 @@ def pushing(
     trouble = _push_trouble(around, branch, alone=False)
 
 
-def _push_trouble(around: "Surroundings", branch: str | None, *, alone: bool) -> "RgrError | None":
+def _push_trouble(around: Surroundings, branch: str | None, *, alone: bool) -> RgrError | None:
     """Push; return what hindered it, for a run is not lost by that."""
-    from redgreenrefactor import recovery  # noqa: PLC0415
-
     try:
         recovery.push(around, branch=branch, alone=alone)
     except RgrError as error:

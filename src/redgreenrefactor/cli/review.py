@@ -1,11 +1,11 @@
 """From a specification to a reviewed pull request."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from redgreenrefactor import reviews
 from redgreenrefactor.cli.common import (
     AGENT,
     BUDGET,
@@ -13,19 +13,21 @@ from redgreenrefactor.cli.common import (
     MODEL,
     common,
     print_json,
-    reporting,
     say,
     surroundings,
+    tell,
 )
 from redgreenrefactor.errors import UsageError
-
-if TYPE_CHECKING:
-    from redgreenrefactor.model.review_task import TaskResult
+from redgreenrefactor.goals.spec import read_spec
+from redgreenrefactor.lifecycle.feature import exit_code
+from redgreenrefactor.model.review_task import TaskResult
+from redgreenrefactor.views.lines import columns
+from redgreenrefactor.views.tasks import result_lines
 
 INSTEAD = ("list_tasks", "resume", "clean", "prs")
 
 
-@click.command(short_help="Coder and reviewer work until a pull request stands.")
+@click.command()
 @click.argument("spec", required=False, metavar="SPEC.md")
 @click.option("--max-reviews", metavar="N", type=click.IntRange(1), help="Give up after N reviews (3).")
 @click.option("--branch", metavar="NAME", help="The branch to work on (tdd/TASKID).")
@@ -42,34 +44,14 @@ INSTEAD = ("list_tasks", "resume", "clean", "prs")
 @MODEL
 @AGENT
 @common
-def tdd(spec: str | None, **flags: Any) -> None:
+def tdd(spec: str | None, **flags: Any) -> int:
     """Let a coder and a reviewer work on SPEC.md in a worktree until a pull request stands.
 
     Example: rgr tdd SPEC.md --max-reviews 2
 
     Example: rgr tdd --resume TASKID
     """
-    code = 0
-    with reporting(flags):
-        _one_of(spec, flags)
-        code = _done(spec, flags)
-    if code:
-        sys.exit(code)
-
-
-def _one_of(spec: str | None, flags: dict[str, Any]) -> None:
-    given = [f"--{name.partition('_')[0]}" for name in INSTEAD if flags[name]]
-    given = ([f"the specification {spec}"] if spec else []) + given
-    if len(given) != 1:
-        what = f"{' and '.join(given)} do not go together" if given else "no specification was given"
-        raise UsageError(what, hint="Type: rgr tdd SPEC.md, or one of --list, --resume, --clean, --prs.")
-
-
-def _done(spec: str | None, flags: dict[str, Any]) -> int:
-    """Do what was asked for and return the exit code."""
-    from redgreenrefactor import reviews  # noqa: PLC0415
-    from redgreenrefactor.goals.spec import read_spec  # noqa: PLC0415
-
+    _one_of(spec, flags)
     read = read_spec(Path(spec)) if spec else None
     options = reviews.ReviewOptions(
         max_reviews=flags["max_reviews"],
@@ -85,7 +67,9 @@ def _done(spec: str | None, flags: dict[str, Any]) -> int:
         if flags["resume"]:
             return _told(reviews.resume(flags["resume"], around, options), flags)
         if flags["clean"]:
-            _show_cleaned(flags["clean"], reviews.clean(flags["clean"], around), flags)
+            notices = reviews.clean(flags["clean"], around)
+            words = "\n".join((*notices, f"{flags['clean']} is gone"))
+            tell(flags, {"taskId": flags["clean"], "notices": list(notices)}, words)
         elif flags["prs"]:
             pulls = [pull.to_json() for pull in reviews.pull_requests(flags["prs"], around)]
             _show(pulls, _of_pull, flags, none=f"{flags['prs']} has no pull request")
@@ -95,10 +79,15 @@ def _done(spec: str | None, flags: dict[str, Any]) -> int:
     return 0
 
 
-def _told(result: "TaskResult", flags: dict[str, Any]) -> int:
-    from redgreenrefactor.lifecycle.feature import exit_code  # noqa: PLC0415
-    from redgreenrefactor.views.tasks import result_lines  # noqa: PLC0415
+def _one_of(spec: str | None, flags: dict[str, Any]) -> None:
+    given = [f"--{name.partition('_')[0]}" for name in INSTEAD if flags[name]]
+    given = ([f"the specification {spec}"] if spec else []) + given
+    if len(given) != 1:
+        what = f"{' and '.join(given)} do not go together" if given else "no specification was given"
+        raise UsageError(what, hint="Type: rgr tdd SPEC.md, or one of --list, --resume, --clean, --prs.")
 
+
+def _told(result: TaskResult, flags: dict[str, Any]) -> int:
     if flags["as_json"]:
         print_json(result.to_json())
     for line in result_lines(result):
@@ -106,22 +95,8 @@ def _told(result: "TaskResult", flags: dict[str, Any]) -> int:
     return exit_code(result.status, result.type)
 
 
-def _show_cleaned(task_id: str, notices: tuple[str, ...], flags: dict[str, Any]) -> None:
-    if flags["as_json"]:
-        print_json({"taskId": task_id, "notices": list(notices)})
-    else:
-        for line in (*notices, f"{task_id} is gone"):
-            click.echo(line)
-
-
 def _show(items: list[dict[str, Any]], cells: Any, flags: dict[str, Any], *, none: str) -> None:
-    if flags["as_json"]:
-        print_json(items)
-    else:
-        from redgreenrefactor.views.lines import columns  # noqa: PLC0415
-
-        for line in columns([cells(item) for item in items]) if items else [none]:
-            click.echo(line)
+    tell(flags, items, "\n".join(columns([cells(item) for item in items])) if items else none)
 
 
 def _of_pull(pull: dict[str, Any]) -> list[str]:

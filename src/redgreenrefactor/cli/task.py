@@ -1,8 +1,7 @@
 """Task files."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,18 +13,20 @@ from redgreenrefactor.cli.common import (
     common,
     print_json,
     project,
-    reporting,
     say,
     surroundings,
+    tell,
     tell_worktree,
 )
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.goals.task_file import schema_text
+from redgreenrefactor.goals.task_set import read_tasks
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
+from redgreenrefactor.tasks.running import TaskOptions, run_tasks
+from redgreenrefactor.views.task_text import last_section
 
-if TYPE_CHECKING:
-    from redgreenrefactor.model.task_result import TaskFileResult
 
-
-@click.command(short_help="Do the work of TDD task files.")
+@click.command()
 @click.argument("files", nargs=-1, metavar="TASK.json…")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of task files, and do nothing else.")
 @click.option("--check", is_flag=True, help="Only tell what is wrong with the files.")
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 @MODEL
 @AGENT
 @common
-def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> None:  # noqa: FBT001
+def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> int:  # noqa: FBT001
     """Do the work of TDD task files: tests first, code in tries that build on each other, then refactoring.
 
     TASK.json may also be a folder of task files, or a plan; they are done in the order of their depends_on.
@@ -50,47 +51,25 @@ def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> Non
 
     Example: rgr task --check tasks/
     """
-    code = 0
-    with reporting(flags):
-        if schema:
-            from redgreenrefactor.goals.task_file import schema_text  # noqa: PLC0415
-
-            click.echo(schema_text(), nl=False)
-        else:
-            code = _checked(files, flags) if check else _done(files, flags)
-    if code:
-        sys.exit(code)
-
-
-def _checked(files: tuple[str, ...], flags: dict[str, Any]) -> int:
-    from redgreenrefactor.goals.task_set import read_tasks  # noqa: PLC0415
-
-    found = read_tasks(_paths(files), project(flags))
-    if flags["as_json"]:
-        print_json({"ok": True, "tasks": [item.task.id for item in found]})
-    else:
-        click.echo("\n".join(f"{item.path}: {item.task.id} is a task that can be run" for item in found))
-    return 0
-
-
-def _done(files: tuple[str, ...], flags: dict[str, Any]) -> int:
-    from redgreenrefactor.goals.task_set import read_tasks  # noqa: PLC0415
-    from redgreenrefactor.tasks.running import TaskOptions, run_tasks  # noqa: PLC0415
-
-    paths = _paths(files)
+    if schema:
+        click.echo(schema_text(), nl=False)
+        return 0
+    if not files:
+        raise UsageError("no task file was given", hint="Type: rgr task TASK.json")
+    paths = [Path(file).expanduser() for file in files]
     found = read_tasks(paths, project(flags))
+    if check:
+        words = "\n".join(f"{item.path}: {item.task.id} is a task that can be run" for item in found)
+        tell(flags, {"ok": True, "tasks": [item.task.id for item in found]}, words)
+        return 0
     options = TaskOptions(flags["session"], flags["new"], flags["keep_going"], flags["worktree"])
     with surroundings(flags) as around:
         results = list(run_tasks(found, around, options))
-    several = len(paths) > 1 or len(found) > 1 or paths[0].is_dir()
-    return answer_task(results, flags, several=several)
+    return answer_task(results, flags, several=len(paths) > 1 or len(found) > 1 or paths[0].is_dir())
 
 
-def answer_task(results: "list[TaskFileResult]", flags: dict[str, Any], *, several: bool) -> int:
+def answer_task(results: list[TaskFileResult], flags: dict[str, Any], *, several: bool) -> int:
     """Tell what became of the tasks, one section of it last; return the exit code of the first that failed."""
-    from redgreenrefactor.model.task_result import TaskFileStatus  # noqa: PLC0415
-    from redgreenrefactor.views.task_text import last_section  # noqa: PLC0415
-
     shown = next((result for result in results if result.status is not TaskFileStatus.COMPLETE), results[-1])
     tell_worktree(flags, complete=shown.status is TaskFileStatus.COMPLETE)
     if flags["as_json"]:
@@ -103,9 +82,3 @@ def answer_task(results: "list[TaskFileResult]", flags: dict[str, Any], *, sever
         click.echo("the task is complete already; nothing is left to do (--new starts it again)\n")
     say(last_section(shown))
     return shown.exit_code
-
-
-def _paths(files: tuple[str, ...]) -> list[Path]:
-    if not files:
-        raise UsageError("no task file was given", hint="Type: rgr task TASK.json")
-    return [Path(file).expanduser() for file in files]

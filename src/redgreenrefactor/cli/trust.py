@@ -1,19 +1,27 @@
 """Approving what a repository's settings execute or loosen."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from contextlib import closing
+from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import approved, common, print_json, reporting, surroundings
+from redgreenrefactor.cli.common import approved, common, print_json, surroundings, tell
+from redgreenrefactor.config import load
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.surroundings import (
+    Surroundings,
+    approval_of,
+    approvals_for,
+    loosening_of,
+    properties,
+)
+from redgreenrefactor.trust import Approval, approvals_of, not_trusted
+from redgreenrefactor.views.lines import ink_for
 
-if TYPE_CHECKING:
-    from redgreenrefactor.surroundings import Surroundings
-    from redgreenrefactor.trust import Approval
 
-
-@click.command(short_help="Approve what tdd.properties executes or loosens.")
+@click.command()
 @click.option("--yes", is_flag=True, help="Approve without being asked.")
 @click.option("--list", "listed", is_flag=True, help="Show everything you have approved, in every project.")
 @click.option("--revoke", is_flag=True, help="Forget what you have approved for this project.")
@@ -31,27 +39,14 @@ def trust(**flags: Any) -> None:
     """
     if sum(map(bool, (flags["yes"], flags["listed"], flags["revoke"]))) > 1:
         raise UsageError("--yes, --list and --revoke do not go together", hint="Type one of them.")
-    with reporting(flags), surroundings(flags, aside=True) as around:
+    with surroundings(flags, aside=True) as around:
         if flags["listed"]:
-            from redgreenrefactor.trust import approvals_of  # noqa: PLC0415
-
             _show(approvals_of(around.environ).all(), "nothing has been approved", as_json=flags["as_json"])
         else:
             _decide(around, flags)
 
 
-def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
-    from contextlib import closing  # noqa: PLC0415
-
-    from redgreenrefactor.config import load  # noqa: PLC0415
-    from redgreenrefactor.git.repository import open_repository  # noqa: PLC0415
-    from redgreenrefactor.surroundings import (  # noqa: PLC0415
-        approval_of,
-        approvals_for,
-        loosening_of,
-        properties,
-    )
-
+def _decide(around: Surroundings, flags: dict[str, Any]) -> None:
     with closing(open_repository(around.project, around.environ)) as repository:
         if repository.objects.resolve(flags["commit"]) is None and flags["commit"] != "HEAD":
             raise UsageError(f"there is no commit {flags['commit']!r}", hint="Name one as git log shows it.")
@@ -68,33 +63,21 @@ def _decide(around: "Surroundings", flags: dict[str, Any]) -> None:
     lines = [line.shown for line in loosening]
     known = approvals.has(wanted)
     if lines and not known:
-        if not flags["yes"]:
-            _ask(around, lines)
+        if not flags["yes"] and (around.ask is None or not approved(lines)):
+            raise not_trusted(lines, "rgr trust --yes")
         approvals.add(wanted)
-    if flags["as_json"]:
-        print_json({"project": wanted.project, "lines": lines, "approved": True})
-    elif lines:
-        click.echo("\n".join([*lines, "approved already" if known else "approved"]))
-    else:
-        click.echo("nothing to approve: what is here executes and loosens nothing by itself")
+    words = [*lines, "approved already" if known else "approved"]
+    nothing = "nothing to approve: what is here executes and loosens nothing by itself"
+    told = {"project": wanted.project, "lines": lines, "approved": True}
+    tell(flags, told, "\n".join(words) if lines else nothing)
 
 
-def _ask(around: "Surroundings", lines: list[str]) -> None:
-
-    from redgreenrefactor.trust import not_trusted  # noqa: PLC0415
-
-    if around.ask is None or not approved(lines):
-        raise not_trusted(lines, "rgr trust --yes")
-
-
-def _show(found: "list[Approval]", nothing: str, *, as_json: bool) -> None:
+def _show(found: list[Approval], nothing: str, *, as_json: bool) -> None:
     if as_json:
         print_json([{"project": each.project, "lines": list(each.lines)} for each in found])
         return
     if not found:
         click.echo(nothing)
-    from redgreenrefactor.views.lines import ink_for  # noqa: PLC0415
-
     ink = ink_for(sys.stdout)
     for each in found:
         click.echo("\n".join([each.project, *(f"  {ink.line(line)}" for line in each.lines)]))

@@ -1,0 +1,65 @@
+"""Looking at a run: reads git only."""
+
+import os
+from itertools import islice
+from typing import Any
+
+import click
+
+from redgreenrefactor.cli.common import common, print_json, project, tell, width
+from redgreenrefactor.lifecycle import status as runs
+from redgreenrefactor.model.handoff import to_object
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.views.text import history_text, status_text
+from redgreenrefactor.views.transcript import transcript_text
+
+SCREEN, MANY = 50, 2000  # lines of a history that are shown at once: the first ones soon, the others cheaply
+
+
+@click.command()
+@common
+def status(**flags: Any) -> None:
+    """Show where the workflow stands; reads git only.
+
+    Example: rgr status --json
+    """
+    entry = runs.status(project(flags), os.environ)
+    if flags["as_json"]:
+        print_json(_entry_to_json(entry) if entry else None)
+    else:
+        working = runs.at_work(project(flags), os.environ)
+        click.echo(status_text(entry, width=width(), at_work=working))
+
+
+@click.command()
+@click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the newest N.")
+@click.option("--attempts", is_flag=True, help="Rejected attempts, too.")
+@click.option(
+    "--transcript", metavar="TURN", help="What one session was told and did: 1-GREEN-1, or a commit."
+)
+@common
+def history(limit: int | None, attempts: bool, transcript: str | None, **flags: Any) -> None:  # noqa: FBT001
+    """Show the handoffs of the latest run, newest first.
+
+    Example: rgr history --attempts
+
+    Example: rgr history --transcript 1-GREEN-1
+    """
+    if transcript is not None:
+        steps = runs.transcript(project(flags), os.environ, transcript)
+        tell(flags, steps, "\n".join(transcript_text(steps)))
+        return
+    told = runs.history_with_attempts if attempts else runs.history
+    entries = islice(told(project(flags), os.environ), limit)
+    if flags["as_json"]:
+        print_json([_entry_to_json(entry) for entry in entries])
+        return
+    lines = (f"{line}\n" for line in history_text(entries, width=width()))
+    at_once = SCREEN
+    while shown := "".join(islice(lines, at_once)):
+        click.echo(shown, nl=False)
+        at_once = MANY
+
+
+def _entry_to_json(entry: Entry) -> dict[str, Any]:
+    return {**to_object(entry.handoff), "commit": entry.commit or None}
