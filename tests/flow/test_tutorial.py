@@ -1,4 +1,4 @@
-"""The tutorial is played as it is written, and what it shows is what happens."""
+"""The tutorial, and the example of a task, are played as they are written; what they show is what happens."""
 
 import json
 import re
@@ -23,12 +23,10 @@ VARYING = (
 )
 
 
-def steps() -> list[tuple[str, str]]:
+def steps(text: str) -> list[tuple[str, str]]:
     """Return what is typed, and what is shown below it."""
     fences = [
-        (token.info, token.content)
-        for token in MarkdownIt("commonmark").parse((DOCS / "tutorial.md").read_text())
-        if token.type == "fence"
+        (token.info, token.content) for token in MarkdownIt("commonmark").parse(text) if token.type == "fence"
     ]
     return [
         (text, following if language == "text" else "")
@@ -47,7 +45,7 @@ def lines(text: str) -> Iterator[str]:
             yield plain
 
 
-def play(folder: Path, env: dict[str, str]) -> list[str]:
+def play(typed: list[str], folder: Path, env: dict[str, str]) -> list[str]:
     """Type everything in one shell; return what came of each step."""
     who = {
         f"GIT_{who}_{what}": value
@@ -55,7 +53,7 @@ def play(folder: Path, env: dict[str, str]) -> list[str]:
         for what, value in (("NAME", "Ada"), ("EMAIL", "ada@localhost"))
     }
     done = subprocess.run(
-        ["/bin/sh", "-c", "".join(f"{typed}\necho '{END}'\n" for typed, _ in steps())],
+        ["/bin/sh", "-c", "".join(f"{step}\necho '{END}'\n" for step in typed)],
         cwd=folder,
         env={**env, **who, "PATH": f"{Path(sys.executable).parent}:{env['PATH']}", "PYTHONUTF8": "1"},
         stdout=subprocess.PIPE,
@@ -63,8 +61,17 @@ def play(folder: Path, env: dict[str, str]) -> list[str]:
         check=False,
     )
     *outputs, rest = done.stdout.decode().split(END)
-    assert len(outputs) == len(steps()), rest
+    assert len(outputs) == len(typed), rest
     return outputs
+
+
+def check(text: str, folder: Path, env: dict[str, str]) -> None:
+    """Play what a text says, and find all that it shows in what happens."""
+    said = steps(text)
+    for (typed, shown), output in zip(said, play([typed for typed, _ in said], folder, env), strict=True):
+        happened = lines(output)
+        for line in lines(shown):
+            assert line in happened, f"after\n{typed}\nthere is no {line!r} in\n{output}"
 
 
 def keys_of_notes(folder: Path) -> set[str]:
@@ -82,9 +89,13 @@ def keys_of_notes(folder: Path) -> set[str]:
 def test_the_tutorial_shows_what_happens_and_every_key_of_its_notes_is_explained(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
-    for (typed, shown), output in zip(steps(), play(tmp_path, env), strict=True):
-        happened = lines(output)
-        for line in lines(shown):
-            assert line in happened, f"after\n{typed}\nthere is no {line!r} in\n{output}"
+    check((DOCS / "tutorial.md").read_text(), tmp_path, env)
     explained = re.findall(r"`([a-zA-Z]+)`", (DOCS / "handoffs.md").read_text())
     assert keys_of_notes(tmp_path / "greeting") <= set(explained)
+
+
+@pytest.mark.long
+def test_the_example_of_a_task_shows_what_happens(tmp_path: Path, env: dict[str, str]) -> None:
+    page = (DOCS / "task.md").read_text()
+    check(page[page.index("## An example") : page.index("## The file")], tmp_path, env)
+    assert keys_of_notes(tmp_path / "greeting")
