@@ -31,7 +31,7 @@ from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.languages import python, stubs
 from redgreenrefactor.languages.manifests import adds_for_tests, files_run
 from redgreenrefactor.languages.paths import reconfigures
-from redgreenrefactor.languages.sources import bent, broken_at_once, says_nothing, tally
+from redgreenrefactor.languages.sources import tally
 from redgreenrefactor.loop.workflows import taskfile
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
@@ -42,7 +42,7 @@ from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation import mutants
-from redgreenrefactor.mutation.text_mutants import mistakes
+from redgreenrefactor.mutation.text_mutants import code_mutants, failing_at_once, wrong_expectations
 from redgreenrefactor.runners import coverage, report
 
 NOTE: Mapping[str, Any] = {
@@ -272,10 +272,10 @@ def read_source(text: str) -> None:
     for name in SOURCES:
         found = tally(name, text)
         for block in found.blocks:
-            broken_at_once(name, text, block)
-            list(islice(bent(name, text, block), 3))
-            says_nothing(name, block)
-        list(islice(mistakes(name, text, {"a"}), 3))
+            failing_at_once(text, block)
+            list(islice(wrong_expectations(name, text, block), 3))
+            assert block.says_nothing in (True, False)
+        list(islice(code_mutants(name, text, {"a"}), 3))
     python.tests_in(text)
     python.helpers(text)
     stubs.beyond_stubs(None, text)

@@ -15,7 +15,6 @@ from redgreenrefactor.gates.rules.tampering import configuration, hooked, kept, 
 from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
 from redgreenrefactor.languages import assertions, python, stubs
 from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
-from redgreenrefactor.languages.sources import says_nothing
 from redgreenrefactor.model.evidence import CollectError, Evidence, Judgement, Measure, Status
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.task import Task
@@ -235,7 +234,7 @@ def _worth(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
 def _silent(evidence: Evidence) -> Iterator[Finding]:
     """Yield new tests of other languages than Python whose text asserts nothing."""
     for change, block in new_tests(evidence):
-        if not change.path.endswith(".py") and says_nothing(change.path, block):
+        if not change.path.endswith(".py") and block.says_nothing:
             what = f"{change.path}:{block.line}: {block.name!r} asserts nothing that the code does"
             yield _meaningless(change.path, block.line, what)
 

@@ -1,48 +1,84 @@
-"""Mistakes planted into code of languages that are not parsed: tests that are worth something notice them."""
+"""Mutants of code and of tests in any language: texts with one thing in them that is wrong."""
 
 import re
 from collections.abc import Collection, Iterator
 
-from redgreenrefactor.languages.dialects import language_of
-from redgreenrefactor.languages.sources import HELPER, LITERAL, other_literal, uncommented
+from redgreenrefactor.languages.dialects import PYTHON
+from redgreenrefactor.languages.sources import (
+    FAILING,
+    LITERAL,
+    Block,
+    Source,
+    functions,
+    source_of,
+    statement_end,
+)
 
 _OPERATOR = re.compile(r"(?<=\s)(?:[+\-*/%]|[<>]=?|[=!]==?|&&|\|\|)(?=\s)")
-_OTHER = {
+_PAIRS = {
     "+": "-",
-    "-": "+",
-    "*": "+",
-    "/": "*",
-    "%": "*",
-    "&&": "||",
-    "||": "&&",
     "<": ">=",
-    ">=": "<",
     ">": "<=",
-    "<=": ">",
     "==": "!=",
-    "!=": "==",
     "===": "!==",
-    "!==": "===",
+    "&&": "||",
+    "true": "false",
+    "True": "False",
 }
+_OTHER = {"*": "+", "/": "*", "%": "*", **_PAIRS, **{other: one for one, other in _PAIRS.items()}}
 
 
-def mistakes(path: str, text: str, names: Collection[str]) -> Iterator[str]:
-    """Yield the text with one mistake after the other, in functions of these names if there are any."""
-    language = language_of(path)
-    if language is None:
+def code_mutants(path: str, text: str, names: Collection[str]) -> Iterator[str]:
+    """Yield the text with one mutation after the other, in functions of these names if there are any."""
+    source = source_of(path, text)
+    if source is None:
         return
-    code, mask = uncommented(text, language)
-    for start, end in _functions(mask, names) or [(0, len(mask))]:
-        for found in _OPERATOR.finditer(mask, start, end):
-            yield code[: found.start()] + _OTHER[found[0]] + code[found.end() :]
-        for found in LITERAL.finditer(mask, start, end):
-            was = code[found.start() : found.end()]
-            yield code[: found.start()] + other_literal(was) + code[found.end() :]
+    found = list(functions(source))
+    ends = [*(start for _, start, _ in found[1:]), len(text)]
+    spans = [(start, end) for (name, start, _), end in zip(found, ends, strict=False) if name in names]
+    for start, end in spans or [(0, len(text))]:
+        for pattern in (_OPERATOR, LITERAL):
+            for place in pattern.finditer(source.mask, start, end):
+                yield _with_other(source, place)
 
 
-def _functions(mask: str, names: Collection[str]) -> list[tuple[int, int]]:
-    """Return from where to where the functions of these names are written."""
-    found = list(HELPER.finditer(mask))
-    ends = [*(each.start() for each in found[1:]), len(mask)]
-    spans = zip(found, ends, strict=False)
-    return [(each.end(), end) for each, end in spans if (each[1] or each[2]) in names]
+def wrong_expectations(path: str, text: str, block: Block) -> Iterator[str]:
+    """Yield the text with one expectation of a test after the other replaced by a wrong one, the last first."""
+    source = source_of(path, text)
+    if source is None:
+        return
+    for start, end in reversed(_expecting(source, block)):
+        for place in reversed(list(LITERAL.finditer(source.mask, start, end))):
+            yield _with_other(source, place)
+
+
+def _expecting(source: Source, block: Block) -> list[tuple[int, int]]:
+    """Return where a test says what it expects: in assertions, or in the conditions before a failure is told."""
+    mask = source.mask[: block.end]
+    found = list(source.dialect.asserts.finditer(mask, block.body))
+    asserting = [
+        (each.start(), statement_end(mask, each.start())) for each in found if not FAILING.search(each[0])
+    ]
+    conditions = [each.span() for each in re.compile(r"\bif\b[^{\n]*\{").finditer(mask, block.body)]
+    return sorted({*asserting, *(conditions if len(asserting) < len(found) else [])})
+
+
+def _with_other(source: Source, place: re.Match[str]) -> str:
+    """Return the code with another operator, or another value of the same kind, in a place."""
+    was = source.code[place.start() : place.end()]
+    other = f"{was[:-1]}~{was[-1]}" if was[0] in "\"'`" else _OTHER.get(was) or str(int(was) + 1)
+    return source.code[: place.start()] + other + source.code[place.end() :]
+
+
+def failing_at_once(text: str, block: Block) -> str | None:
+    """Return the text with a failure at the beginning of a test, None where that cannot be written."""
+    fails = block.dialect.fails
+    if not fails or block.body >= len(text):
+        return None
+    head, rest = text[: block.body], text[block.body :]
+    if block.dialect is PYTHON:
+        indent = rest[: len(rest) - len(rest.lstrip(" \t"))]
+        return f"{head}{indent}{fails}\n{rest}"
+    if block.dialect.callbacks and not head.endswith("{"):
+        return f"{head} {{ {fails} }}, () => {rest}"
+    return f"{head} {fails} {rest}"

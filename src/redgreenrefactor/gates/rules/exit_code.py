@@ -7,12 +7,12 @@ from typing import Any
 from redgreenrefactor.gates.rules.findings import errors, tail
 from redgreenrefactor.gates.rules.measurement import Measured, timed_out
 from redgreenrefactor.gates.rules.new_test import asks_again
-from redgreenrefactor.gates.rules.silenced_tests import Planting, still_run
+from redgreenrefactor.gates.rules.silenced_tests import CommittedTest, still_run
 from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
-from redgreenrefactor.languages.dialects import language_of
+from redgreenrefactor.languages.dialects import dialect_of
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import is_test
-from redgreenrefactor.languages.sources import Block, says_nothing
+from redgreenrefactor.languages.sources import Block
 from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Measure, Question, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
@@ -123,25 +123,27 @@ def _shown(evidence: Evidence) -> Showing:
     tests = new_tests(evidence)
     if tests:
         return (yield from _test_shown(evidence, *tests[0]))
-    scripts = [c for c in evidence.changes if is_test(evidence, c.path) and language_of(c.path) is None]
+    scripts = [c for c in evidence.changes if is_test(evidence, c.path) and dialect_of(c.path) is None]
     grown = [c for c in scripts if c.after and c.after.text and (not c.before or added_lines(c))]
     if not grown:
         none = "RED added no test"
         return _Shown((Finding(FindingType.NO_TEST_ADDED, none, hint="Add one test and commit it."),))
-    script = Planting(evidence.head, grown[0].path, _text(grown[0]))
-    return _Shown((_unnoticed(script) if (yield from script.broken()) is False else _doubted(script),))
+    script = CommittedTest(evidence.head, grown[0].path, _text(grown[0]))
+    return _Shown(
+        (_unnoticed(script) if (yield from script.notices_failure()) is False else _doubted(script),)
+    )
 
 
 def _test_shown(evidence: Evidence, change: Change, block: Block) -> Showing:
-    if says_nothing(change.path, block):
+    if block.says_nothing:
         what = f"{change.path}:{block.line}: {block.name!r} asserts nothing that the code does"
         hint = "Assert on what the code under test returns or does."
         return _Shown((Finding(FindingType.MEANINGLESS_TEST, what, change.path, block.line, hint),))
-    test = Planting(evidence.head, change.path, _text(change), block)
-    noticed = yield from test.broken()
+    test = CommittedTest(evidence.head, change.path, _text(change), block)
+    noticed = yield from test.notices_failure()
     if noticed is False:
         return _Shown((_unnoticed(test),))
-    if noticed and (yield from test.bent()):
+    if noticed and (yield from test.notices_wrong_expectation()):
         return _Shown(facts={"perturbation": "failed as it should"})
     return _Shown((_doubted(test),))
 
@@ -150,11 +152,11 @@ def _text(change: Change) -> str:
     return change.after.text if change.after and change.after.text else ""
 
 
-def _unnoticed(test: Planting) -> Finding:
+def _unnoticed(test: CommittedTest) -> Finding:
     more = ", and it does so with a failure put into that test: the test command does not run it"
     return _unexpected(more, file=test.path)
 
 
-def _doubted(test: Planting) -> Finding:
+def _doubted(test: CommittedTest) -> Finding:
     more = "; whether it would notice broken code could not be shown"
     return _unexpected(more, Severity.WARNING, test.path)

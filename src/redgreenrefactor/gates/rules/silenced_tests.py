@@ -8,22 +8,22 @@ from itertools import islice
 
 from redgreenrefactor.gates.rules.test_text import is_script
 from redgreenrefactor.languages.paths import is_test, reconfigures
-from redgreenrefactor.languages.sources import NEAR, Block, bent, broken_at_once, tally
+from redgreenrefactor.languages.sources import NEAR, Block, tally
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.mutation.text_mutants import mistakes
+from redgreenrefactor.mutation.text_mutants import code_mutants, failing_at_once, wrong_expectations
 
 RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
 MOST = 6  # tests that are looked at after a turn
 ALIKE = 0.6  # of a test's text that one under another name shares with it
-BENT = 4  # expectations that are bent before a test counts as blind
+WRONG = 4  # expectations that are made wrong before a test counts as blind
 MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
 
 Noticing = Generator[Question, SuiteRun, bool | None]  # None: there was no time to find out
 
 
 @dataclass(frozen=True, slots=True)
-class Planting:
+class CommittedTest:
     """One test at one commit, or a whole file of tests in a language that is not known."""
 
     commit: str
@@ -41,15 +41,15 @@ class Planting:
         """What it consists of."""
         return self.block.code if self.block else self.text
 
-    def broken(self) -> Noticing:
+    def notices_failure(self) -> Noticing:
         """Return whether the suite fails with a failure in the test."""
         return (yield from self._noticed(self._spoiled()))
 
-    def bent(self) -> Noticing:
-        """Return whether the suite notices one of the test's expectations being bent; None if none can be."""
-        others = bent(self.path, self.text, self.block) if self.block else iter(())
+    def notices_wrong_expectation(self) -> Noticing:
+        """Return whether the suite notices one of the test's expectations being wrong; None if none can be."""
+        others = wrong_expectations(self.path, self.text, self.block) if self.block else iter(())
         seen: bool | None = None
-        for other in islice(others, BENT):
+        for other in islice(others, WRONG):
             seen = yield from self._noticed(other)
             if seen is not False:
                 break
@@ -58,7 +58,7 @@ class Planting:
     def _spoiled(self) -> str:
         start = max(self.block.start - NEAR, 0) if self.block else 0
         meant = self.block and MEANT_TO_FAIL.search(self.text[start : self.block.body])
-        planted = broken_at_once(self.path, self.text, self.block) if self.block and not meant else None
+        planted = failing_at_once(self.text, self.block) if self.block and not meant else None
         return planted or f"{RUBBISH}\n{self.text}"
 
     def _noticed(self, text: str) -> Noticing:
@@ -68,18 +68,20 @@ class Planting:
 def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
     """Return the tests whose failures the suite noticed before this turn and does not notice any more."""
     for now, before in islice(_touched(evidence), MOST):
-        noticed = yield from now.broken()
-        if noticed is False and (before is None or (yield from before.broken())):
+        noticed = yield from now.notices_failure()
+        if noticed is False and (before is None or (yield from before.notices_failure())):
             return [_unheard(now, "the test command does not notice a failure in it any more")]
         if before is None or noticed is not True or now.code == before.code:
             continue
-        blind = (yield from now.bent()) is False and (yield from before.bent())
+        blind = (yield from now.notices_wrong_expectation()) is False and (
+            yield from before.notices_wrong_expectation()
+        )
         if blind or (yield from _weaker(evidence, now, before)):
             return [_unheard(now, "other results are not noticed any more")]
     return []
 
 
-def _weaker(evidence: Evidence, now: Planting, before: Planting) -> Noticing:
+def _weaker(evidence: Evidence, now: CommittedTest, before: CommittedTest) -> Noticing:
     """Return whether mistakes in the code were noticed by a test as it was, and go unnoticed now.
 
     Only where values are gone that it compared with; for the test as it was, the code has to be right as it is.
@@ -90,7 +92,7 @@ def _weaker(evidence: Evidence, now: Planting, before: Planting) -> Noticing:
     as_it_was = (before.path, before.text)
     if not code or not before.block or not lost or (yield from _red(evidence.head, as_it_was)) is not False:
         return False
-    for wrong in islice(mistakes(path, code, set(re.findall(r"\w+", before.block.code))), BENT):
+    for wrong in islice(code_mutants(path, code, set(re.findall(r"\w+", before.block.code))), WRONG):
         unnoticed = (yield from _red(evidence.head, (path, wrong))) is False
         if unnoticed and (yield from _red(evidence.head, as_it_was, (path, wrong))):
             return True
@@ -103,7 +105,7 @@ def _red(commit: str, *overlay: tuple[str, str]) -> Noticing:
     return not run.green if run.answered else None
 
 
-def _unheard(test: Planting, what: str) -> Finding:
+def _unheard(test: CommittedTest, what: str) -> Finding:
     name = f": {test.block.name!r}" if test.block else ""
     line = test.block.line if test.block else None
     return Finding(
@@ -115,7 +117,7 @@ def _unheard(test: Planting, what: str) -> Finding:
     )
 
 
-def _touched(evidence: Evidence) -> Iterator[tuple[Planting, Planting | None]]:
+def _touched(evidence: Evidence) -> Iterator[tuple[CommittedTest, CommittedTest | None]]:
     """Yield the tests that a turn may have silenced, the current case's first, each with what it was before."""
     concerned = [
         c for c in evidence.changes if is_test(evidence, c.path) or reconfigures(c, evidence.command)
@@ -134,16 +136,16 @@ def _touched(evidence: Evidence) -> Iterator[tuple[Planting, Planting | None]]:
             yield test, before
 
 
-def _closest(test: Planting, gone: Sequence[Planting]) -> Planting | None:
+def _closest(test: CommittedTest, gone: Sequence[CommittedTest]) -> CommittedTest | None:
     """Return which of the tests that are gone a new one may be, under another name."""
     ratios = {twin: SequenceMatcher(None, twin.code, test.code).ratio() for twin in gone if test.block}
     return max((twin for twin in gone if ratios.get(twin, 0) >= ALIKE), key=ratios.__getitem__, default=None)
 
 
-def _tests(evidence: Evidence, commit: str, paths: Iterable[str]) -> Iterator[Planting]:
+def _tests(evidence: Evidence, commit: str, paths: Iterable[str]) -> Iterator[CommittedTest]:
     """Yield the tests of these files, the last of each first: new ones stand at the end."""
     for path in paths:
         text = evidence.read(commit, path) or ""
-        yield from (Planting(commit, path, text, block) for block in reversed(tally(path, text).blocks))
+        yield from (CommittedTest(commit, path, text, block) for block in reversed(tally(path, text).blocks))
         if text and is_script(evidence, path):
-            yield Planting(commit, path, text)
+            yield CommittedTest(commit, path, text)

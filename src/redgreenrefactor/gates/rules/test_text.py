@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import tampering
-from redgreenrefactor.languages.dialects import language_of
+from redgreenrefactor.languages.dialects import dialect_of
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import TEST_FOLDERS, is_test, is_test_file
-from redgreenrefactor.languages.sources import NOTHING, Block, Tally, fell_silent, only_added, tally
+from redgreenrefactor.languages.sources import NOTHING, Block, Tally, tally
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
@@ -70,7 +70,7 @@ def _kept(change: Change) -> Iterator[Finding]:
         twins = [twin for twin in after.blocks if twin.name == block.name]
         if not twins:
             yield tampering(change, block.line, f"{block.name!r} was taken away", "Bring it back.")
-        elif not any(only_added(block, twin) for twin in twins):
+        elif not any(twin.only_grew(block) for twin in twins):
             yield tampering(
                 change, twins[0].line, f"{block.name!r} was edited", "Leave existing tests as they are."
             )
@@ -102,7 +102,7 @@ def _weakened(evidence: Evidence) -> Iterator[Finding]:
         yield tampering(change, None, "a test is skipped that was not", "Let every test run.")
         return
     for change, (old, new) in zip(held, sides, strict=True):
-        if silent := _silent(change, old, new):
+        if silent := _silent(old, new):
             yield tampering(
                 change, silent.line, f"{silent.name!r} asserts nothing any more", "Bring it back."
             )
@@ -134,12 +134,12 @@ def _only_taken(evidence: Evidence, held: Sequence[Change], before: Tally, after
     return any(re.search(r"\w", line) and line not in lines for line in written)
 
 
-def _silent(change: Change, before: Tally, after: Tally) -> Block | None:
+def _silent(before: Tally, after: Tally) -> Block | None:
     """Return a test that asserted something and does not any more."""
     twins = {block.name: block for block in after.blocks}
     for block in before.blocks:
         twin = twins.get(block.name)
-        if twin is not None and fell_silent(change.path, block, twin):
+        if twin is not None and twin.fell_silent(block):
             return twin
     return None
 
@@ -162,10 +162,7 @@ def _running(evidence: Evidence, change: Change, *, named: bool) -> tuple[Tally,
 
 
 def _total(tallies: Sequence[Tally]) -> Tally:
-    total = NOTHING
-    for each in tallies:
-        total = total.plus(each)
-    return total
+    return sum(tallies, NOTHING)
 
 
 def _drop(before: Tally, after: Tally) -> int:
@@ -227,7 +224,7 @@ def _scripts_gone(evidence: Evidence) -> Iterator[Finding]:
 
 def is_script(evidence: Evidence, path: str) -> bool:
     """Tell whether a file of the tests is one in a language that is not known."""
-    return is_test(evidence, path) and language_of(path) is None and not DATA.search(path)
+    return is_test(evidence, path) and dialect_of(path) is None and not DATA.search(path)
 
 
 def _halved(change: Change) -> bool:

@@ -11,7 +11,6 @@ from redgreenrefactor.model.evidence import UNANSWERED, Measure, SuiteRun, Trial
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.mutation.text_mutants import mistakes
 
 TEST, CODE = "test/add.test.js", "add.js"
 ADD = "export function add(a, b) {\n  return a + b;\n}\n"
@@ -156,15 +155,3 @@ def test_a_script_in_a_language_that_is_not_known_is_still_read() -> None:
     read, asked = told({**BEFORE, "test/new.sh": "./add 1 2\n"})
     assert read == []
     assert {path for trial in asked for path, _ in trial.overlay} == {TEST}  # a new one may be anything
-
-
-# --- mistakes
-
-
-def test_mistakes_are_made_in_the_functions_that_a_test_names() -> None:
-    code = "fn add(a: i32) -> i32 {\n    a + 1\n}\n\nfn other() -> bool {\n    true // + 1\n}\n"
-    made = list(mistakes("a.rs", code, {"add"}))
-    assert [text.splitlines()[1].strip() for text in made] == ["a - 1", "a + 2"]
-    assert len(list(mistakes("a.rs", code, {"none"}))) == 3
-    assert len(list(mistakes("A.java", "int add(int a) { return a + 1; }\n", {"add"}))) == 2
-    assert list(mistakes("a.unknown", code, {"add"})) == []

@@ -1,0 +1,51 @@
+"""Mutants of tests and of code in any language: where they are put, and what is made of them."""
+
+from redgreenrefactor.languages.sources import Block, tally
+from redgreenrefactor.mutation.text_mutants import code_mutants, failing_at_once, wrong_expectations
+
+
+def the_test(path: str, text: str) -> Block:
+    (block,) = tally(path, text).blocks
+    return block
+
+
+def test_a_failure_is_put_at_the_beginning_of_a_test() -> None:
+    python = "def test_a():\n    assert f() == 1\n"
+    failing = 'def test_a():\n    raise AssertionError("planted")\n    assert f() == 1\n'
+    assert failing_at_once(python, the_test("test_a.py", python)) == failing
+    arrow = "test('a', () => assert.equal(f(), 1));\n"
+    broken = failing_at_once(arrow, the_test("a.test.js", arrow)) or ""
+    assert broken.index('throw new Error("planted");') < broken.index("assert.equal")
+    go = "func TestA(t *testing.T) {\n    t.Error()\n}\n"
+    assert 'panic("planted");' in (failing_at_once(go, the_test("a_test.go", go)) or "")
+
+
+def test_where_no_failure_can_be_written_none_is() -> None:
+    ruby = "it 'adds' do\n  expect(add(1)).to eq(2)\nend\n"
+    assert failing_at_once(ruby, the_test("a_spec.rb", ruby)) is None
+    unclosed = "test('a', run);\n"
+    assert failing_at_once(unclosed, the_test("a.test.js", unclosed)) is None
+
+
+def test_expectations_are_made_wrong_the_last_first() -> None:
+    text = "test('a', () => {\n  assert.equal(f('x'), 1);\n  assert.equal(g(), true)\n});\n"
+    found = list(wrong_expectations("a.test.js", text, the_test("a.test.js", text)))
+    assert [each.replace(text, "") for each in found] != []
+    assert "g(), false" in found[0]
+    assert "f('x'), 2" in found[1]
+    assert "f('x~'), 1" in found[2]
+    assert list(wrong_expectations("a.sh", text, the_test("a.test.js", text))) == []
+
+
+def test_an_expectation_that_is_never_closed_ends_with_its_test() -> None:
+    text = "def test_a():\n    assert f(1"
+    assert [each[-1] for each in wrong_expectations("test_a.py", text, the_test("test_a.py", text))] == ["2"]
+
+
+def test_mutants_are_made_of_the_functions_that_a_test_names() -> None:
+    code = "fn add(a: i32) -> i32 {\n    a + 1\n}\n\nfn other() -> bool {\n    true // + 1\n}\n"
+    made = list(code_mutants("a.rs", code, {"add"}))
+    assert [text.splitlines()[1].strip() for text in made] == ["a - 1", "a + 2"]
+    assert len(list(code_mutants("a.rs", code, {"none"}))) == 3
+    assert len(list(code_mutants("A.java", "int add(int a) { return a + 1; }\n", {"add"}))) == 2
+    assert list(code_mutants("a.unknown", code, {"add"})) == []
