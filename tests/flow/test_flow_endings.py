@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from review_stage import ReviewStage, plain_repo
 from stage import GREENFIELD, SWIFT, Stage, calculator
-from task_stage import task
+from task_stage import CODE, FILES, TEST, last_section, staged, task
 
 from repos import MakeRepo
 
@@ -45,3 +45,23 @@ def test_whoever_resumes_where_the_tests_cannot_run_any_more_is_told_before_a_se
     assert (done.code, done.json["errorDetails"]["type"]) == (3, "TestsNotRunnable"), done
     assert "no module 'outside'" in done.json["error"]
     assert len(stage.sessions) == sessions
+
+
+def test_a_task_is_set_up_leaves_old_failures_alone_and_is_told_again_when_it_is_done(
+    make_repo: MakeRepo,
+) -> None:
+    old = "from pathlib import Path\n\n\ndef test_made() -> None:\n    assert Path('made.txt').exists()\n"
+    files = {
+        **FILES,
+        ".gitignore": "made.txt\n",
+        "tdd.properties": f"{FILES['tdd.properties']}setup.command=touch made.txt\n",
+        "tests/test_old.py": f"{old}\n\ndef test_never() -> None:\n    assert False\n",
+    }
+    stage = staged(make_repo, files=files)
+    done = stage.rgr_task("--json")
+    assert (done.code, done.json["tests"]) == (0, {"passed": 3, "total": 4}), done
+    assert "tests/test_old.py::test_never" in stage.session("GREEN-1-1")["brief"]
+    again = stage.rgr_task()
+    assert again.code == 0, again
+    assert f"Files modified: {CODE}, {TEST}" in last_section(again.out)
+    assert len(stage.sessions) == 3
