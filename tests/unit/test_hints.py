@@ -45,7 +45,7 @@ def words(node: ast.expr | None) -> str | None:
     if isinstance(node, ast.BinOp):
         return f"{words(node.left) or '…'}{words(node.right) or '…'}"
     if isinstance(node, ast.IfExp):
-        return f"{words(node.body) or '…'} {words(node.orelse) or '…'}"
+        return " ".join(filter(None, (words(node.body), words(node.orelse)))) or None
     return None
 
 

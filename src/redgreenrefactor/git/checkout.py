@@ -135,7 +135,7 @@ class CleanCheckout:
         if self._objects.extent(found.tree) > MOST_FILES:
             raise NotReadyError(
                 f"commit {commit[:10]} unfolds to more than {MOST_FILES} files",
-                hint="Somebody has made it to fill disks: do not check it out.",
+                hint="Leave it alone: somebody has made it to fill disks.",
             )
         return found.tree
 

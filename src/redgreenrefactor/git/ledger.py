@@ -189,7 +189,7 @@ class GitLedger:
         gone = "tree" in complaint  # part of the notes is gone: they have to be mended
         raise LedgerError(
             f"a handoff could not be written to {NOTES}: {complaint}",
-            hint=None if gone else advice(complaint, UNWRITTEN),
+            hint=LedgerError.hint if gone else advice(complaint, UNWRITTEN),
         )
 
     def store_feature(self, handoff: Handoff) -> Handoff:

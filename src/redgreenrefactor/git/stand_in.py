@@ -179,7 +179,7 @@ class StandIn:
             if size <= MOST_BYTES:
                 return
         what = f"{size >> 30} GiB" if size else f"{MOST_FILES} files"
-        raise GitError(f"they unfold to more than {what}", hint="")
+        raise GitError(f"they unfold to more than {what}", hint="Leave large files out of the commits.")
 
     def _free(self, name: str) -> bool:
         git = self._repository.git
