@@ -66,6 +66,8 @@ class Cages:
             return ""
         lacks = "not installed" in self.means.why
         why = "'apt install bubblewrap' for the full one" if lacks else self.means.why
+        if not self.means.mounts:
+            return "reduced sandbox (Landlock without namespaces): git's folder is not held"
         return f"reduced sandbox (Landlock): {why or 'as the settings want it'}"
 
     def told(self, agents: Collection[str]) -> str:

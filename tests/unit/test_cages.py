@@ -387,9 +387,12 @@ def test_where_nothing_works_a_run_is_refused_unless_everything_is_ours(repo: Re
 def test_landlock_is_announced_as_the_reduced_form_in_one_line(
     repo: Repo, level: Level, why: str, words: str
 ) -> None:
-    made = Cages(opened(repo.path, repo.env), repo.path, load(None, {}, Flags()), Means(level, why=why), None)
+    place, settings = opened(repo.path, repo.env), load(None, {}, Flags())
+    made = Cages(place, repo.path, settings, Means(level, mounts=True, why=why), None)
     assert made.reduced == (f"reduced sandbox (Landlock): {words}" if words else "")
-    assert len(made.reduced) + len("  ! ") <= 80
+    bare = Cages(place, repo.path, settings, Means(level, why=why), None)
+    assert ("git's folder is not held" in bare.reduced) == bool(words)
+    assert all(len(line) + len("  ! ") <= 80 for line in (made.reduced, bare.reduced))
 
 
 def test_where_nothing_can_be_mounted_a_session_commits_in_the_real_folder(repo: Repo) -> None:

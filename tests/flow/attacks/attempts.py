@@ -1,14 +1,17 @@
 """What held commands try, and how to tell that they did not get it. Also a script that tries all of it.
 
 As a script: `attempts.py LEVEL FOLDER [NAME]` prints one JSON object: how many were tried in which checkout, and what
-is wrong with those that got somewhere; `attempts.py --table` what each level holds, for the docs. Each attack is
-harmless to the machine even where it succeeds.
+is wrong with those that got somewhere; `attempts.py --table` what each level holds, for the docs. The level `bare` is
+Landlock where the kernel grants no namespaces, and what is promised even then. Each attack is harmless to the machine even
+where it succeeds.
 """
 
+import ctypes
 import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -25,6 +28,7 @@ from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policy import Limits
 from redgreenrefactor.sandbox.process import Finished
+from redgreenrefactor.sandbox.seccomp import filter_for
 
 STRONG = ("bubblewrap",)
 BOTH = ("bubblewrap", "landlock")
@@ -338,6 +342,8 @@ BY_SUITES = (
 COMMON = (*WRITING, *READING, *NETWORK, *PROCESSES, *PRIVILEGES, *DOORS, *USING)
 OF_SESSIONS = (*HONEST, *COMMON, *GIT, *JUDGES)
 OF_SUITES = (*HONEST_SUITE, *COMMON, *BY_SUITES)
+OF_BARE = (*WRITING, *READING, *NETWORK, *PROCESSES, *PRIVILEGES, *DOORS)
+OF_STAND_INS = "read git's credentials"  # what only a stand-in of the git folder holds
 
 
 GROUPS = (
@@ -426,11 +432,27 @@ def run(lab: Lab, attack: Attack, cage: Cage, folder: Path) -> Finished:
     return replace(done, stdout=printed)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
+def without_namespaces() -> None:
+    """Have the kernel refuse this process and all it starts new namespaces, as containers do."""
+    program = filter_for(os.uname().machine)
+    assert program is not None
+    library, content = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(program, len(program))
+    order = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(content))
+    assert library.prctl(38, 1, 0, 0, 0) == 0  # no new privileges
+    assert library.prctl(22, 2, order, 0, 0) == 0  # seccomp
+    assert library.unshare(0x50000000) == -1
+
+
 def main() -> None:
     if sys.argv[1:] == ["--table"]:
         print(table(), end="")
         return
     level, folder = sys.argv[1], Path(sys.argv[2])
+    sessions, suites = OF_SESSIONS, OF_SUITES
+    if level == "bare":
+        level, suites = "landlock", OF_BARE
+        sessions = tuple(attack for attack in OF_BARE if attack.name != OF_STAND_INS)
+        without_namespaces()
     wanted = sys.argv[3] if len(sys.argv) > 3 else ""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -439,8 +461,8 @@ def main() -> None:
     for kind in KINDS:
         lab = Lab(folder / kind, level, kind)
         for who, attacks, attempt in (
-            ("session", OF_SESSIONS, tried),
-            ("suite", OF_SUITES, tried_by_suite),
+            ("session", sessions, tried),
+            ("suite", suites, tried_by_suite),
         ):
             fit = [attack for attack in attacks if level in attack.levels and wanted in attack.name]
             counts[f"{kind} {who}"] = len(fit)
