@@ -20,6 +20,7 @@ from textwrap import dedent, indent
 
 from redgreenrefactor.model.evidence import Manner, SuiteRun
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 BAR = 1.10
 COMMANDS = {
@@ -107,7 +108,9 @@ def _ratio(runner: str, tests: int, repeat: int) -> tuple[float, float]:
         write(folder, runner, tests)
         env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
         env["PYTHONPYCACHEPREFIX"] = str(Path(name, "cache/bytecode"))
-        suite = suite_for(COMMANDS[runner], project=folder, env=env, timeout=600, cache=Path(name, "cache"))
+        suite = suite_for(
+            COMMANDS[runner], SuiteContext(project=folder, env=env, timeout=600, cache=Path(name, "cache"))
+        )
         plain, probed = (
             (lambda: _plain(runner, folder, env)),
             (lambda: _probed(suite.run(folder, KEEPING), tests)),

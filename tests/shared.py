@@ -12,6 +12,7 @@ import pytest
 
 from redgreenrefactor.model.evidence import Manner
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox.policies import BYTECODE
 
 SUITE = "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        assert 1 == 2\n"
@@ -48,7 +49,7 @@ def _compile(folder: Path) -> None:
     env = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     for runner in ("pytest", "unittest"):
         suite = suite_for(
-            f"{sys.executable} -m {runner}", project=project, env=env, timeout=120, cache=folder
+            f"{sys.executable} -m {runner}", SuiteContext(project=project, env=env, timeout=120, cache=folder)
         )
         assert suite.run(project, Manner(trace=True, keeps=True)).results
     env["PYTHONPYCACHEPREFIX"] = str(folder / BYTECODE)

@@ -29,7 +29,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import resuming
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Greeting
-from redgreenrefactor.runners.command import last_invocation
+from redgreenrefactor.runners.invocation import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.policy import Level as Hold

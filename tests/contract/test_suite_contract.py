@@ -11,6 +11,7 @@ import pytest
 from redgreenrefactor.model.evidence import Manner, Measure, Status, SuiteRun, TestResult
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.testing import FakeSuite
 
 CODE = {1: "VALUE = 1\n", 2: "VALUE = 2\n"}
@@ -75,7 +76,7 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path, cache: Path) -> Subj
     command = f"{sys.executable} -m {request.param}"
     (folder / "test_c.py").write_text(PYTEST if request.param == "pytest" else UNITTEST)
     env = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    suite = suite_for(command, project=folder, env=env, timeout=120, cache=cache)
+    suite = suite_for(command, SuiteContext(project=folder, env=env, timeout=120, cache=cache))
     stem = "test_c.py::test_" if request.param == "pytest" else "test_c.A.test_"
     return Subject(suite, folder, command, f"{stem}one", f"{stem}two", f"{stem}skip")
 

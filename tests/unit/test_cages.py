@@ -23,6 +23,7 @@ from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.ports import Sealed
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import NO_MEANS, Means
 from redgreenrefactor.sandbox.policies import BYTECODE, collapsed
@@ -306,11 +307,9 @@ def test_what_later_runs_execute_is_not_written_by_what_a_session_wrote(repo: Re
     folder = held.workspace.checkout(held.base, {})
     suite = suite_for(
         f"{shlex.quote(sys.executable)} -m unittest",
-        project=repo.path,
-        env=held.env,
-        timeout=60,
-        cache=held.workspace.compiled,
-        cage=held.cages.suite,
+        SuiteContext(
+            project=repo.path, env=held.env, timeout=60, cache=held.workspace.compiled, cage=held.cages.suite
+        ),
     )
     (folder / "test_a.py").write_text(PLANTS)
     bytecode = held.workspace.compiled / BYTECODE

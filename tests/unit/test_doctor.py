@@ -21,7 +21,7 @@ from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.views.health import health_text
+from redgreenrefactor.views.messages import health_text
 from repos import MakeRepo, Repo
 
 SETTINGS = "agent=command:sh agent.sh\nsandbox=off\n"

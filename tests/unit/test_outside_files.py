@@ -20,16 +20,16 @@ import pytest
 from redgreenrefactor.agents.script_file import load_script
 from redgreenrefactor.cli import main
 from redgreenrefactor.errors import RgrError
-from redgreenrefactor.goals.task_context import Outcome, gather
+from redgreenrefactor.goals.task_context import CommandEnd, gather
 from redgreenrefactor.goals.task_file import read_task
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.records import transcripts
-from redgreenrefactor.records.task import TaskFolder
 from redgreenrefactor.records.task_files import TaskFiles
+from redgreenrefactor.records.task_folder import TaskFolder
 from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.editable import imported_from
-from redgreenrefactor.runners.environment import forget_uncertain_bytecode
+from redgreenrefactor.runners.suite_context import forget_uncertain_bytecode
 from redgreenrefactor.runners.virtual import how_to_install
 from task_samples import plain_task, tdd_task
 
@@ -248,7 +248,7 @@ def test_no_file_that_a_task_names_is_too_odd(tmp_path: Path) -> None:
         with soon(f"number {number}: {file.read_text()}"):
             try:
                 found = read_task(file, chance.choice([project, None]))
-                code, told = 0, str(gather(found.task, project, lambda _: Outcome(0, "said")))
+                code, told = 0, str(gather(found.task, project, lambda _: CommandEnd(0, "said")))
             except RgrError as error:
                 code, told = error.exit_code, error.message
         assert code in (0, 2, 3), (number, told)

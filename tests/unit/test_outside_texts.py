@@ -43,7 +43,7 @@ from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation import mutants
 from redgreenrefactor.mutation.text_mutants import code_mutants, failing_at_once, wrong_expectations
-from redgreenrefactor.runners import coverage, report
+from redgreenrefactor.runners import coverage_tools, report
 
 NOTE: Mapping[str, Any] = {
     "schemaVersion": 1,
@@ -287,11 +287,11 @@ def read_coverage(text: str) -> None:
     with TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "jacoco.xml").write_bytes(text.encode("utf-8", "surrogatepass"))
-        loaded = coverage._json(place / "jacoco.xml")  # pyright: ignore[reportPrivateUsage]
-        coverage._coverage_py(loaded, place)  # pyright: ignore[reportPrivateUsage]
-        coverage._istanbul(loaded, place)  # pyright: ignore[reportPrivateUsage]
-        coverage._go_profile(text, "m")  # pyright: ignore[reportPrivateUsage]
-        coverage._jacoco(place, iter([place / "jacoco.xml"]))  # pyright: ignore[reportPrivateUsage]
+        loaded = coverage_tools._json(place / "jacoco.xml")  # pyright: ignore[reportPrivateUsage]
+        coverage_tools._coverage_py(loaded, place)  # pyright: ignore[reportPrivateUsage]
+        coverage_tools._istanbul(loaded, place)  # pyright: ignore[reportPrivateUsage]
+        coverage_tools._go_profile(text, "m")  # pyright: ignore[reportPrivateUsage]
+        coverage_tools._jacoco(place, iter([place / "jacoco.xml"]))  # pyright: ignore[reportPrivateUsage]
 
 
 def read_script(text: str) -> None:

@@ -20,12 +20,12 @@ from redgreenrefactor.errors import RgrError, UsageError
 from redgreenrefactor.lifecycle.invocation import invocation
 from redgreenrefactor.lifecycle.status import worktree_of
 from redgreenrefactor.model.events import Emit
-from redgreenrefactor.records.events import EventFile
+from redgreenrefactor.records.event_file import EventFile
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.console import View, view_for
 from redgreenrefactor.views.lines import ink_for
-from redgreenrefactor.views.recovery import worktree_lines
+from redgreenrefactor.views.messages import worktree_lines
 
 Command = Callable[..., Any]
 

@@ -6,7 +6,7 @@ import click
 
 from redgreenrefactor.cli.common import AGENT, MODEL, common, surroundings, tell, width
 from redgreenrefactor.doctor import examine
-from redgreenrefactor.views.health import health_text
+from redgreenrefactor.views.messages import health_text
 
 
 @click.command()

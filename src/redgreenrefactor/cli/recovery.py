@@ -14,7 +14,7 @@ from redgreenrefactor.git.transfer import Carried
 from redgreenrefactor.model.events import Event, Judged, Warned
 from redgreenrefactor.model.handoff import to_object
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.views.recovery import carried_text, repair_lines, rollback_text
+from redgreenrefactor.views.messages import carried_text, repair_lines, rollback_text
 
 
 @click.command()

@@ -22,7 +22,7 @@ from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.lifecycle.feature import exit_code
 from redgreenrefactor.model.review_task import TaskResult
 from redgreenrefactor.views.lines import columns
-from redgreenrefactor.views.tasks import result_lines
+from redgreenrefactor.views.messages import result_lines
 
 INSTEAD = ("list_tasks", "resume", "clean", "prs")
 

@@ -11,7 +11,7 @@ from redgreenrefactor.lifecycle import status as runs
 from redgreenrefactor.model.handoff import to_object
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.views.text import history_text, status_text
-from redgreenrefactor.views.transcript import transcript_text
+from redgreenrefactor.views.transcript_text import transcript_text
 
 SCREEN, MANY = 50, 2000  # lines of a history that are shown at once: the first ones soon, the others cheaply
 

@@ -6,7 +6,7 @@ import click
 
 from redgreenrefactor import verify as judging
 from redgreenrefactor.cli.common import common, project, surroundings, tell, width
-from redgreenrefactor.views.proof import verified_text
+from redgreenrefactor.views.verified import verified_text
 
 
 @click.command()

@@ -22,17 +22,17 @@ _PATHS, _REASONS = ("path", "file", "file_path"), ("rationale", "reason", "relev
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandEnd:
     """How a command of a pre_analysis step ended."""
 
     exit_code: int
     output: str
 
 
-Shell = Callable[[str], Outcome]
+RunCommand = Callable[[str], CommandEnd]
 
 
-def gather(task: Task, project: Path, shell: Shell) -> tuple[Source, ...]:
+def gather(task: Task, project: Path, shell: RunCommand) -> tuple[Source, ...]:
     """Return everything the task wants read and run; what it cannot do without is a NotReadyError."""
     sources = [*_wanted(task, project), *_focus(task, project), *_package(task, project)]
     for look in task.looks:
@@ -118,7 +118,7 @@ def _listed(value: Any, name: str) -> Iterator[Any]:
         yield from _listed(inner, name)
 
 
-def _looked(look: Look, project: Path, shell: Shell) -> Iterator[Source]:
+def _looked(look: Look, project: Path, shell: RunCommand) -> Iterator[Source]:
     """Yield what a step found out; a failure is told, or blocks the task, as the step says."""
     if not look.commands:
         yield Source(f"{look.name} (to be looked at)", look.action)
@@ -134,7 +134,7 @@ def _looked(look: Look, project: Path, shell: Shell) -> Iterator[Source]:
         yield Source(title, f"[failed, which the step tolerates: {failed}]\n{text}" if failed else text)
 
 
-def _done(command: str, project: Path, shell: Shell) -> tuple[str, str]:
+def _done(command: str, project: Path, shell: RunCommand) -> tuple[str, str]:
     """Return what a command found out, and why it failed."""
     if path := path_to_read(command):
         found = _found(path, project)

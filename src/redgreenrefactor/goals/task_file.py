@@ -41,7 +41,7 @@ _PHASES = {"red": PhaseName.RED, "green": PhaseName.GREEN, "refactor": PhaseName
 _BINDING = ("fail", "stop", "halt", "abort", "error")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
-Json = Mapping[str, Any]
+Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class TaskFile:
 
     task: Task
     path: Path
-    document: Json
+    document: Document
 
 
 def schema_text() -> str:
@@ -71,7 +71,7 @@ def read_task(path: Path, project: Path | None = None) -> TaskFile:
     return TaskFile(_task(document, path), path, document)
 
 
-def task_from(document: Json, path: Path) -> Task:
+def task_from(document: Document, path: Path) -> Task:
     """Return the task that was recorded when it was begun."""
     _refuse([problem for problem in _wrong(document, path) if not problem.forgivable], path)
     return _task(document, path)
@@ -85,7 +85,7 @@ def _refuse(wrong: Sequence[Problem], path: Path) -> None:
         raise UsageError(f"{path} has {count}:{lines}", hint=HINT, type="InvalidTask", problems=found)
 
 
-def read_object(path: Path, kind: str) -> Json:
+def read_object(path: Path, kind: str) -> Document:
     """Return the JSON object a file holds; comments are allowed, anything else is a UsageError."""
     file = TextFile(path, kind, HINT, type="InvalidTask", largest=LARGEST)
     text = file.read()
@@ -99,7 +99,7 @@ def read_object(path: Path, kind: str) -> Json:
         raise file.unusable(f"is not usable JSON: {error}") from error
     if not isinstance(document, dict):
         raise file.unusable("holds no JSON object: $ must be an object")
-    return cast("Json", document)
+    return cast("Document", document)
 
 
 _PIECES = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -115,7 +115,7 @@ def without_comments(text: str) -> str:
 # --- what may be wrong
 
 
-def _wrong(document: Json, path: Path) -> Iterator[Problem]:
+def _wrong(document: Document, path: Path) -> Iterator[Problem]:
     """Yield every problem: those of single fields, then what fields say together."""
     from redgreenrefactor.goals.task_document import problems  # noqa: PLC0415
 
@@ -127,12 +127,12 @@ def _wrong(document: Json, path: Path) -> Iterator[Problem]:
             yield problem
 
 
-def _names(document: Json, path: Path) -> Iterator[Problem]:
+def _names(document: Document, path: Path) -> Iterator[Problem]:
     if "id" not in document and not _UNSAFE.sub("", path.stem).strip(".-_"):
         yield Problem("$.id", "is missing, and the file's name cannot stand for it")
 
 
-def _steps(document: Json) -> Iterator[Problem]:
+def _steps(document: Document) -> Iterator[Problem]:
     """Yield why the steps are not one red, one green and one refactor."""
     if object_of(document.get("meta")).get("tdd_workflow") is not True:
         return
@@ -162,7 +162,7 @@ def _steps(document: Json) -> Iterator[Problem]:
 # --- what it says
 
 
-def _task(document: Json, path: Path) -> Task:
+def _task(document: Document, path: Path) -> Task:
     from redgreenrefactor.goals.task_document import TaskDocument, texts  # noqa: PLC0415
 
     found = TaskDocument.model_validate(document)

@@ -21,12 +21,11 @@ from redgreenrefactor.ports import Agent, Snapshots, Suite
 from redgreenrefactor.records.suite_results import FOLDER as RESULTS
 from redgreenrefactor.records.suite_results import KeptResults
 from redgreenrefactor.runners.absent import MaybeAbsent
-from redgreenrefactor.runners.coverage import Meter, meter_for
+from redgreenrefactor.runners.coverage_tools import CoverageMeter, meter_for
 from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.editable import imported_from
-from redgreenrefactor.runners.environment import Held as HeldSuites
-from redgreenrefactor.runners.environment import identity, unheld
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext, identity, unheld
 from redgreenrefactor.runners.virtual import activated, typed
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
@@ -65,10 +64,17 @@ class Factory:
         """What suites are given of it."""
         return without_secrets(self.environ, self.settings.sandbox_env)
 
-    @property
-    def held(self) -> HeldSuites:
-        """What holds suites."""
-        return self.cages.suite if self.cages else unheld
+    def suite_context(self, project: Path | None = None) -> SuiteContext:
+        """Return what suites run with, in checkouts of this project."""
+        return SuiteContext(
+            project=project or self.repository.project,
+            env=self.test_environ,
+            timeout=self.settings.test_timeout,
+            cache=self.compiled,
+            interrupt=self.around.interrupt,
+            cage=self.cages.suite if self.cages else unheld,
+            main=self.repository.main_project,
+        )
 
     def suite(self, command: str | None = None) -> Suite:
         """Return the project's tests, or what another command runs; no test command is a NotReadyError."""
@@ -79,17 +85,7 @@ class Factory:
                 hint="Set test.command in tdd.properties or TDD_TEST_COMMAND, e.g. TDD_TEST_COMMAND=pytest.",
                 type="NoTestCommand",
             )
-        return suite_for(
-            command,
-            project=self.repository.project,
-            env=self.test_environ,
-            timeout=self.settings.test_timeout,
-            interrupt=self.around.interrupt,
-            cache=self.compiled,
-            cage=self.held,
-            setup=self.settings.setup_command,
-            main=self.repository.main_project,
-        )
+        return suite_for(command, self.suite_context(), self.settings.setup_command)
 
     def task_suite(self, command: str) -> Suite:
         """Return what a command of a task file runs, whose tests may still have to be written."""
@@ -117,18 +113,9 @@ class Factory:
             suite_of=self.task_suite,
         )
 
-    def meter(self, command: str, project: Path) -> Meter:
+    def meter(self, command: str, project: Path) -> CoverageMeter:
         """Return what measures how much of a checkout a test command reaches."""
-        return meter_for(
-            command,
-            project=project,
-            env=self.test_environ,
-            timeout=self.settings.test_timeout,
-            cache=self.compiled,
-            interrupt=self.around.interrupt,
-            cage=self.held,
-            setup=self.settings.setup_command,
-        )
+        return meter_for(command, self.suite_context(project), self.settings.setup_command)
 
     def results(self, command: str, local_files: str) -> KeptResults:
         """Return what keeps results of the whole suite for the next process."""

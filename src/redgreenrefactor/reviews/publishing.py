@@ -13,7 +13,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import TaskState, inner_run_id
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.reviews.home import Home
-from redgreenrefactor.views.pull_request import Told, body
+from redgreenrefactor.views.pull_request_body import PullRequestMatter, body
 
 
 def published(home: Home, state: TaskState, forge: GitHub) -> PullRequest:
@@ -53,7 +53,7 @@ def _draft(home: Home, state: TaskState, history: list[Entry], *, checkable: boo
         if state.tdd
         for entry in reversed(list(home.ledger.history(inner_run_id(state.task_id, number), tip or "HEAD")))
     ]
-    told = Told(
+    told = PullRequestMatter(
         task_id=state.task_id,
         words=words["body"],
         base=state.worktree.base_branch,

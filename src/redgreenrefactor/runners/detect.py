@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from redgreenrefactor.reading import text_of
 
-Read = Callable[[str], str | None]  # the text of a file of the project, None where there is no such file
+ReadFile = Callable[[str], str | None]  # the text of a file of the project, None where there is no such file
 _PLACEHOLDER = 'echo "Error: no test specified" && exit 1'  # what `npm init` writes
 _PYTHON = ("pytest.ini", "pyproject.toml", "setup.py")
 
@@ -18,7 +18,7 @@ def detect(project: Path) -> str | None:
     return detect_in(partial(_text, project))
 
 
-def detect_in(read: Read) -> str | None:
+def detect_in(read: ReadFile) -> str | None:
     """Return the same of a project whose files are read in some other way: as a commit holds them."""
     return next((command for command, applies in _TABLE if applies(read)), None)
 
@@ -28,15 +28,15 @@ def is_python_only(project: Path) -> bool:
     return [command for command, applies in _TABLE if applies(partial(_text, project))] == ["pytest"]
 
 
-def _has(*names: str) -> Callable[[Read], bool]:
+def _has(*names: str) -> Callable[[ReadFile], bool]:
     return lambda read: any(read(name) is not None for name in names)
 
 
-def _has_junit(read: Read) -> bool:
+def _has_junit(read: ReadFile) -> bool:
     return "junit" in (read("pom.xml") or "").lower()
 
 
-def _has_npm_test(read: Read) -> bool:
+def _has_npm_test(read: ReadFile) -> bool:
     try:
         package: Any = json.loads(read("package.json") or "")
     except (ValueError, RecursionError):
@@ -50,7 +50,7 @@ def _text(project: Path, name: str) -> str | None:
     return text_of(project / name) if (project / name).is_file() else None
 
 
-_TABLE: tuple[tuple[str, Callable[[Read], bool]], ...] = (
+_TABLE: tuple[tuple[str, Callable[[ReadFile], bool]], ...] = (
     ("mvn test", _has_junit),
     ("./gradlew test", _has("build.gradle", "build.gradle.kts")),
     ("npm test", _has_npm_test),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from redgreenrefactor.reading import text_of
-from redgreenrefactor.runners.environment import moved, virtual_environments
+from redgreenrefactor.runners.suite_context import moved, virtual_environments
 
 _PROGRAMS = ("python", "python3", "pytest")  # beside which packages are installed that a session finds
 _QUOTED = re.compile(r"""(['"])(/[^'"\n]+)\1""")

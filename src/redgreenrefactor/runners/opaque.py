@@ -6,9 +6,9 @@ from pathlib import Path
 from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.detect import is_python_only
-from redgreenrefactor.runners.environment import Surroundings
-from redgreenrefactor.runners.probed import Hearing, Probing, listen, printed, told
+from redgreenrefactor.runners.probed import Hearing, ProbeInsertion, listen, printed, told
 from redgreenrefactor.runners.pytest_suite import pytest_probing
+from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process
 
 _PROBE = b"rgr_pytest_probe"
@@ -18,7 +18,7 @@ _NOT_STARTED = (126, 127)  # what a shell answers for a program that it cannot s
 class ExitCodeSuite:
     """Tests of which only an exit code can be had."""
 
-    def __init__(self, command: str, where: Surroundings) -> None:
+    def __init__(self, command: str, where: SuiteContext) -> None:
         self.command = command
         self._where = where
 
@@ -29,15 +29,7 @@ class ExitCodeSuite:
 
     def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run all the tests, because single ones cannot be asked for."""
-        ended = process.shell(
-            self._where.anchored(self.command),
-            cwd=folder,
-            env=self._where.prepared(folder, keeps=manner.keeps),
-            timeout=min(self._where.timeout, manner.limit or self._where.timeout),
-            interrupt=self._where.interrupt,
-            cage=self._where.cage(folder, manner),
-        )
-        return by_exit_code(ended)
+        return by_exit_code(self._where.run(self._where.anchored(self.command), folder, manner))
 
 
 class OpaqueSuite:
@@ -48,7 +40,7 @@ class OpaqueSuite:
     other reasons than its tests is not believed to have finished either.
     """
 
-    def __init__(self, command: str, where: Surroundings, probing: Probing) -> None:
+    def __init__(self, command: str, where: SuiteContext, probing: ProbeInsertion) -> None:
         self.command = command
         self._where = where
         self._probing = probing
@@ -78,7 +70,7 @@ class OpaqueSuite:
         return replace(run, finished=run.finished and explained)
 
 
-def suite(command: str, where: Surroundings) -> Suite:
+def suite(command: str, where: SuiteContext) -> Suite:
     """Return the tests of a command that we know nothing about."""
     if is_python_only(where.project):
         return OpaqueSuite(command, where, pytest_probing(where.anchored(command), as_module=False))

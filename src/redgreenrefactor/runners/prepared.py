@@ -1,18 +1,18 @@
 """Tests of a checkout that has to be made runnable first."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
-from redgreenrefactor.runners.environment import Surroundings
 from redgreenrefactor.runners.probed import printed
-from redgreenrefactor.sandbox import process
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 
 class PreparedSuite:
     """Another suite, with a command before every run: a clean checkout keeps nothing that an earlier one made."""
 
-    def __init__(self, suite: Suite, setup: str, where: Surroundings) -> None:
+    def __init__(self, suite: Suite, setup: str, where: SuiteContext) -> None:
         self._suite = suite
         self._setup = setup
         self._where = where
@@ -29,14 +29,7 @@ class PreparedSuite:
 
     def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Prepare the checkout, then run the tests; what cannot be prepared was not measured."""
-        ended = process.shell(
-            self._where.anchored(self._setup),
-            cwd=folder,
-            env=self._where.prepared(folder, keeps=manner.keeps),
-            timeout=self._where.timeout,
-            interrupt=self._where.interrupt,
-            cage=self._where.cage(folder, manner),
-        )
+        ended = self._where.run(self._where.anchored(self._setup), folder, replace(manner, limit=None))
         if ended.exit_code or ended.timed_out:
             return SuiteRun(
                 exit_code=ended.exit_code,

@@ -16,8 +16,8 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     TestResult,
 )
-from redgreenrefactor.runners.environment import Surroundings
 from redgreenrefactor.runners.report import Heard, read
+from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process
 
 PROBES = Path(__file__).with_name("probes")
@@ -28,7 +28,7 @@ _Variables = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Probing:
+class ProbeInsertion:
     """How a probe gets into a command."""
 
     line: str  # what the shell is given
@@ -51,8 +51,8 @@ class ProbedSuite:
     """Tests whose runner carries a probe."""
 
     command: str
-    where: Surroundings
-    probing: Probing
+    where: SuiteContext
+    probing: ProbeInsertion
 
     @property
     def measure(self) -> Measure:
@@ -64,7 +64,7 @@ class ProbedSuite:
         return told(listen(self.where, self.probing, folder, manner), self.where)
 
 
-def listen(where: Surroundings, probing: Probing, folder: Path, manner: Manner) -> Hearing:
+def listen(where: SuiteContext, probing: ProbeInsertion, folder: Path, manner: Manner) -> Hearing:
     """Run a command with its probe and return what came of it."""
     env = where.prepared(folder, keeps=manner.keeps)
     if manner.seed is not None:
@@ -86,19 +86,13 @@ def listen(where: Surroundings, probing: Probing, folder: Path, manner: Manner) 
             "current_folder_first": probing.current_folder_first,
         }
         (drop / "order").write_text(json.dumps(order), encoding="utf-8")
-        ended = process.shell(
-            probing.line,
-            cwd=folder,
-            env={**env, **added, "RGR_PROBE": str(drop / "order")},
-            timeout=min(where.timeout, manner.limit or where.timeout),
-            interrupt=where.interrupt,
-            cage=where.held(folder, manner, drop),
-        )
+        around = {**env, **added, "RGR_PROBE": str(drop / "order")}
+        ended = where.run(probing.line, folder, manner, env=around, drop=drop)
         # What we have opened is what is read, whatever has been put in its place.
         return Hearing(ended, read(report, nonce), folder, canary)
 
 
-def told(hearing: Hearing, where: Surroundings, *, exits_as_runner: bool = True) -> SuiteRun:
+def told(hearing: Hearing, where: SuiteContext, *, exits_as_runner: bool = True) -> SuiteRun:
     """Return the run that a probe told of; canaries are no part of it."""
     heard, ended = hearing.heard, hearing.ended
     exit_codes = [max((ending.exit_code for ending in heard.endings), default=1)]

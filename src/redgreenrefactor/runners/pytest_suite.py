@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.runners.command import last_invocation
-from redgreenrefactor.runners.environment import Surroundings
-from redgreenrefactor.runners.probed import PROBES, ProbedSuite, Probing
+from redgreenrefactor.runners.invocation import last_invocation
+from redgreenrefactor.runners.probed import PROBES, ProbedSuite, ProbeInsertion
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 _BARE = re.compile(r"\s*(pytest|py\.test)(?=\s|$)")
 
 
-def recognise(command: str, where: Surroundings) -> ProbedSuite | None:
+def recognise(command: str, where: SuiteContext) -> ProbedSuite | None:
     """Return the suite of a command that ends in pytest."""
     invocation = last_invocation(command)
     if invocation is None or invocation.runner != "pytest":
@@ -26,9 +26,9 @@ def recognise(command: str, where: Surroundings) -> ProbedSuite | None:
     return ProbedSuite(command, where, pytest_probing(line, as_module=invocation.as_module or as_module))
 
 
-def pytest_probing(line: str, *, as_module: bool) -> Probing:
+def pytest_probing(line: str, *, as_module: bool) -> ProbeInsertion:
     """Return how the probe gets into every pytest that a command starts: by the environment alone."""
-    return Probing(line, _Variables(safe_path=as_module), current_folder_first=as_module)
+    return ProbeInsertion(line, _Variables(safe_path=as_module), current_folder_first=as_module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Variables:
         return {**added, "PYTHONSAFEPATH": "1"} if self.safe_path else added
 
 
-def _resolved(command: str, where: Surroundings) -> tuple[str, bool]:
+def _resolved(command: str, where: SuiteContext) -> tuple[str, bool]:
     """Return the command with a bare `pytest` replaced by the one to use, and whether that is a module."""
     bare = _BARE.match(command)
     if bare is None:

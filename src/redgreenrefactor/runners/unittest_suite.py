@@ -4,14 +4,14 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from redgreenrefactor.runners.command import last_invocation
-from redgreenrefactor.runners.environment import Surroundings
-from redgreenrefactor.runners.probed import PROBES, ProbedSuite, Probing
+from redgreenrefactor.runners.invocation import last_invocation
+from redgreenrefactor.runners.probed import PROBES, ProbedSuite, ProbeInsertion
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 _MODULE = re.compile(r"-m\s*unittest(?![\w.])")
 
 
-def recognise(command: str, where: Surroundings) -> ProbedSuite | None:
+def recognise(command: str, where: SuiteContext) -> ProbedSuite | None:
     """Return the suite of a command that ends in `python -m unittest`."""
     invocation = last_invocation(command)
     line = where.anchored(command)
@@ -20,7 +20,7 @@ def recognise(command: str, where: Surroundings) -> ProbedSuite | None:
         return None
     script = shlex.quote(str(PROBES / "rgr_unittest_probe.py"))
     line = line[: places[-1].start()] + script + line[places[-1].end() :]
-    return ProbedSuite(command, where, Probing(line, _nothing, current_folder_first=True))
+    return ProbedSuite(command, where, ProbeInsertion(line, _nothing, current_folder_first=True))
 
 
 def _nothing(_: Mapping[str, str]) -> Mapping[str, str]:

@@ -10,8 +10,8 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, earlier_attempts
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.prompts.task import Tried
-from redgreenrefactor.records.task import Iteration, TaskFolder, failure_text
+from redgreenrefactor.prompts.task_brief import Tried
+from redgreenrefactor.records.task_folder import Iteration, TaskFolder, failure_text
 from redgreenrefactor.tasks.content import added_content, described
 from redgreenrefactor.views.task_text import summary
 

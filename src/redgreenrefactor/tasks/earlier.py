@@ -13,7 +13,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.records.task import TaskFolder
+from redgreenrefactor.records.task_folder import TaskFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.goals.task_context import Outcome
-from redgreenrefactor.model.evidence import ALL
+from redgreenrefactor.goals.task_context import CommandEnd
 from redgreenrefactor.model.task import Task, programs_of
 from redgreenrefactor.prompts.quote import bounded
-from redgreenrefactor.runners.environment import Surroundings
-from redgreenrefactor.sandbox import process
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 OUTPUT = 20_000  # characters of a command's output
 
@@ -20,11 +18,11 @@ OUTPUT = 20_000  # characters of a command's output
 class HeldShell:
     """A shell whose every line finds a clean checkout; what it prints is all that is left of it."""
 
-    where: Surroundings
+    where: SuiteContext
     checkout: Callable[[], Path]
     setup: str | None = None  # what makes a checkout runnable
 
-    def __call__(self, command: str) -> Outcome:
+    def __call__(self, command: str) -> CommandEnd:
         """Return what a line of shell prints and ends with."""
         return self._run(command, self.checkout())
 
@@ -53,14 +51,7 @@ class HeldShell:
         told = self._run(asked, folder).output.splitlines()
         return [name for name in names if f"absent: {name}" in told]
 
-    def _run(self, command: str, folder: Path) -> Outcome:
-        ended = process.shell(
-            self.where.anchored(command),
-            cwd=folder,
-            env=self.where.prepared(folder),
-            timeout=self.where.timeout,
-            interrupt=self.where.interrupt,
-            cage=self.where.cage(folder, ALL),
-        )
+    def _run(self, command: str, folder: Path) -> CommandEnd:
+        ended = self.where.run(self.where.anchored(command), folder)
         text = (ended.stdout + ended.stderr).decode("utf-8", "replace")
-        return Outcome(-1 if ended.timed_out else ended.exit_code, bounded(text, OUTPUT))
+        return CommandEnd(-1 if ended.timed_out else ended.exit_code, bounded(text, OUTPUT))

@@ -29,11 +29,10 @@ from redgreenrefactor.model.task_result import EARLIER, TaskFileResult, TaskFile
 from redgreenrefactor.model.verdict import NOT_READY, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.ports import Agent, Continuing, Suite
-from redgreenrefactor.prompts import task as prompts
+from redgreenrefactor.prompts import task_brief as prompts
 from redgreenrefactor.prompts.quote import bounded
-from redgreenrefactor.prompts.task import Told
-from redgreenrefactor.records.task import TaskFolder
-from redgreenrefactor.runners.environment import Surroundings
+from redgreenrefactor.prompts.task_brief import TaskMatter
+from redgreenrefactor.records.task_folder import TaskFolder
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.tasks.diary import Diary
 from redgreenrefactor.tasks.earlier import digest_of, said_by
@@ -109,7 +108,7 @@ class TaskJob(Job[TaskFileResult]):
 
     def prepare_briefing(self, factory: Factory, suite: Suite) -> "TaskBriefing":
         """Return what writes the task's briefs; its analysis is run first."""
-        told = Told(
+        told = TaskMatter(
             task=self.task,
             command=factory.typed(suite.command),
             texts=prompts.texts(factory.prompts_dir),
@@ -124,16 +123,8 @@ class TaskJob(Job[TaskFileResult]):
 
     def _shell(self, factory: Factory) -> HeldShell:
         """Return what runs the commands of the task file, each in a clean checkout."""
-        repository, workspace = factory.repository, self.project.workspace
-        where = Surroundings(
-            repository.project,
-            factory.test_environ,
-            factory.settings.bash_timeout,
-            factory.compiled,
-            factory.around.interrupt,
-            factory.held,
-            repository.main_project,
-        )
+        workspace = self.project.workspace
+        where = replace(factory.suite_context(), timeout=factory.settings.bash_timeout)
         commit = workspace.empty_commit() if self.project.unborn else workspace.head()
         return HeldShell(where, lambda: workspace.checkout(commit, {}), factory.settings.setup_command)
 
@@ -221,7 +212,7 @@ class TaskBriefing:
     """Fills the templates of task files."""
 
     factory: Factory
-    told: Told
+    told: TaskMatter
     diary: Diary
 
     def brief(self, phase: Phase, handoff: Handoff, attempt: int) -> Brief:

@@ -12,7 +12,7 @@ from redgreenrefactor.goals.task_context import (
     ALTOGETHER,
     CRITICAL,
     MOST,
-    Outcome,
+    CommandEnd,
     critical_files,
     gather,
 )
@@ -28,10 +28,10 @@ class Shell:
     """Answers every command the same, and remembers them."""
 
     def __init__(self, exit_code: int = 0, output: str = "said") -> None:
-        self.answer = Outcome(exit_code, output)
+        self.answer = CommandEnd(exit_code, output)
         self.asked: list[str] = []
 
-    def __call__(self, command: str) -> Outcome:
+    def __call__(self, command: str) -> CommandEnd:
         self.asked.append(command)
         return self.answer
 

@@ -14,10 +14,10 @@ from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.task import Source
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
-from redgreenrefactor.prompts.task import PARTS, Told, Tried, brief, handoff_template, texts
+from redgreenrefactor.prompts.task_brief import PARTS, TaskMatter, Tried, brief, handoff_template, texts
 from task_samples import tdd_task
 
-TOLD = Told(task_from(tdd_task(), Path("T.json")), "pytest -q", texts(None), handoff_template(None))
+TOLD = TaskMatter(task_from(tdd_task(), Path("T.json")), "pytest -q", texts(None), handoff_template(None))
 PHASES = {phase.name: phase for phase in (*taskfile(3).sessions(), *PLAIN.sessions())}
 FRESH = Handoff(PhaseName.RED, PhaseName.RED, run_id="r")
 FAILED = (Finding(FindingType.TEST_FAILURE, "it fails", "a.py", 3, hint="mend it"),)
@@ -26,7 +26,7 @@ FAILED = (Finding(FindingType.TEST_FAILURE, "it fails", "a.py", 3, hint="mend it
 def told(
     phase: PhaseName,
     handoff: Handoff = FRESH,
-    given: Told = TOLD,
+    given: TaskMatter = TOLD,
     attempt: int = 1,
     tried: Tried | None = None,
 ) -> Brief:

@@ -29,7 +29,7 @@ from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Uttered
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.records.events import EventFile, to_line
+from redgreenrefactor.records.event_file import EventFile, to_line
 
 NOW = datetime(2026, 11, 15, 9, 15, 12, 345678, UTC)
 CASE = Case("1 is I", "tests/test_roman.py", "roman.py")

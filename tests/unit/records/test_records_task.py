@@ -12,7 +12,7 @@ from redgreenrefactor.model.task import Criterion, Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.records.task import Iteration, TaskFolder, failure_text, iteration_text, ticked
+from redgreenrefactor.records.task_folder import Iteration, TaskFolder, failure_text, iteration_text, ticked
 
 TASK = Task("IMPL-1", "t", "d", tdd=True, criteria=(Criterion("$ x", "x"),))
 FAILED = Finding(FindingType.TEST_FAILURE, "test_a fails:\nno")

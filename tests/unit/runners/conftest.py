@@ -10,6 +10,7 @@ import pytest
 from redgreenrefactor.model.evidence import Manner, SuiteRun
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 
 @pytest.fixture
@@ -48,7 +49,9 @@ def suite(project: Path, environment: dict[str, str], cache: Path) -> Callable[.
     """Return what makes a suite of a command for the project."""
 
     def make(command: str = f"{sys.executable} -m pytest", timeout: float = 120.0) -> Suite:
-        return suite_for(command, project=project, env=environment, timeout=timeout, cache=cache)
+        return suite_for(
+            command, SuiteContext(project=project, env=environment, timeout=timeout, cache=cache)
+        )
 
     return make
 

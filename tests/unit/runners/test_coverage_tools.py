@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.model.evidence import Coverage
-from redgreenrefactor.runners.coverage import meter_for
+from redgreenrefactor.runners.coverage_tools import meter_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 BIN = str(Path(sys.executable).parent)
 CODE = "def used():\n    return 1\n\n\ndef unused():\n    a = 1\n    b = 2\n    return a + b\n"
@@ -20,9 +21,9 @@ def measured(
     folder: Path, command: str, env: dict[str, str], project: Path | None = None, setup: str | None = None
 ) -> Coverage:
     cache = Path(env["XDG_CACHE_HOME"])
-    return meter_for(command, project=project or folder, env=env, timeout=120, cache=cache, setup=setup)(
-        folder
-    )
+    return meter_for(
+        command, SuiteContext(project=project or folder, env=env, timeout=120, cache=cache), setup=setup
+    )(folder)
 
 
 def written(folder: Path, files: dict[str, str]) -> Path:

@@ -8,6 +8,7 @@ import pytest
 
 from redgreenrefactor.model.evidence import SuiteRun
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 COMMANDS = (f"{sys.executable} -m pytest", f"{sys.executable} -m unittest")
 Install = Callable[[str], None]
@@ -82,7 +83,7 @@ def go(project: Path, checkout: Path, environment: dict[str, str], cache: Path) 
     """Return what runs the tests of the checkout."""
 
     def run(command: str) -> SuiteRun:
-        suite = suite_for(command, project=project, env=environment, timeout=120, cache=cache)
+        suite = suite_for(command, SuiteContext(project=project, env=environment, timeout=120, cache=cache))
         return suite.run(checkout)
 
     return run
@@ -138,7 +139,7 @@ def test_a_checkout_inside_the_project_is_not_foreign(
     inside.parent.mkdir()
     checkout.rename(inside)
     environment["PYTHONPATH"] = str(project / "src")
-    suite = suite_for(COMMANDS[0], project=project, env=environment, timeout=120, cache=cache)
+    suite = suite_for(COMMANDS[0], SuiteContext(project=project, env=environment, timeout=120, cache=cache))
     done = suite.run(inside)
     assert done.green
     assert done.foreign == ()
@@ -146,7 +147,7 @@ def test_a_checkout_inside_the_project_is_not_foreign(
 
 def test_the_project_may_be_its_own_checkout(project: Path, environment: dict[str, str], cache: Path) -> None:
     (project / "test_a.py").write_text("def test_a(): pass")
-    suite = suite_for(COMMANDS[0], project=project, env=environment, timeout=120, cache=cache)
+    suite = suite_for(COMMANDS[0], SuiteContext(project=project, env=environment, timeout=120, cache=cache))
     done = suite.run(project)
     assert done.green
     assert done.foreign == ()
@@ -160,7 +161,7 @@ def test_a_project_installed_from_the_main_checkout_is_tested_as_it_is_in_anothe
     beside = project.parent / "beside"
     beside.mkdir()
     made = [
-        suite_for(command, project=beside, env=environment, timeout=120, cache=cache, main=main)
+        suite_for(command, SuiteContext(project=beside, env=environment, timeout=120, cache=cache, main=main))
         for main in (project, None)
     ]
     known, unknown = (suite.run(checkout) for suite in made)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from redgreenrefactor.runners.environment import identity
+from redgreenrefactor.runners.suite_context import identity
 
 ENV = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "TERM": "xterm"}
 

@@ -22,8 +22,8 @@ from redgreenrefactor.model.evidence import (
     TestResult,
 )
 from redgreenrefactor.ports import Suite
-from redgreenrefactor.runners.environment import RUNS
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import RUNS, SuiteContext
 from redgreenrefactor.sandbox.process import Interrupt
 
 Run = Callable[..., SuiteRun]
@@ -233,7 +233,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> SuiteRun:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     env = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return suite_for(PYTEST, project=folder, env=env, timeout=120, cache=cache).run(folder)
+    return suite_for(PYTEST, SuiteContext(project=folder, env=env, timeout=120, cache=cache)).run(folder)
 
 
 def of(run: SuiteRun, name: str) -> TestResult:
@@ -654,7 +654,9 @@ def test_a_run_that_is_interrupted_leaves_nothing(
     interrupt, cache = Interrupt(), tmp_path / "own"
     asked = Thread(target=request_when, args=(interrupt, project / "started"))
     asked.start()
-    suite = suite_for(PYTEST, project=project, env=environment, timeout=600, cache=cache, interrupt=interrupt)
+    suite = suite_for(
+        PYTEST, SuiteContext(project=project, env=environment, timeout=600, cache=cache, interrupt=interrupt)
+    )
     with pytest.raises(InterruptedRunError):
         suite.run(project)
     asked.join()
@@ -682,7 +684,7 @@ def test_a_project_below_the_runners_own_root_is_told_of_by_its_own_paths(
 ) -> None:
     lay({"pytest.ini": "[pytest]", "sub/test_a.py": "def test_a(): pass\ndef test_b(): pass"})
     folder = project / "sub"
-    suite = suite_for(PYTEST, project=folder, env=environment, timeout=120, cache=cache)
+    suite = suite_for(PYTEST, SuiteContext(project=folder, env=environment, timeout=120, cache=cache))
     done = suite.run(folder, Manner(("sub/test_a.py::test_b",)))
     assert done.passed == {"sub/test_a.py::test_b"}
     assert done.results["sub/test_a.py::test_b"].file == "test_a.py"
@@ -694,7 +696,9 @@ def test_a_checkout_may_be_reached_by_a_link(
     lay({"test_a.py": "import os\ndef test_a(): raise ValueError(os.getcwd())"})
     link = project.with_name("link")
     link.symlink_to(project)
-    suite = suite_for(PYTEST, project=Path("/home/me"), env=environment, timeout=120, cache=cache)
+    suite = suite_for(
+        PYTEST, SuiteContext(project=Path("/home/me"), env=environment, timeout=120, cache=cache)
+    )
     result = suite.run(link).results["test_a.py::test_a"]
     assert (result.file, result.frames[0].file, result.message) == ("test_a.py", "test_a.py", "/home/me")
 
@@ -705,7 +709,7 @@ def test_paths_with_spaces_and_other_letters_are_no_problem(
     folder = tmp_path / "mein schönes Projekt 'ß'"
     (folder / "tëst dir").mkdir(parents=True)
     (folder / "tëst dir" / "test_ä.py").write_text("def test_ö(): assert 'ü' == 'ö'\n", encoding="utf-8")
-    suite = suite_for(PYTEST, project=folder, env=environment, timeout=120, cache=cache)
+    suite = suite_for(PYTEST, SuiteContext(project=folder, env=environment, timeout=120, cache=cache))
     name = "tëst dir/test_ä.py::test_ö"
     for tests in ((), (name,)):
         done = suite.run(folder, Manner(tuple(tests)))
@@ -724,7 +728,7 @@ def test_a_report_is_gone_afterwards(
 ) -> None:
     lay({"test_a.py": "def test_a(): pass"})
     cache = tmp_path / "own"
-    suite_for(PYTEST, project=project, env=environment, timeout=120, cache=cache).run(project)
+    suite_for(PYTEST, SuiteContext(project=project, env=environment, timeout=120, cache=cache)).run(project)
     assert list((cache / RUNS).iterdir()) == []
 
 
@@ -813,7 +817,7 @@ def test_b(): assert False
         (checkout / "src" / "code_b.py").write_text("VALUE = 'checkout'")
         (checkout / "test_a.py").write_text("import code_b\ndef test_a(): assert code_b.VALUE == 'checkout'")
         environment["PYTHONPATH"] = str(project / "src")
-        suite = suite_for(PYTEST, project=project, env=environment, timeout=120, cache=cache)
+        suite = suite_for(PYTEST, SuiteContext(project=project, env=environment, timeout=120, cache=cache))
         assert suite.run(checkout).green
 
     def test_paths_in_what_is_told_are_the_persons_own(
@@ -822,7 +826,7 @@ def test_b(): assert False
         checkout = tmp_path / "checkout"
         checkout.mkdir()
         (checkout / "test_a.py").write_text("import os\ndef test_a(): raise ValueError(os.getcwd())")
-        suite = suite_for(PYTEST, project=project, env=environment, timeout=120, cache=cache)
+        suite = suite_for(PYTEST, SuiteContext(project=project, env=environment, timeout=120, cache=cache))
         done = suite.run(checkout)
         assert done.results["test_a.py::test_a"].message == str(project)
         assert f"rootdir: {project}" in done.output

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.runners.environment import Surroundings, forget_uncertain_bytecode, with_managers
+from redgreenrefactor.runners.suite_context import SuiteContext, forget_uncertain_bytecode, with_managers
 
 
 def prepared(tmp_path: Path, *, keeps: bool = True, **env: str) -> dict[str, str]:
-    where = Surroundings(tmp_path / "project", env, 1.0, tmp_path / "cache")
+    where = SuiteContext(tmp_path / "project", env, 1.0, tmp_path / "cache")
     return where.prepared(tmp_path / "checkout", keeps=keeps)
 
 
@@ -135,13 +135,13 @@ def test_a_virtual_environment_is_found_where_the_project_has_it(
 ) -> None:
     project = environments(tmp_path / "project", ".venv", "env3")
     (project / "other" / "bin").mkdir(parents=True)
-    where = Surroundings(project, {}, 1.0, tmp_path / "cache")
+    where = SuiteContext(project, {}, 1.0, tmp_path / "cache")
     assert where.anchored(command) == anchored.format(project=project)
 
 
 def test_a_project_whose_path_has_spaces_is_quoted(tmp_path: Path) -> None:
     project = environments(tmp_path / "my project", ".venv")
-    where = Surroundings(project, {}, 1.0, tmp_path / "cache")
+    where = SuiteContext(project, {}, 1.0, tmp_path / "cache")
     assert where.anchored(".venv/bin/pytest") == f"'{project}/.venv'/bin/pytest"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from redgreenrefactor.model.evidence import Kind, Measure, Missing, Place, Status, SuiteRun, TestResult
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 
 Run = Callable[..., SuiteRun]
 UNITTEST = f"{sys.executable} -m unittest"
@@ -163,7 +164,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> SuiteRun:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     env = {"PATH": os.environ["PATH"]}
-    return suite_for(UNITTEST, project=folder, env=env, timeout=120, cache=cache).run(folder)
+    return suite_for(UNITTEST, SuiteContext(project=folder, env=env, timeout=120, cache=cache)).run(folder)
 
 
 def of(run: SuiteRun, name: str) -> TestResult:

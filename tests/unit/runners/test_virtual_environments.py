@@ -10,6 +10,7 @@ import pytest
 
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
+from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.runners.virtual import (
     activated,
     how_to_install,
@@ -155,7 +156,9 @@ def test_one_that_is_lent_to_another_checkout_is_no_part_of_the_project(
     (project / ".venv").symlink_to(main / ".venv")
     checkout.mkdir()
     (checkout / "test_a.py").write_text("def test_a(): pass\n")
-    suite = suite_for("pytest", project=project, env=environment, timeout=120, cache=cache, main=main)
+    suite = suite_for(
+        "pytest", SuiteContext(project=project, env=environment, timeout=120, cache=cache, main=main)
+    )
     done = suite.run(checkout)
     assert done.green, done.output
     assert done.foreign == ()

@@ -3,7 +3,7 @@
 from redgreenrefactor.model.proof import Checked, CheckedCycle, Merged, Verification
 from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.views.proof import verified_text
+from redgreenrefactor.views.verified import verified_text
 
 RED = {PhaseName.RED: Checked("c", TestOutcome.FAIL, ok=True)}
 

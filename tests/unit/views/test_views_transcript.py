@@ -1,4 +1,4 @@
-from redgreenrefactor.views.transcript import transcript_text
+from redgreenrefactor.views.transcript_text import transcript_text
 
 HEAD = {
     "type": "session",

@@ -14,7 +14,7 @@ FEEDBACK_LIMIT = 1000  # characters of a round's feedback
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PullRequestMatter:
     """What the body is made of."""
 
     task_id: str
@@ -26,7 +26,7 @@ class Told:
     checkable: bool = True  # the handoffs are where the branch is
 
 
-def body(told: Told) -> str:
+def body(told: PullRequestMatter) -> str:
     """Return the text of a pull request."""
     parts = [
         told.words,
@@ -41,7 +41,7 @@ def body(told: Told) -> str:
     return "\n\n".join(part for part in parts if part.strip()) + "\n"
 
 
-def _facts(told: Told) -> str:
+def _facts(told: PullRequestMatter) -> str:
     notes = [entry.handoff.extra for entry in told.history]
     coded = next((entry.handoff for entry in told.history if entry.handoff.phase is PhaseName.CODE), None)
     lines = [
@@ -113,7 +113,7 @@ def _cases(inner: Sequence[Handoff]) -> str:
     return "\n".join(f"- [x] {text}" for text in done)
 
 
-def _check(told: Told) -> str:
+def _check(told: PullRequestMatter) -> str:
     return (
         "### Check it\n\n"
         "Every turn left its verdict as a note on its commit. In a clone:\n\n"

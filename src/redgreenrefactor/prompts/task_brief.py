@@ -45,7 +45,7 @@ _DESCRIPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TaskMatter:
     """Everything about a task that is the same for all its sessions."""
 
     task: Task
@@ -84,7 +84,7 @@ def handoff_template(prompts_dir: Path | None) -> str:
 
 
 def brief(
-    told: Told, phase: Phase, handoff: Handoff, attempt: int, model: str, tried: Tried | None = None
+    told: TaskMatter, phase: Phase, handoff: Handoff, attempt: int, model: str, tried: Tried | None = None
 ) -> Brief:
     """Return everything one session of a task is told."""
     values = dict.fromkeys(PLACEHOLDERS, "") | {
@@ -111,7 +111,7 @@ def brief(
 
 
 def _parts(
-    told: Told, phase: PhaseName, handoff: Handoff, attempt: int, tried: Tried | None
+    told: TaskMatter, phase: PhaseName, handoff: Handoff, attempt: int, tried: Tried | None
 ) -> dict[str, str]:
     """Return what the placeholders of the handed over task stand for."""
     task = told.task
@@ -176,7 +176,7 @@ def _step(step: Step) -> str:
     return "\n".join(lines)
 
 
-def _criteria(told: Told) -> str:
+def _criteria(told: TaskMatter) -> str:
     lines = [f"- {in_line(item.text, 1000)}" for item in told.task.criteria]
     return "\n".join(["### It is done when", "", *lines, "", f"The tests are run with: `{told.command}`"])
 
@@ -210,7 +210,7 @@ def _failing(phase: PhaseName, handoff: Handoff) -> Iterator[str]:
 
 
 def _rejected(
-    told: Told, phase: PhaseName, handoff: Handoff, attempt: int, tried: Tried | None
+    told: TaskMatter, phase: PhaseName, handoff: Handoff, attempt: int, tried: Tried | None
 ) -> Iterator[str]:
     if handoff.error is None:
         return

@@ -14,19 +14,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.evidence import ALL, Coverage
+from redgreenrefactor.model.evidence import Coverage
 from redgreenrefactor.reading import below, text_of
 from redgreenrefactor.runners import pytest_suite
-from redgreenrefactor.runners.command import last_invocation
 from redgreenrefactor.runners.detect import is_python_only
-from redgreenrefactor.runners.environment import Held, Surroundings, unheld, with_managers
+from redgreenrefactor.runners.invocation import last_invocation
 from redgreenrefactor.runners.probed import PROBES
-from redgreenrefactor.runners.virtual import activated
+from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process
-from redgreenrefactor.sandbox.process import Interrupt
 
-Meter = Callable[[Path], Coverage]  # a checkout of the project → what its tests reach
-Files = Mapping[str, tuple[int, int]]
+CoverageMeter = Callable[[Path], Coverage]  # a checkout of the project → what its tests reach
+Counts = Mapping[str, tuple[int, int]]
 NO_TOOL = Coverage(why="no coverage tool was found for the test command")
 
 _LARGEST = 256 << 20  # bytes of a report
@@ -62,33 +60,16 @@ class _Asked:
     command: str
     folder: Path
     place: Path
-    where: Surroundings
+    where: SuiteContext
 
     def run(self, line: str, **added: str) -> process.Finished:
-        return process.shell(
-            line,
-            cwd=self.folder,
-            env={**self.where.prepared(self.folder), **added},
-            timeout=self.where.timeout,
-            interrupt=self.where.interrupt,
-            cage=self.where.held(self.folder, ALL, self.place),
-        )
+        env = {**self.where.prepared(self.folder), **added}
+        return self.where.run(line, self.folder, env=env, drop=self.place)
 
 
-def meter_for(
-    command: str,
-    *,
-    project: Path,
-    env: Mapping[str, str],
-    timeout: float,
-    cache: Path,
-    interrupt: Interrupt | None = None,
-    cage: Held = unheld,
-    setup: str | None = None,
-) -> Meter:
+def meter_for(command: str, where: SuiteContext, setup: str | None = None) -> CoverageMeter:
     """Return what measures how much of a checkout this test command reaches, once the setup has made it runnable."""
-    env = with_managers(activated(env, project), command, project)
-    where = Surroundings(project, env, timeout, cache, interrupt, cage)
+    where = where.using(command)
 
     def measure(folder: Path) -> Coverage:
         with where.drop() as place:
@@ -101,7 +82,7 @@ def meter_for(
     return measure
 
 
-def _reported(tool: str, files: Files | None) -> Coverage:
+def _reported(tool: str, files: Counts | None) -> Coverage:
     if not files:
         return Coverage(why=f"{tool} left no report of the test command")
     return Coverage(tool, files)
@@ -141,7 +122,7 @@ def _python_line(asked: _Asked) -> str:
     return suite.probing.line if suite else asked.where.anchored(asked.command)
 
 
-def _coverage_py(report: Any, folder: Path) -> Files:
+def _coverage_py(report: Any, folder: Path) -> Counts:
     """Return what coverage.py's JSON tells; a file measured twice counts once."""
     reached: dict[str, set[int]] = {}
     lines: dict[str, set[int]] = {}
@@ -174,7 +155,7 @@ def _go(asked: _Asked) -> Coverage | None:
     return _reported("go test -cover", _go_profile(_text(profile), module[1] if module else ""))
 
 
-def _go_profile(text: str, module: str) -> Files:
+def _go_profile(text: str, module: str) -> Counts:
     files: dict[str, tuple[int, int]] = {}
     for line in text.splitlines():
         if found := _GO_BLOCK.fullmatch(line):
@@ -223,7 +204,7 @@ def _with_words(command: str, words: str) -> str:
     return f"{command} -- {words}" if through_npm else f"{command} {words}"
 
 
-def _istanbul(report: Any, folder: Path) -> Files:
+def _istanbul(report: Any, folder: Path) -> Counts:
     files: dict[str, tuple[int, int]] = {}
     for name, found in _object(report).items():
         counts = [count for count in _object(_object(found).get("s")).values() if isinstance(count, int)]
@@ -259,7 +240,7 @@ def _gradle(asked: _Asked) -> Coverage | None:
     return _reported("JaCoCo", _jacoco(asked.folder, asked.place.glob("jacoco-*.xml")))
 
 
-def _jacoco(folder: Path, reports: Iterator[Path]) -> Files:
+def _jacoco(folder: Path, reports: Iterator[Path]) -> Counts:
     from xml.etree import ElementTree as ET  # noqa: PLC0415
 
     files: dict[str, tuple[int, int]] = {}

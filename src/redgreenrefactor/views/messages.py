@@ -1,14 +1,33 @@
-"""What going back, mending and carrying over tell a person."""
+"""What single commands tell a person: health, going back, mending, carrying over, the end of a task."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.review_task import TaskResult
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.views.lines import count
+from redgreenrefactor.views.lines import Ink, block, count
+
+HealthRow = tuple[str, str, str, str]  # level, check, message, what to type
+
+
+def health_text(rows: Sequence[HealthRow], *, width: int, quiet: bool = False, ink: Ink | None = None) -> str:
+    """Return what was found, what is wrong with what to type under it, and how it stands altogether."""
+    pen = ink or Ink()
+    marks = {"ok": pen.ok, "warning": "!", "error": pen.bad}
+    lines: list[str] = []
+    for level, _, message, hint in rows:
+        if quiet and level == "ok":
+            continue
+        lines += block(message, width, pen, indent=2, lead=f"{marks[level]} ")
+        if hint:
+            lines += block(hint, width, pen, indent=4, lead=f"{pen.arrow} ")
+    errors, warnings = (sum(row[0] == level for row in rows) for level in ("error", "warning"))
+    told = "something that is needed is missing" if errors else "a run can start"
+    return "\n".join([*lines, f"{told}: {count(errors, 'error')}, {count(warnings, 'warning')}"])
 
 
 def rollback_text(entry: Entry, kept: str | None) -> str:
@@ -52,3 +71,17 @@ def worktree_lines(branch: str, folder: str, *, complete: bool) -> Iterator[str]
         wide = max(len(merge), len(remove))
         yield f"  → {merge:<{wide}}  brings it into your branch"
         yield f"  → {remove:<{wide}}  takes the folder away"
+
+
+def result_lines(result: TaskResult) -> Iterator[str]:
+    """Yield what a person reads at the end."""
+    rounds = count(result.iterations, "round")
+    if result.success and not result.approved:
+        yield f"the reviewer opened the pull request itself after {rounds}: {result.pr_url}"
+    elif result.success:
+        yield f"approved after {rounds}: {result.pr_url or f'branch {result.branch}'}"
+    else:
+        yield f"task {result.task_id}: {result.error}"
+    yield from result.notices
+    if result.hint:
+        yield result.hint

@@ -8,11 +8,11 @@ from redgreenrefactor.prompts.quote import in_line, plain
 
 SHOWN = 40  # lines of one text
 
-Told = Mapping[str, Any]
-_NOTHING: Told = {}
+_Step = Mapping[str, Any]
+_NOTHING: _Step = {}
 
 
-def transcript_text(objects: Iterable[Told]) -> Iterator[str]:
+def transcript_text(objects: Iterable[_Step]) -> Iterator[str]:
     """Yield the lines of a transcript; progress is left out where every step is known."""
     told = list(objects)
     stepwise = any(one["type"] in ("call", "message") for one in told)
@@ -21,7 +21,7 @@ def transcript_text(objects: Iterable[Told]) -> Iterator[str]:
             yield from _lines(one)
 
 
-def _lines(one: Told) -> Iterator[str]:
+def _lines(one: _Step) -> Iterator[str]:
     match one["type"]:
         case "session":
             yield _head(one)
@@ -45,7 +45,7 @@ def _lines(one: Told) -> Iterator[str]:
             yield f"── {in_line(str(other))}: {in_line(str(one.get('text', '')))}"
 
 
-def _head(one: Told) -> str:
+def _head(one: _Step) -> str:
     name = f"{one.get('cycle')}-{one.get('phase')}-{one.get('attempt')}"
     about = (
         one.get("runId"),
@@ -57,8 +57,8 @@ def _head(one: Told) -> str:
     return in_line(f"{name} · {' · '.join(str(each) for each in about if each)}")
 
 
-def _call(one: Told) -> Iterator[str]:
-    given: Told = next(iter(_objects([one.get("arguments")])), _NOTHING)
+def _call(one: _Step) -> Iterator[str]:
+    given: _Step = next(iter(_objects([one.get("arguments")])), _NOTHING)
     short = {name: value for name, value in given.items() if "\n" not in str(value)}
     yield in_line(f"── {one.get('tool')} {json.dumps(short, ensure_ascii=False) if short else ''}".rstrip())
     for name, value in given.items():
@@ -67,7 +67,7 @@ def _call(one: Told) -> Iterator[str]:
             yield from _indented(value)
 
 
-def _report(one: Told) -> Iterator[str]:
+def _report(one: _Step) -> Iterator[str]:
     usage: Any = one.get("usage")
     used = f" · {json.dumps(usage)}" if usage else ""
     yield in_line(f"── ended after {one.get('seconds')} s{used}")
@@ -77,7 +77,7 @@ def _report(one: Told) -> Iterator[str]:
         yield from _findings([one["failure"]])
 
 
-def _sealed(one: Told) -> Iterator[str]:
+def _sealed(one: _Step) -> Iterator[str]:
     yield in_line(f"── sealed {str(one.get('commit'))[:10]} {one.get('subject')}")
     for change in _objects(one.get("changes")):
         yield f"   {'-' if change.get('mode') is None else '+'} {in_line(str(change.get('path')))}"
@@ -88,10 +88,10 @@ def _findings(findings: Any) -> Iterator[str]:
         yield from _indented(f"{finding.get('type')}: {finding.get('message')}")
 
 
-def _objects(value: Any) -> list[Told]:
+def _objects(value: Any) -> list[_Step]:
     """Return the objects of a list, whatever else is in it."""
     found = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("Told", one) for one in found if isinstance(one, Mapping)]
+    return [cast("_Step", one) for one in found if isinstance(one, Mapping)]
 
 
 def _titled(title: str, text: Any) -> Iterator[str]:

@@ -10,18 +10,20 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redgreenrefactor.model.evidence import Manner
+from redgreenrefactor.model.evidence import ALL, Manner
 from redgreenrefactor.reading import below, head_of
+from redgreenrefactor.runners.virtual import activated
+from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policies import BYTECODE
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments_in
 from redgreenrefactor.writing import remove
 
-Held = Callable[[Path, Manner], Cage | None]  # what holds a run in a checkout
+ConfineSuite = Callable[[Path, Manner], Cage | None]  # what holds a run in a checkout
 
 _USUAL = ".venv"
 RUNS = "runs"
@@ -42,7 +44,7 @@ def unheld(_folder: Path, _manner: Manner) -> Cage | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SuiteContext:
     """What every suite runs with."""
 
     project: Path  # the person's own folder, which runs never touch
@@ -50,8 +52,12 @@ class Surroundings:
     timeout: float
     cache: Path  # ours, outside every checkout: bytecode, and reports while they are written
     interrupt: Interrupt | None = None
-    cage: Held = unheld  # what holds a run in a checkout
+    cage: ConfineSuite = unheld  # what holds a run in a checkout
     main: Path | None = None  # the same project in the main checkout, where its dependencies were installed
+
+    def using(self, command: str) -> "SuiteContext":
+        """Return the same with the project's own virtual environment active, as the command's package manager wants it."""
+        return replace(self, env=with_managers(activated(self.env, self.project), command, self.project))
 
     @property
     def homes(self) -> tuple[Path, ...]:
@@ -76,10 +82,25 @@ class Surroundings:
             env["PYTHONPATH"] = os.pathsep.join(entries)
         return env
 
-    def held(self, folder: Path, manner: Manner, drop: Path) -> Cage | None:
-        """Return what holds a run in a checkout that has something to say in a folder of its own."""
+    def run(
+        self,
+        line: str,
+        folder: Path,
+        manner: Manner = ALL,
+        *,
+        env: Mapping[str, str] | None = None,
+        drop: Path | None = None,
+    ) -> process.Finished:
+        """Run a line of shell in a checkout as suites are run; what it has to say may go to a folder of its own."""
         cage = self.cage(folder, manner)
-        return cage.writing(drop) if cage else None
+        return process.shell(
+            line,
+            cwd=folder,
+            env=self.prepared(folder, keeps=manner.keeps) if env is None else env,
+            timeout=min(self.timeout, manner.limit or self.timeout),
+            interrupt=self.interrupt,
+            cage=cage.writing(drop) if cage and drop else cage,
+        )
 
     @contextlib.contextmanager
     def drop(self) -> Generator[Path]:
