@@ -1,9 +1,11 @@
 """What all tests share: a scrubbed environment and real repositories."""
 
+import gc
 import os
 import shutil
 import signal
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,17 @@ def pytest_configure() -> None:
     """Let every process have its signals: a shell that starts the tests in the background takes two away."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage, neither then nor later among what was collected: all of it stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -50,13 +63,15 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
     What suites compile is kept for all tests, as it is for all of a person's repositories.
     """
-    home = tmp_path_factory.mktemp("home")
+    homes = tmp_path_factory.getbasetemp() / "homes"
+    homes.mkdir(exist_ok=True)
+    home = tempfile.mkdtemp(dir=homes)  # pytest would read all the names there are, to find the next
     cache = tmp_path_factory.getbasetemp() / "cache"
     compiled(tmp_path_factory, cache / "redgreenrefactor" / "compiled")
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     return {
         **kept,
-        "HOME": str(home),
+        "HOME": home,
         "XDG_CACHE_HOME": str(cache),
         "GIT_CONFIG_NOSYSTEM": "1",
         "TDD_SANDBOX": "off",

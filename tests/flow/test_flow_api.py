@@ -267,6 +267,7 @@ def test_a_missing_model_of_a_later_role_is_named_before_anything_begins(
     assert state(repo) == before
 
 
+@pytest.mark.long
 def test_roles_have_models_of_their_own(make_repo: MakeRepo) -> None:
     parts = calculator(1)
     repo = make_repo(
@@ -305,6 +306,7 @@ def test_trouble_that_does_not_pass_stops_the_run_and_is_nobodys_failure(
 # --- money
 
 
+@pytest.mark.long
 def test_a_budget_stops_before_the_next_request_and_resume_goes_on(repo: Repo, server: ModelServer) -> None:
     result = run(repo, server, budget_usd=REQUEST * 4.5)
 

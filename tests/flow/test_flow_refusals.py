@@ -184,7 +184,7 @@ REFUSALS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", REFUSALS)
 def test_a_run_that_cannot_begin_says_why_and_what_to_type(make_repo: MakeRepo, name: str) -> None:
     refusal = REFUSALS[name]

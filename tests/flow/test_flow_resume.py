@@ -75,6 +75,7 @@ def test_the_first_plan_can_be_resumed_too(make_repo: MakeRepo) -> None:
     assert stage.repo.subjects()[1:] == subjects(1)
 
 
+@pytest.mark.long
 def test_leftovers_of_an_interrupted_session_are_kept_and_the_same_attempt_is_made_again(
     make_repo: MakeRepo,
 ) -> None:

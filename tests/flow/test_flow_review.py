@@ -157,6 +157,7 @@ def test_a_refused_token_is_noticed_before_anything_is_begun(
     assert stage.branches() == ["main"]
 
 
+@pytest.mark.long
 def test_a_host_that_nobody_named_and_a_page_that_is_not_githubs_are_told_before_anything_is_begun(
     stage: ReviewStage, server: GitHubServer
 ) -> None:
@@ -400,7 +401,7 @@ def test_a_state_file_that_is_lost_or_broken_is_made_again_from_the_notes(stage:
     [
         (("nowhere.md",), 2, "SpecUnusable"),
         pytest.param((".",), 2, "SpecUnusable", marks=pytest.mark.long),
-        ((), 2, "UsageError"),
+        pytest.param((), 2, "UsageError", marks=pytest.mark.long),
         (("SPEC.md", "--list"), 2, "UsageError"),
         pytest.param(("SPEC.md", "--base", "nowhere"), 2, "UsageError", marks=pytest.mark.long),
         pytest.param(("SPEC.md", "--branch", "a..b"), 2, "UsageError", marks=pytest.mark.long),

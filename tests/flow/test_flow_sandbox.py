@@ -77,6 +77,7 @@ def test_a_suite_that_needs_the_network_gets_it_and_everybody_is_told(
     assert {entry.get("suiteNetwork") for entry in stage.rgr("history", "--json").json} == {True}
 
 
+@pytest.mark.long
 @needs_bubblewrap
 def test_a_suite_that_does_without_the_network_does_not_get_it(make_repo: MakeRepo, listener: int) -> None:
     means("bubblewrap")

@@ -143,6 +143,7 @@ def kinds(repo: Repo, kind: str, tmp_path: Path) -> Path:
             return repo.path / "pkg"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["ordinary", "linked", "detached", "packed", "clone", "subfolder"])
 def test_a_session_commits_and_its_commit_is_sealed_as_it_is(kind: str, repo: Repo, tmp_path: Path) -> None:
     held = session(repo, kinds(repo, kind, tmp_path))

@@ -220,6 +220,7 @@ def _latest(repo: Repo) -> Handoff:
     return latest
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "spoil",
     [

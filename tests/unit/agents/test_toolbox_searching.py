@@ -124,6 +124,7 @@ QUERIES: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.sampled(12)
 @needs_ripgrep
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_with_and_without_ripgrep_the_answer_is_the_same(

@@ -1103,7 +1103,7 @@ def deep(play: Play) -> Generator[Path]:
     remove(play.path)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.long
 @pytest.mark.parametrize("ignored", [False, True])
 def test_folders_nested_beyond_all_measure_are_sealed_and_rewound(
     play: Play, deep: Path, *, ignored: bool

@@ -172,6 +172,7 @@ def test_absurd_nesting_is_survived(opening: str) -> None:
     assert isinstance(parse(opening * (sys.getrecursionlimit() * 2) + "[ ] one"), Plan)
 
 
+@pytest.mark.no_cover
 def test_ten_thousand_items_are_read_in_reasonable_time() -> None:
     text = "".join(f"- [{'x' if n % 2 else ' '}] number {n} does `this` and *that*\n" for n in range(10_000))
     start = time.process_time()

@@ -135,6 +135,26 @@ def test_what_is_wrong_is_named(note: str, named: str) -> None:
     assert "repair-notes" in refusal.value.hint
 
 
+@pytest.mark.parametrize(
+    ("state", "awaiting", "told"),
+    [
+        (State.RUNNING, None, "cut off"),
+        (State.RUNNING, "approval", "its list waits for approval"),
+        (State.STOPPED, None, "stopped"),
+    ],
+)
+def test_how_a_run_was_left_is_said(state: State, awaiting: str | None, told: str) -> None:
+    left = Handoff(
+        phase=PhaseName.PLAN,
+        next_phase=PhaseName.RED,
+        run_id="r",
+        feature="f",
+        state=state,
+        awaiting=awaiting,
+    )
+    assert left.left_as == told
+
+
 def test_a_long_list_is_counted_not_listed() -> None:
     long = Handoff(
         PhaseName.PLAN,

@@ -69,6 +69,7 @@ def test_a_checkout_is_made_runnable_first(tmp_path: Path, with_tools: dict[str,
     assert measured(folder, "pytest -q", with_tools, setup="exit 3").why == "setup.command 'exit 3' failed"
 
 
+@pytest.mark.long
 def test_an_old_report_and_the_projects_own_settings_change_nothing(
     tmp_path: Path, with_tools: dict[str, str]
 ) -> None:
@@ -102,6 +103,7 @@ def test_unittest_is_measured_too_and_a_failing_suite(tmp_path: Path, with_tools
     assert measured(folder, "python -m unittest", with_tools).files["code_under_test.py"] == (3, 6)
 
 
+@pytest.mark.long
 def test_the_projects_own_start_up_module_still_runs(tmp_path: Path, with_tools: dict[str, str]) -> None:
     theirs = written(
         tmp_path / "theirs", {"sitecustomize.py": f"open({str(tmp_path / 'ran')!r}, 'w').close()\n"}

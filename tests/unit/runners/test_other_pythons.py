@@ -47,6 +47,7 @@ def python(request: pytest.FixtureRequest) -> str:
     pytest.skip(f"there is no Python {version} here")
 
 
+@pytest.mark.sampled(2)
 def test_unittest_tells_the_same_everywhere(run: Run, python: str) -> None:
     done = run(FILES, f"{python} -m unittest", trace=True)
     assert done.passed == {"test_calc.A.test_add"}

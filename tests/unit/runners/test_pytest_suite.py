@@ -764,11 +764,12 @@ def test_environment():
 
     def test_a_pytest_inside_a_test_has_no_probe(self, run: Run) -> None:
         inner = """\
-import subprocess, sys
+import pathlib, subprocess, sys, tempfile
 
-def test_outer(tmp_path):
-    (tmp_path / "test_inner.py").write_text("def test_inner(): pass")
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", str(tmp_path)], capture_output=True, text=True)
+def test_outer():
+    with tempfile.TemporaryDirectory() as inside:
+        pathlib.Path(inside, "test_inner.py").write_text("def test_inner(): pass")
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", inside], capture_output=True, text=True)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 """
         done = run({"test_a.py": inner})
