@@ -1,6 +1,5 @@
 """The only starter of processes: short commands of our own, and foreign programs with all they start."""
 
-import codecs
 import contextlib
 import errno
 import fcntl
@@ -21,17 +20,14 @@ from typing import IO, TypedDict, Unpack, cast
 
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Held
+from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell
 from redgreenrefactor.sandbox.policy import Policy
 from redgreenrefactor.sandbox.room import OFTEN, Meter
 
-_PIECE = 65_536  # what is read or written at once, in bytes, and the longest line that is passed on whole
-_LEFT_IN_PIPE = 1024  # pieces: more than a pipe holds, but an end where somebody out of reach goes on writing
 _WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
 
 _FREE = Cage(NO_MEANS, Policy())
-
-_Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +128,8 @@ def run(
     stdin: bytes = b"",
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
-    on_stderr: _Tell | None = None,
-    on_stdout: _Tell | None = None,
+    on_stderr: Tell | None = None,
+    on_stdout: Tell | None = None,
     keep: int = 4_000_000,
     grace: float = 2.0,
     cage: Cage | None = None,
@@ -147,26 +143,28 @@ def run(
     started answers as in a shell: exit code 127 or 126, and the reason on its standard error. A cage holds the
     program and all it starts; one that cannot be closed is a program that cannot be started.
     """
-    began = time.monotonic()
+    began, cage = time.monotonic(), cage or _FREE
     if interrupt is not None:
         interrupt.check()
     with contextlib.ExitStack() as stack:
         try:
-            held = stack.enter_context((cage or _FREE).hold(argv, cwd, env))
+            held = stack.enter_context(cage.hold(argv, cwd, env))
             tree = stack.enter_context(_grown(held, cwd, fed=bool(stdin), grace=grace))
         except OSError as problem:
             if problem.errno != errno.E2BIG:
                 raise
             return Finished(_NOT_EXECUTABLE, b"", os.fsencode(f"{argv[0]}: {problem.strerror}\n"))
-        stdout, stderr = _Stream(tree.stdout, keep, on_stdout), _Stream(tree.stderr, keep, on_stderr)
+        stdout, stderr = (
+            OutputStream(tree.stdout, keep, on_stdout),
+            OutputStream(tree.stderr, keep, on_stderr),
+        )
         watch = _Watch(tree, stdin, interrupt, None if timeout is None else began + timeout, held.meter)
         watch.until_gone(stdout, stderr)
-        code = (cage or _FREE).exit_code(_exit_code(watch.told, tree.keeper.wait()))
-    complaint = stderr.kept()
+        code = cage.exit_code(_exit_code(watch.told, tree.keeper.wait()))
     if watch.too_much:
-        complaint += os.fsencode(f"\nended by the sandbox: {watch.too_much}\n")
         code = code or -signal.SIGKILL
-    return Finished(code, stdout.kept(), complaint, watch.timed_out, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return Finished(code, stdout.kept(), stderr.kept() + watch.complaint, watch.timed_out, seconds)
 
 
 class Limits(TypedDict, total=False):
@@ -175,8 +173,8 @@ class Limits(TypedDict, total=False):
     stdin: bytes
     timeout: float | None
     interrupt: Interrupt | None
-    on_stderr: _Tell | None
-    on_stdout: _Tell | None
+    on_stderr: Tell | None
+    on_stdout: Tell | None
     keep: int
     grace: float
     cage: Cage | None
@@ -291,7 +289,7 @@ class _Watch:
         self._deadline = deadline
         self._selector = selectors.DefaultSelector()
 
-    def until_gone(self, *streams: "_Stream") -> None:
+    def until_gone(self, *streams: OutputStream) -> None:
         """Return when nothing of the tree is left; raise InterruptedRunError if it was ended by request."""
         with self._selector:
             self._watch(self._tree.status, self._hear)
@@ -309,6 +307,11 @@ class _Watch:
             stream.finish()
         if self._interrupt is not None and self._interrupted:
             self._interrupt.check()
+
+    @property
+    def complaint(self) -> bytes:
+        """What is said about a program that has taken too much."""
+        return os.fsencode(f"\nended by the sandbox: {self.too_much}\n") if self.too_much else b""
 
     def _watch(self, source: FileIO | Interrupt, then: Callable[[], None]) -> None:
         self._selector.register(source, selectors.EVENT_READ, then)
@@ -337,18 +340,18 @@ class _Watch:
 
     def _hear(self) -> None:
         """Take in what the keeper says; its last word is the end of the pipe."""
-        said = self._tree.status.read(_PIECE)
-        self.told = (self.told + said)[-_PIECE:]
+        said = self._tree.status.read(PIECE)
+        self.told = (self.told + said)[-PIECE:]
         self._gone = not said
 
-    def _take_in(self, stream: "_Stream") -> None:
+    def _take_in(self, stream: OutputStream) -> None:
         if stream.read() == b"":
             self._selector.unregister(stream.source)
 
     def _feed(self, stdin: FileIO) -> None:
         """Write as much as the program takes; what it refuses for good is none of our concern."""
         try:
-            written = stdin.write(self._unfed[:_PIECE]) or 0  # None: not ready after all
+            written = stdin.write(self._unfed[:PIECE]) or 0  # None: not ready after all
         except BrokenPipeError:
             written = len(self._unfed)
         self._unfed = self._unfed[written:]
@@ -360,91 +363,3 @@ class _Watch:
         self._selector.unregister(interrupt)
         self._interrupted = True
         self._tree.control.close()
-
-
-class _Stream:
-    """What comes out of a pipe: passed on by the line, and kept within bounds."""
-
-    def __init__(self, source: FileIO, keep: int, tell: _Tell | None) -> None:
-        self.source = source
-        self._ends = _Ends(keep)
-        self._lines = _Lines(tell) if tell else None
-        os.set_blocking(source.fileno(), False)
-
-    def read(self) -> bytes | None:
-        """Take in and return what is there: nothing at the pipe's end, None if there may be more later."""
-        chunk: bytes | None = self.source.read(_PIECE)
-        if chunk:
-            self._ends.add(chunk)
-            if self._lines:
-                self._lines.add(chunk)
-        return chunk
-
-    def finish(self) -> None:
-        """Take in what was left in the pipe when the last writer was gone."""
-        for _ in range(_LEFT_IN_PIPE):
-            if not self.read():
-                break
-        if self._lines:
-            self._lines.finish()
-
-    def kept(self) -> bytes:
-        """Return what was kept."""
-        return self._ends.joined()
-
-
-class _Ends:
-    """The beginning and the end of a stream, half of what is kept each, and how much there was in all."""
-
-    def __init__(self, keep: int) -> None:
-        self._head_room = keep // 2
-        self._tail_room = keep - keep // 2
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._total = 0
-
-    def add(self, chunk: bytes) -> None:
-        """Remember the chunk, and forget what has become the middle."""
-        room = self._head_room - len(self._head)
-        self._total += len(chunk)
-        self._head += chunk[:room]
-        self._tail += chunk[room:]
-        if len(self._tail) > 2 * self._tail_room + _PIECE:  # seldom, because it copies
-            del self._tail[: len(self._tail) - self._tail_room]
-
-    def joined(self) -> bytes:
-        """Return all of it or, with a line in the middle that says how much is left out, both ends."""
-        left_out = self._total - self._head_room - self._tail_room
-        if left_out <= 0:
-            return bytes(self._head + self._tail)
-        marker = b"\n[... %d bytes left out ...]\n" % left_out
-        return bytes(self._head + marker + self._tail[len(self._tail) - self._tail_room :])
-
-
-class _Lines:
-    """Text that is passed on line by line as it comes; a very long line in pieces."""
-
-    def __init__(self, tell: _Tell) -> None:
-        self._tell = tell
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._begun = ""
-
-    def add(self, chunk: bytes, *, final: bool = False) -> None:
-        """Pass on the lines that these bytes complete."""
-        *complete, begun = (self._begun + self._decoder.decode(chunk, final)).split("\n")
-        for line in complete:
-            self._tell(self._pass_on(line).removesuffix("\r"))
-        self._begun = self._pass_on(begun)
-
-    def finish(self) -> None:
-        """Pass on a last line that nothing has completed."""
-        self.add(b"", final=True)
-        if self._begun:
-            self._tell(self._begun)
-
-    def _pass_on(self, line: str) -> str:
-        """Pass on what is too long for one line; return the rest, which is never empty for want of it."""
-        while len(line) > _PIECE:
-            self._tell(line[:_PIECE])
-            line = line[_PIECE:]
-        return line
