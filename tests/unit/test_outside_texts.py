@@ -24,7 +24,6 @@ from redgreenrefactor.errors import RgrError
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.gates.review import Opinion, read_opinion
 from redgreenrefactor.git import mark
-from redgreenrefactor.git.guard import OLD_MARK
 from redgreenrefactor.goals import test_list
 from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
@@ -300,10 +299,9 @@ def read_script(text: str) -> None:
 
 def read_mark(text: str) -> None:
     with TemporaryDirectory() as folder:
-        place = Path(folder) / OLD_MARK
+        place = Path(folder) / "mark.json"
         place.write_bytes(text.encode("utf-8", "surrogatepass"))
         mark.read(place)
-        mark.read_old(place.parent)
 
 
 scripts = plain | st.lists(

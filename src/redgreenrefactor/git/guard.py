@@ -11,16 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.executable import decoded, encoded
 from redgreenrefactor.git.litter import clear_away
-from redgreenrefactor.reading import below
+from redgreenrefactor.reading import below, head_of
 from redgreenrefactor.writing import cleared, put
 
 SETTINGS = "tdd.properties"
-OLD_MARK = "rgr-session.json"  # of earlier versions, which believed what they found there
 # Written by a session, these could make us run its programs, read its objects, hide its files, or clean up elsewhere.
 STEERING = (
     "config",
@@ -33,13 +33,12 @@ STEERING = (
     "info/sparse-checkout",
     "objects/info/alternates",
     "objects/info/http-alternates",
-    OLD_MARK,
 )
 FOLDERS = ("info", "logs", "objects", "refs", "hooks")  # of git, that are looked through for links
 PINNED = ("", "objects", "refs")  # that have to be the very folders they were
 HEAD = re.compile(r"(ref: refs/\S+|[0-9a-f]{40}([0-9a-f]{24})?)\s*")  # which a session may move, not spoil
 IDENTITY = re.compile(r"\s*(\[user\]|(name|email)\s*=.*)")
-MOST = 200_000  # folders that are looked through for one that was moved away
+MOST = 1_000_000  # files and folders that are looked at for one that was moved away
 LARGEST = 16 << 20
 
 Kept = tuple[str, str, int] | None  # "file", "link" or "folder", its text, its mode; None: nothing is there
@@ -131,19 +130,19 @@ def _watched(gits: Iterable[Path]) -> Iterator[Path]:
     """Yield the places to look at: what may be there, hooks, and links, of which git itself makes none."""
     for folder in gits:
         yield from (folder / name for name in STEERING)
-        yield from _links(folder, FOLDERS)
+        yield from _links(folder)
         if _identity(folder / "hooks"):
             yield from (hook for hook in (folder / "hooks").iterdir() if hook.suffix != ".sample")
 
 
-def _links(folder: Path, names: Iterable[str] | None = None) -> Iterator[Path]:
-    """Yield the links below a folder; of its folders those named, all by default, objects only by their folders."""
-    with suppress(OSError):
-        for entry in list(os.scandir(folder)):
-            if entry.is_symlink():
-                yield Path(entry.path)
-            elif (names is None or entry.name in names) and entry.is_dir(follow_symlinks=False):
-                yield from _links(Path(entry.path), () if entry.name == "objects" else None)
+def _links(folder: Path) -> Iterator[Path]:
+    """Yield the links in a git folder, as far as git looks for something there; objects only by their folders."""
+
+    def wanted(inner: os.DirEntry[str]) -> bool:
+        above = Path(inner.path).parent
+        return inner.name in FOLDERS if above == folder else above != folder / "objects"
+
+    return (Path(entry.path) for entry in below(folder, wanted) if entry.is_symlink())
 
 
 def _kept_below(base: Path, place: Path) -> Kept:
@@ -159,9 +158,7 @@ def _kept(place: Path) -> Kept:
         if stat.S_ISLNK(found.st_mode):
             return "link", decoded(os.fsencode(place.readlink())), 0
         if stat.S_ISREG(found.st_mode):
-            descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as stream:
-                return "file", decoded(stream.read(LARGEST)), stat.S_IMODE(found.st_mode)
+            return "file", decoded(head_of(place, LARGEST, follow=False)), stat.S_IMODE(found.st_mode)
         return "folder" if stat.S_ISDIR(found.st_mode) else "other", "", 0
     return None
 
@@ -198,7 +195,7 @@ def _returned(before: Steering, name: str, identity: tuple[int, int], keep_in: P
     place = Path(name)
     if place == before.root or _identity(place) == identity:
         return ""
-    found = next(_found(before, place, identity), None)
+    found = _found(before, place, identity)
     if found is None:
         raise NotReadyError(
             f"the session has put something else in the place of {place}, or removed it",
@@ -210,23 +207,13 @@ def _returned(before: Steering, name: str, identity: tuple[int, int], keep_in: P
     return f"{place} was moved to {found} during the session; it has been put back"
 
 
-def _found(before: Steering, place: Path, identity: tuple[int, int]) -> Iterator[Path]:
-    """Yield where a folder has been moved to, as far as it lies where a link leads, or in the checkout."""
-    led = Path(os.path.realpath(place))
-    if _identity(led) == identity:
-        yield led
-    waiting, seen = [before.root, before.root.parent, *map(Path, before.folders)], 0
-    while waiting and seen < MOST:
-        folder = waiting.pop(0)
-        seen += 1
-        with suppress(OSError):
-            for entry in list(os.scandir(folder)):
-                if not entry.is_dir(follow_symlinks=False):
-                    continue
-                if entry.inode() == identity[1] and _identity(Path(entry.path)) == identity:
-                    yield Path(entry.path)
-                if folder != before.root.parent:
-                    waiting.append(Path(entry.path))
+def _found(before: Steering, place: Path, identity: tuple[int, int]) -> Path | None:
+    """Return where a folder has been moved to, as far as it lies where a link leads, or in the checkout."""
+    near = below(before.root.parent, lambda _inner: False)
+    inside = (entry for folder in (before.root, *map(Path, before.folders)) for entry in below(folder))
+    alike = (entry.path for entry in islice(chain(near, inside), MOST) if entry.inode() == identity[1])
+    places = map(Path, chain([os.path.realpath(place)], alike))
+    return next((found for found in places if _identity(found) == identity), None)
 
 
 def _identity(place: Path) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from redgreenrefactor.errors import GitError
 from redgreenrefactor.git.executable import decoded, encoded
 from redgreenrefactor.git.refs import Refs, update_refs
 from redgreenrefactor.git.repository import Repository, quoted, setting
-from redgreenrefactor.reading import below
+from redgreenrefactor.reading import below, head_of
 from redgreenrefactor.writing import remove
 
 BORROWED = "shared-objects"  # where the repository's own objects are shown inside
@@ -262,11 +262,6 @@ def _plain_files(objects: Path) -> Iterator[tuple[str, Path]]:
 def text_of(file: Path) -> str | None:
     """Return what is in a file, None if it is not a plain file of sensible size."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return decoded(head_of(file, LARGEST_TEXT, follow=False))
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            return None
-        raw = stream.read(LARGEST_TEXT)
-    return raw.decode("utf-8", "surrogateescape")

@@ -165,8 +165,7 @@ class GitWorkspace(GitSnapshots):
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
-        for place in (self._repository.git_dir / guard.OLD_MARK, self._repository.mark):
-            place.unlink(missing_ok=True)
+        self._repository.mark.unlink(missing_ok=True)
 
     def seal(self, base: str, phase: Phase, description: str, *, empty: bool) -> Sealed:
         """Turn everything done since the base into one commit that is checked out, refs put right.
@@ -273,7 +272,7 @@ class GitWorkspace(GitSnapshots):
 
         `accounted` tells whether a commit is a turn whose handoff was written: then nothing is left to do.
         """
-        found = self._mark = mark.read(self._repository.mark) or self._old_mark()
+        found = self._mark = mark.read(self._repository.mark)
         if found is None:
             return None
         if self._objects.commit(found.base) is None:  # so nobody can go back there; what there is, stays
@@ -292,20 +291,6 @@ class GitWorkspace(GitSnapshots):
         self.end()
         self._mark = None  # much may have happened since it was written
         return kept
-
-    def _old_mark(self) -> Mark | None:
-        """Return what an earlier version left here; refs are taken as they are, and what does not fit is refused."""
-        found = mark.read_old(self._repository.git_dir)
-        if found is None:
-            return None
-        there = found.branch is None or self._objects.resolve(found.branch)
-        if not there or not self._git.is_ancestor(found.base, "HEAD"):
-            raise NotReadyError(
-                f"{self._repository.git_dir / guard.OLD_MARK}, of an earlier version, does not fit what is checked out",
-                hint="See that nothing here is lost ('git status', 'git log'), remove that file, then try again.",
-                type="OldMark",
-            )
-        return replace(found, refs=read_refs(self._git))
 
     def abandon(self) -> str | None:
         """Undo the session that was begun last: refs and files are as before, its work is kept; return the ref."""

@@ -1,6 +1,5 @@
 """Whatever a session does to the repository, the run goes on and nobody loses anything."""
 
-import json
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -24,7 +23,6 @@ from redgreenrefactor.writing import remove
 from repos import MakeRepo, Repo
 
 RUN = "run-1"
-OLD_MARK = ".git/rgr-session.json"
 PLANNED = Handoff(PhaseName.PLAN, PhaseName.RED, run_id=RUN, feature="count")
 
 
@@ -475,67 +473,6 @@ def test_a_checkout_made_anew_in_the_same_place_is_not_the_one_that_was_left(
     play.repo.git("init", "-q", "-b", "main")
     assert steered_back(play.path, play.repo.env) == ()
     assert not play.repository.mark.exists()
-
-
-# --- what an earlier version has left
-
-
-def old_mark(play: Play, **more: object) -> None:
-    said: dict[str, object] = {
-        "runId": RUN,
-        "base": play.base,
-        "branch": "refs/heads/main",
-        "refs": {},
-        "inUse": [],
-    }
-    play.repo.write(OLD_MARK, json.dumps({**said, "steering": {}, "sealed": False, **more}))
-
-
-def test_what_an_earlier_version_left_half_done_is_kept_and_rewound(play: Play) -> None:
-    old_mark(play)
-    play.repo.write("half.py", "1\n")
-    kept = play.workspace.recover(never)
-    assert kept is not None
-    assert play.repo.git("show", f"{kept}:half.py") == "1"
-    assert not (play.path / OLD_MARK).exists()
-    play.workspace.require_clean()
-
-
-def test_nothing_is_written_where_an_old_mark_says(play: Play, tmp_path: Path) -> None:
-    play.repo.git("tag", "v1")
-    secret = tmp_path / "authorized_keys"
-    refs = {"refs/tags/v1": play.repo.commit("feat: later", {"a.py": "1\n"}), "refs/heads/main": play.base}
-    play.base = refs["refs/tags/v1"]
-    old_mark(play, refs=refs, steering={str(secret): "evil", str(tmp_path / "gone"): None})
-    (tmp_path / "gone").write_text("precious\n")
-    tag = play.repo.git("rev-parse", "v1")
-    play.workspace.recover(never)
-    assert (secret.exists(), (tmp_path / "gone").exists()) == (False, True)
-    assert (play.repo.git("rev-parse", "v1"), play.repo.git("rev-parse", "main")) == (tag, play.base)
-
-
-@pytest.mark.parametrize("said", [{"base": "1" * 40}, {"branch": "refs/heads/other"}])
-def test_an_old_mark_that_does_not_fit_is_refused_with_words(play: Play, said: dict[str, object]) -> None:
-    old_mark(play, **said)
-    play.repo.write("mine.txt", "precious\n")
-    with pytest.raises(NotReadyError, match="of an earlier version") as refusal:
-        play.workspace.recover(never)
-    assert "remove that file" in refusal.value.hint
-    assert (play.path / "mine.txt").exists()
-
-
-def test_an_old_mark_planted_by_a_session_is_gone_with_it(play: Play) -> None:
-    play.repo.commit("feat: later", {"a.py": "1\n"})
-    first = play.base
-    play.begin()
-    planted = play.base
-    play.base = first
-    old_mark(play)
-    play.base = planted
-    play.seal()
-    play.workspace.end()
-    assert play.again().recover(never) is None
-    assert play.repo.git("rev-parse", "HEAD") == planted
 
 
 # --- half done
