@@ -4,8 +4,8 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -32,7 +32,7 @@ from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.invocation import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox import process
-from redgreenrefactor.sandbox.policy import Level as Hold
+from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
@@ -43,7 +43,7 @@ LITTLE, SCARCE = 500_000_000, 20_000_000  # bytes free on the disk: worth a word
 NAMED = 5
 
 
-class Level(StrEnum):
+class RemarkLevel(StrEnum):
     """How much a remark matters."""
 
     OK = "ok"
@@ -56,13 +56,21 @@ class Remark:
     """One thing that was looked at, and what to type where it is not as it should be."""
 
     message: str
-    level: Level = Level.OK
+    level: RemarkLevel = RemarkLevel.OK
     hint: str = ""
 
     @property
     def text(self) -> str:
         """The remark as one text."""
         return f"{self.message}. {self.hint}" if self.hint else self.message
+
+
+def _warning(message: str, hint: str) -> Remark:
+    return Remark(message, RemarkLevel.WARNING, hint)
+
+
+def _error(message: str, hint: str) -> Remark:
+    return Remark(message, RemarkLevel.ERROR, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +82,9 @@ class Health:
     @property
     def ok(self) -> bool:
         """Whether nothing that is needed is missing."""
-        return not self.of(Level.ERROR)
+        return not self.of(RemarkLevel.ERROR)
 
-    def of(self, level: Level) -> list[Remark]:
+    def of(self, level: RemarkLevel) -> list[Remark]:
         """Return the remarks of this weight."""
         return [remark for _, remark in self.remarks if remark.level is level]
 
@@ -84,8 +92,8 @@ class Health:
         """Return the value `rgr doctor --json` prints."""
         return {
             "success": self.ok,
-            "errors": [remark.text for remark in self.of(Level.ERROR)],
-            "warnings": [remark.text for remark in self.of(Level.WARNING)],
+            "errors": [remark.text for remark in self.of(RemarkLevel.ERROR)],
+            "warnings": [remark.text for remark in self.of(RemarkLevel.WARNING)],
             "checks": [
                 {"name": name, "level": str(found.level), "message": found.message, "hint": found.hint}
                 for name, found in self.remarks
@@ -124,22 +132,14 @@ def examine(around: Surroundings) -> Health:
     """Look at everything a run needs; what cannot be looked at is a remark, too."""
     found: list[tuple[str, Remark]] = []
     try:
-        with _opened(around) as patient:
+        with closing(open_repository(around.project, around.environ)) as repository:
+            settings = load(properties(repository, "HEAD"), around.environ, around.flags)
+            patient = Patient(around, repository, settings)
             for name, check in CHECKS.items():
                 found += [(name, remark) for remark in _careful(check, patient)]
     except NotReadyError as error:
         found.append(("repository", _refused(error)))
     return Health(tuple(found))
-
-
-@contextmanager
-def _opened(around: Surroundings) -> Generator[Patient]:
-    repository = open_repository(around.project, around.environ)
-    try:
-        settings = load(properties(repository, "HEAD"), around.environ, around.flags)
-        yield Patient(around, repository, settings)
-    finally:
-        repository.close()
 
 
 def _careful(check: Check, patient: Patient) -> Iterator[Remark]:
@@ -151,7 +151,7 @@ def _careful(check: Check, patient: Patient) -> Iterator[Remark]:
 
 
 def _refused(error: RgrError) -> Remark:
-    return Remark(error.message.rstrip("."), Level.ERROR, error.hint)
+    return _error(error.message.rstrip("."), error.hint)
 
 
 # --- one function a check: to add one, write it and name it in CHECKS
@@ -161,9 +161,8 @@ def git(patient: Patient) -> Iterator[Remark]:
     """Git is new enough (it could not be opened otherwise), and nothing is half done."""
     yield Remark(patient.repository.git.text("version"))
     if what := patient.repository.in_progress():
-        yield Remark(
+        yield _error(
             f"{what} is in progress here",
-            Level.ERROR,
             f"Type 'git {what.split()[-1]} --abort' or finish it, then try again.",
         )
     if patient.repository.objects.resolve("HEAD") is None:
@@ -174,15 +173,13 @@ def git(patient: Patient) -> Iterator[Remark]:
         at_work = lock.is_held(patient.repository.git_dir / lock.NAME)
         names = some_of(dirty, NAMED)
         if cut_off and not at_work:
-            yield Remark(
+            yield _warning(
                 f"a session was cut off here, and left {names}",
-                Level.WARNING,
                 f"Type '{resuming(cut_off.run_id)}': it puts that away, where it is kept, and goes on.",
             )
         elif not at_work:
-            yield Remark(
+            yield _warning(
                 f"the working tree has uncommitted changes: {names}",
-                Level.WARNING,
                 "Commit them, or type 'git stash -u', before a run.",
             )
 
@@ -190,9 +187,8 @@ def git(patient: Patient) -> Iterator[Remark]:
 def identity(patient: Patient) -> Iterator[Remark]:
     """Commits are made in somebody's name."""
     if patient.repository.identity:
-        yield Remark(
+        yield _warning(
             "git knows no user.name and user.email here: commits would be made as RedGreenRefactor",
-            Level.WARNING,
             "Type 'git config --global user.name \"NAME\"' and 'git config --global user.email ADDRESS'.",
         )
 
@@ -213,9 +209,8 @@ def tests(patient: Patient) -> Iterator[Remark]:
     path = environ.get("PATH", os.defpath)
     known = bool(shutil.which(program, path=path)) or os.access(patient.repository.project / program, os.X_OK)
     if not known and not (own and not own.as_module):  # a bare pytest is found by other ways, too
-        yield Remark(
+        yield _error(
             f"the test command is {suite.command!r}, but there is no program {program!r}",
-            Level.ERROR,
             f"Install {program}, or set test.command in tdd.properties (or TDD_TEST_COMMAND=…).",
         )
         return
@@ -224,7 +219,7 @@ def tests(patient: Patient) -> Iterator[Remark]:
         where = patient.repository
         program = shutil.which("pytest" if own.runner == "pytest" else "python", path=path)
         message, hint = run_with(environ, where.project, where.root, program or sys.executable)
-        yield Remark(message, Level.WARNING if hint else Level.OK, hint)
+        yield Remark(message, RemarkLevel.WARNING if hint else RemarkLevel.OK, hint)
 
 
 def _program(command: str) -> str:
@@ -265,7 +260,7 @@ def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Rema
         if approved and isinstance(agent, Greeting):
             agent.greet()
     except RgrError as error:
-        yield Remark(f"agent {kind} ({names}): {error.message.rstrip('.')}", Level.ERROR, error.hint)
+        yield _error(f"agent {kind} ({names}): {error.message.rstrip('.')}", error.hint)
         return
     answers = f", {model} answers" if model and approved else ""
     yield Remark(f"agent {spec[:80]} ({names}){answers}")
@@ -286,16 +281,14 @@ def _version(patient: Patient, program: str) -> str:
 def sandbox(patient: Patient) -> Iterator[Remark]:
     """What suites and Bash commands would be held by."""
     means = means_for(patient.settings.sandbox, patient.around.environ)
-    if means.level is Hold.LANDLOCK and patient.settings.sandbox == "auto":
-        yield Remark(
+    if means.level is Level.LANDLOCK and patient.settings.sandbox == "auto":
+        yield _warning(
             f"sandbox: {means.level}, the reduced form ({means.why})",
-            Level.WARNING,
             "Install bubblewrap (e.g. 'apt install bubblewrap') for the full one.",
         )
-    elif means.level is Hold.OFF:
-        yield Remark(
+    elif means.level is Level.OFF:
+        yield _warning(
             "sandbox: off, suites and Bash commands are not held",
-            Level.WARNING,
             "Take sandbox=off out of tdd.properties to have them held.",
         )
     else:
@@ -318,7 +311,7 @@ def folders(patient: Patient) -> Iterator[Remark]:
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             yield Remark(
                 f"{place} cannot be written",
-                Level.WARNING if place == worktrees else Level.ERROR,
+                RemarkLevel.WARNING if place == worktrees else RemarkLevel.ERROR,
                 f"Make it writable: 'chmod u+w {shlex.quote(str(there))}', or see who owns it.",
             )
 
@@ -330,7 +323,7 @@ def disk(patient: Patient) -> Iterator[Remark]:
         if free < LITTLE:
             yield Remark(
                 f"{free // 1_000_000} MB are free at {place}",
-                Level.ERROR if free < SCARCE else Level.WARNING,
+                RemarkLevel.ERROR if free < SCARCE else RemarkLevel.WARNING,
                 f"Free some disk space: see 'df -h {shlex.quote(str(place))}'.",
             )
 
@@ -340,15 +333,13 @@ def notes(patient: Patient) -> Iterator[Remark]:
     latest = patient.ledger.latest_of_runs()
     kept = patient.repository.git.attempt("config", "--get-all", "notes.rewriteRef").stdout.decode()
     if not {NOTES, "refs/notes/*"} & set(kept.split()):
-        yield Remark(
+        yield _warning(
             "handoffs do not follow 'git rebase' and 'git commit --amend' here",
-            Level.WARNING,
             f"Type 'rgr init', which sets notes.rewriteRef to {NOTES}.",
         )
     if latest and _waits(patient, latest):
-        yield Remark(
+        yield _warning(
             f"an unfinished run is here: {cited(latest.handoff.feature)} ({latest.handoff.left_as})",
-            Level.WARNING,
             "Type 'rgr resume' to go on with it, or 'rgr run --new …' to start another one.",
         )
 
@@ -366,9 +357,8 @@ def _waits(patient: Patient, latest: Entry) -> bool:
 def locked(patient: Patient) -> Iterator[Remark]:
     """Nobody else is at work here."""
     if found := lock.holder(patient.repository.git_dir / lock.NAME):
-        yield Remark(
+        yield _warning(
             f"another orchestrator is at work here (process {found.process})",
-            Level.WARNING,
             f"Wait for it, 'rgr status' tells how far it is; 'kill -INT {found.process}' stops it.",
         )
 
@@ -383,14 +373,13 @@ def github(patient: Patient) -> Iterator[Remark]:
         forge = GitHub(address, token_of(around.environ), around.interrupt.pause, waits=(), timeout=5.0)
         may_push = forge.may_push()
     except RgrError as error:
-        yield Remark(f"'rgr tdd' can open no pull request: {error.message}", Level.WARNING, error.hint)
+        yield _warning(f"'rgr tdd' can open no pull request: {error.message}", error.hint)
         return
     if may_push:
         yield Remark(f"pull requests go to {forge.name}")
     else:
-        yield Remark(
+        yield _warning(
             f"GITHUB_TOKEN may not write to {address.slug}",
-            Level.WARNING,
             "Give it the right to write contents and pull requests, or use 'rgr tdd --forge none'.",
         )
 

@@ -50,6 +50,8 @@ def test_commands_of_the_analysis_touch_nothing_of_the_users(level: str, make_re
     assert not outside.exists()
     assert not (stage.repo.path / "left.txt").exists()
     assert stage.is_clean()
+    again = stage.rgr("verify", env={"TDD_SANDBOX": level})  # its checkouts have to be prepared as well
+    assert again.code == 0, again
 
 
 def test_a_criterions_program_is_looked_for_before_anybody_works(make_repo: MakeRepo) -> None:

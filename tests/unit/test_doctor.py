@@ -12,7 +12,7 @@ import pytest
 from model_server import KEY, Reply, model_server
 from redgreenrefactor import doctor
 from redgreenrefactor.config import Flags
-from redgreenrefactor.doctor import Health, Level, examine
+from redgreenrefactor.doctor import Health, RemarkLevel, examine
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.git import lock, mark
 from redgreenrefactor.git.refs import Refs
@@ -48,7 +48,7 @@ def looked(repo: Repo, interrupt: Interrupt, *, agent: str | None = None, **env:
     return examine(Surroundings(repo.path, environ, Flags(agent=agent), lambda _event: None, interrupt))
 
 
-def told(health: Health, level: Level) -> list[str]:
+def told(health: Health, level: RemarkLevel) -> list[str]:
     return [f"{name}: {remark.message}" for name, remark in health.remarks if remark.level is level]
 
 
@@ -56,8 +56,10 @@ def test_nothing_is_wrong_where_nothing_is(healthy: Repo, interrupt: Interrupt) 
     before = healthy.refs()
     health = looked(healthy, interrupt)
     assert health.ok
-    assert told(health, Level.ERROR) == []
-    assert told(health, Level.WARNING) == ["sandbox: sandbox: off, suites and Bash commands are not held"]
+    assert told(health, RemarkLevel.ERROR) == []
+    assert told(health, RemarkLevel.WARNING) == [
+        "sandbox: sandbox: off, suites and Bash commands are not held"
+    ]
     assert healthy.refs() == before
     assert healthy.git("status", "--porcelain") == ""
 
@@ -72,10 +74,10 @@ def test_every_complaint_says_what_to_type(tmp_path: Path, make_repo: MakeRepo, 
     with lock.held(repo.path / ".git" / lock.NAME):
         health = looked(repo, interrupt)
     assert not health.ok
-    errors, warnings = told(health, Level.ERROR), told(health, Level.WARNING)
+    errors, warnings = told(health, RemarkLevel.ERROR), told(health, RemarkLevel.WARNING)
     assert [line.partition(":")[0] for line in errors] == ["git", "tests", "agents", "folders"]
     assert [line.partition(":")[0] for line in warnings] == ["identity", "sandbox", "notes", "lock"]
-    for remark in (*health.of(Level.ERROR), *health.of(Level.WARNING)):
+    for remark in (*health.of(RemarkLevel.ERROR), *health.of(RemarkLevel.WARNING)):
         assert remark.hint, remark
     body = health.to_json()
     assert (body["success"], len(body["errors"]), len(body["warnings"])) == (False, 4, 4)
@@ -88,7 +90,7 @@ def test_what_lies_about_is_the_user_s_unless_a_session_was_cut_off(
 ) -> None:
     healthy.write("stray.txt", "x\n")
     mine = "git: the working tree has uncommitted changes: stray.txt"
-    assert mine in told(looked(healthy, interrupt), Level.WARNING)
+    assert mine in told(looked(healthy, interrupt), RemarkLevel.WARNING)
     with closing(open_repository(healthy.path, healthy.env)) as repository:
         mark.write(repository.mark, mark.Mark("t1-review", healthy.head(), None, Refs({})))
     (remark,) = [one for name, one in looked(healthy, interrupt).remarks if name == "git" and one.hint]
@@ -109,7 +111,7 @@ def test_what_lies_about_is_the_user_s_unless_a_session_was_cut_off(
 def test_the_runner_of_the_tests_is_looked_for(
     healthy: Repo, interrupt: Interrupt, command: str, wrong: str
 ) -> None:
-    errors = told(looked(healthy, interrupt, TDD_TEST_COMMAND=command), Level.ERROR)
+    errors = told(looked(healthy, interrupt, TDD_TEST_COMMAND=command), RemarkLevel.ERROR)
     assert wrong in (errors or [""])[0]
     assert len(errors) == bool(wrong)
 
@@ -118,22 +120,24 @@ def test_the_virtual_environment_of_the_tests_is_told_and_one_elsewhere_is_worth
     healthy: Repo, interrupt: Interrupt, tmp_path: Path
 ) -> None:
     fine = "tests: no virtual environment is active, and none is in the project: tests would be run with"
-    assert any(line.startswith(fine) for line in told(looked(healthy, interrupt), Level.OK))
+    assert any(line.startswith(fine) for line in told(looked(healthy, interrupt), RemarkLevel.OK))
     above = tmp_path / ".venv"
     (above / "bin").mkdir(parents=True)
     found = looked(healthy, interrupt)
-    assert any(line.startswith(fine) for line in told(found, Level.WARNING))
-    assert f"'source {above}/bin/activate'" in " ".join(remark.hint for remark in found.of(Level.WARNING))
+    assert any(line.startswith(fine) for line in told(found, RemarkLevel.WARNING))
+    assert f"'source {above}/bin/activate'" in " ".join(
+        remark.hint for remark in found.of(RemarkLevel.WARNING)
+    )
     (healthy.path / "venv" / "bin").mkdir(parents=True)
     own = f"tests: tests would be run with the virtual environment {healthy.path / 'venv'}"
-    assert own in told(looked(healthy, interrupt), Level.OK)
+    assert own in told(looked(healthy, interrupt), RemarkLevel.OK)
 
 
 def test_an_agent_s_program_that_is_not_there_is_told(healthy: Repo, interrupt: Interrupt) -> None:
     for agent in ("no-such-agent", "./agent.sh", "A=1 README.md"):
         health = looked(healthy, interrupt, agent=f"command:{agent} --fast")
         assert not health.ok
-        assert f"{agent.split()[-1]!r} is not there, or may not be run" in told(health, Level.ERROR)[0]
+        assert f"{agent.split()[-1]!r} is not there, or may not be run" in told(health, RemarkLevel.ERROR)[0]
 
 
 def test_programs_that_could_be_agents_are_found(healthy: Repo, interrupt: Interrupt, tmp_path: Path) -> None:
@@ -142,7 +146,7 @@ def test_programs_that_could_be_agents_are_found(healthy: Repo, interrupt: Inter
     program.write_text("#!/bin/sh\necho codex 1.2.3\n")
     program.chmod(0o755)
     path = f"{program.parent}{os.pathsep}{healthy.env['PATH']}"
-    assert "agents: codex: codex 1.2.3" in told(looked(healthy, interrupt, PATH=path), Level.OK)
+    assert "agents: codex: codex 1.2.3" in told(looked(healthy, interrupt, PATH=path), RemarkLevel.OK)
 
 
 def test_no_credential_is_ever_shown(healthy: Repo, interrupt: Interrupt) -> None:
@@ -161,9 +165,9 @@ def test_a_model_is_asked_for_a_word_and_a_refused_key_is_told(healthy: Repo, in
         bad = looked(healthy, interrupt, agent="api", ANTHROPIC_API_KEY="sk-wrong", **reached)
         assert len(server.asked) == 2
 
-    assert "agents: agent api (plan, red, green, refactor), claude-x answers" in told(good, Level.OK)
+    assert "agents: agent api (plan, red, green, refactor), claude-x answers" in told(good, RemarkLevel.OK)
     assert good.ok
-    assert any("refused the key in ANTHROPIC_API_KEY" in each for each in told(bad, Level.ERROR))
+    assert any("refused the key in ANTHROPIC_API_KEY" in each for each in told(bad, RemarkLevel.ERROR))
 
 
 def test_a_server_that_only_the_repository_names_is_sent_no_key(
@@ -174,7 +178,7 @@ def test_a_server_that_only_the_repository_names_is_sent_no_key(
         health = looked(repo, interrupt, agent="api", ANTHROPIC_API_KEY=KEY, TDD_TRUST="")
         assert server.asked == []
 
-    assert any(each.startswith("trust:") for each in told(health, Level.ERROR))
+    assert any(each.startswith("trust:") for each in told(health, RemarkLevel.ERROR))
 
 
 def test_a_folder_that_is_no_repository_is_an_error(
@@ -194,7 +198,7 @@ def test_bad_settings_are_bad_usage(healthy: Repo, interrupt: Interrupt) -> None
 def test_an_unborn_repository_will_do(make_repo: MakeRepo, interrupt: Interrupt) -> None:
     repo = make_repo(born=False)
     health = looked(repo, interrupt, agent="command:sh x", TDD_TEST_COMMAND="true")
-    assert "git: there is no commit yet; a run makes an empty first one" in told(health, Level.OK)
+    assert "git: there is no commit yet; a run makes an empty first one" in told(health, RemarkLevel.OK)
 
 
 def test_an_unfinished_run_is_told_and_unreadable_notes_are_an_error(
@@ -203,31 +207,33 @@ def test_an_unfinished_run_is_told_and_unreadable_notes_are_an_error(
     note = to_json(Handoff(PhaseName.PLAN, PhaseName.RED, feature="F"))
     healthy.git("notes", "--ref=tdd-handoffs", "add", "-F", "-", "HEAD", stdin=note)
     assert "notes: an unfinished run is here: 'F' (cut off)" in told(
-        looked(healthy, interrupt), Level.WARNING
+        looked(healthy, interrupt), RemarkLevel.WARNING
     )
     task = to_json(Handoff(PhaseName.CODE, PhaseName.CODE, feature="F", run_id="t1-review"))
     healthy.git("notes", "--ref=tdd-handoffs", "add", "-f", "-F", "-", "HEAD", stdin=task)
-    assert not [line for line in told(looked(healthy, interrupt), Level.WARNING) if "unfinished" in line]
+    assert not [
+        line for line in told(looked(healthy, interrupt), RemarkLevel.WARNING) if "unfinished" in line
+    ]
     healthy.git("notes", "--ref=tdd-handoffs", "add", "-f", "-m", "{", "HEAD")
     health = looked(healthy, interrupt)
-    assert "notes" in told(health, Level.ERROR)[0]
-    assert "repair-notes" in health.of(Level.ERROR)[0].hint
+    assert "notes" in told(health, RemarkLevel.ERROR)[0]
+    assert "repair-notes" in health.of(RemarkLevel.ERROR)[0].hint
 
 
 def test_a_disk_without_room_is_told(
     healthy: Repo, interrupt: Interrupt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "LITTLE", 1 << 80)
-    assert any("MB are free" in line for line in told(looked(healthy, interrupt), Level.WARNING))
+    assert any("MB are free" in line for line in told(looked(healthy, interrupt), RemarkLevel.WARNING))
     monkeypatch.setattr(doctor, "SCARCE", 1 << 80)
-    assert any("MB are free" in line for line in told(looked(healthy, interrupt), Level.ERROR))
+    assert any("MB are free" in line for line in told(looked(healthy, interrupt), RemarkLevel.ERROR))
 
 
 def test_the_sandbox_that_works_here_is_named(healthy: Repo, interrupt: Interrupt) -> None:
     healthy.commit("chore: auto", {"tdd.properties": SETTINGS.replace("sandbox=off\n", "")})
     remarks = dict(looked(healthy, interrupt).remarks)
     assert remarks["sandbox"].message.startswith(("sandbox: ", "no sandbox works here"))
-    assert remarks["sandbox"].level is Level.OK or remarks["sandbox"].hint
+    assert remarks["sandbox"].level is RemarkLevel.OK or remarks["sandbox"].hint
 
 
 def test_words_for_people_have_the_hint_under_each_complaint() -> None:

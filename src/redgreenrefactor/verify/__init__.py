@@ -10,17 +10,16 @@ from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.git.refs import NOTES, RUNS
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.snapshots import GitSnapshots, looking_back
-from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.model.events import Emit, Event, Warned
 from redgreenrefactor.model.proof import WORKED, Verification, together
 from redgreenrefactor.model.task import command_of_tests, runs_all_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.verify.judging import Yardsticks
-from redgreenrefactor.verify.loose import loose_beside
-from redgreenrefactor.verify.merges import Merges, Source, differs
+from redgreenrefactor.verify.merges import MergedRun, Merges, differs
+from redgreenrefactor.verify.recorded_run import RecordedRun, Wanted, recorded_run, runs_along
 from redgreenrefactor.verify.retrial import Retrial
-from redgreenrefactor.verify.strands import Strand, Wanted, runs_along, strand, tests_noted
+from redgreenrefactor.verify.unjudged_commits import UnjudgedCommits
 
 
 def verify(
@@ -31,8 +30,8 @@ def verify(
     Commits that are no turns are told of; `strict` does not let them pass.
     """
     told_once = replace(around, emit=_warned_once(around.emit))
-    with _interruptible(), _opened(told_once, strict=strict) as court:
-        return court.merged(span) if pull_request else court.judged(span)
+    with _interruptible(), _opened(told_once, strict=strict) as verifier:
+        return verifier.merged(span) if pull_request else verifier.judged(span)
 
 
 def _warned_once(emit: Emit) -> Emit:
@@ -50,7 +49,7 @@ def _warned_once(emit: Emit) -> Emit:
 
 
 @dataclass(frozen=True)
-class Court:
+class Verifier:
     """One repository that is looked at, and never changed."""
 
     around: Surroundings
@@ -72,55 +71,53 @@ class Court:
     def judged(self, span: str | None) -> Verification:
         """Return what holds of the latest run, or of the runs with commits in the range."""
         wanted, tips = self._commits(span), self._tips(span)
-        strands = self._apart(
-            found for tip in (*tips, *self._sides(wanted)) for found in self.strands(tip, wanted)
-        )
-        if not strands:
+        runs = self._apart(found for tip in (*tips, *self._sides(wanted)) for found in self.runs(tip, wanted))
+        if not runs:
             raise self._nothing(span)
-        if unknown := next((found for found in strands if found.made.unknown), None):
+        if unknown := next((found for found in runs if found.table.unknown), None):
             raise self._unknown(unknown)
-        verified = together(self.judge(found, wanted) for found in strands)
-        self._require_something(strands, verified)
-        return together([verified, *(self._beside(strands, tip, wanted) for tip in tips)])
+        verified = together(self.judge(found, wanted) for found in runs)
+        self._require_something(runs, verified)
+        return together([verified, *(self._beside(runs, tip, wanted) for tip in tips)])
 
     def _sides(self, wanted: Wanted) -> list[str]:
         """Return where branches end that were merged within the range: runs may have been made there, too."""
         found = (self.repository.objects.commit(oid) for oid in wanted or ())
         return [oid for commit in found if commit for oid in commit.parents[1:] if oid in (wanted or ())]
 
-    def _apart(self, strands: Iterable[Strand]) -> list[Strand]:
-        """Return the strands without those that are part of another one, seen from a merged branch."""
-        kept: list[Strand] = []
-        for found in strands:
+    def _apart(self, runs: Iterable[RecordedRun]) -> list[RecordedRun]:
+        """Return the runs without those that are part of another one, seen from a merged branch."""
+        kept: list[RecordedRun] = []
+        for found in runs:
             if not any(found.run_id == other.run_id and found.commits <= other.commits for other in kept):
                 kept.append(found)
         return kept
 
-    def _beside(self, strands: Sequence[Strand], tip: str, wanted: Wanted) -> Verification:
+    def _beside(self, runs: Sequence[RecordedRun], tip: str, wanted: Wanted) -> Verification:
         """Return what is to be said of commits that are no turns, and of what they have left of the runs' tests."""
-        loose = loose_beside(self.ledger, self.merges, strands)
+        loose = UnjudgedCommits(self.ledger, self.merges, runs)
         known = (self.repository.objects.commit(oid) for oid in wanted or ())
         commits = [commit for commit in known if commit] if wanted is not None else list(loose.along(tip))
         found = [*loose.findings(commits, self.unjudged)]
         for stretch in loose.stretches(tip):
-            owner = next(one for one in strands if stretch.left in one.commits)
-            found += self._retrial(owner).outlasted(owner, strands[-1].baseline, stretch.left, stretch.now)
+            owner = next(one for one in runs if stretch.left in one.commits)
+            found += self._retrial(owner).outlasted(runs[-1].baseline, stretch.left, stretch.now)
         return _told(found)
 
-    def strands(self, tip: str, wanted: Wanted) -> Iterator[Strand]:
+    def runs(self, tip: str, wanted: Wanted) -> Iterator[RecordedRun]:
         """Yield the runs along the first parents of a commit, newest first."""
         for run_id in runs_along(self.ledger, tip, wanted):
-            if found := strand(self.ledger, tip, run_id, shallow=self.shallow):
+            if found := recorded_run(self.ledger, tip, run_id, shallow=self.shallow):
                 yield found
 
-    def judge(self, found: Strand, wanted: Wanted = None) -> Verification:
+    def judge(self, found: RecordedRun, wanted: Wanted = None) -> Verification:
         """Judge one run again."""
-        judged = self._retrial(found).judge(found, wanted)
+        judged = self._retrial(found).judge(wanted)
         return together([judged, _told([*self._other_tests(found)])])
 
-    def _other_tests(self, found: Strand) -> Iterator[Finding]:
+    def _other_tests(self, found: RecordedRun) -> Iterator[Finding]:
         """Yield that a run was judged by a command that nobody but its own note names."""
-        task, project = found.made.task, self._yardsticks(found).project_command(found.last.commit)
+        task, project = found.table.task, self._yardsticks(found).project_command(found.last.commit)
         if task and project and not runs_all_of(project, command_of_tests(task)):
             yield Finding(
                 FindingType.SCOPE_VIOLATION,
@@ -141,30 +138,24 @@ class Court:
             )
         return together(parts)
 
-    def _brought(self, source: Source) -> Iterator[Verification]:
-        strands, merged = list(self.strands(source.tip, None)), source.merged
-        if not strands:
+    def _brought(self, source: MergedRun) -> Iterator[Verification]:
+        runs, merged = list(self.runs(source.tip, None)), source.merged
+        if not runs:
             return
         found = [*differs(merged, self.unjudged)]
         if found:
-            retrial, opening = self._retrial(strands[0]), strands[-1].baseline
-            found += retrial.outlasted(strands[0], opening, merged.head, merged.commit)
-        yield from (self.judge(each) for each in strands)
+            retrial, opening = self._retrial(runs[0]), runs[-1].baseline
+            found += retrial.outlasted(opening, merged.head, merged.commit)
+        yield from (self.judge(each) for each in runs)
         yield replace(_told(found), merged=(merged,))
 
-    def _retrial(self, found: Strand) -> Retrial:
+    def _retrial(self, found: RecordedRun) -> Retrial:
         """Return what judges a run again, by the table it was made by."""
-        return Retrial(
-            past=self.past,
-            yardstick=self._yardsticks(found).at,
-            emit=self.around.emit,
-            read_plan=parse,
-            known_tests=lambda run_id: tests_noted(self.ledger, run_id),
-        )
+        return Retrial(found, self._yardsticks(found), self.ledger)
 
-    def _yardsticks(self, found: Strand) -> Yardsticks:
+    def _yardsticks(self, found: RecordedRun) -> Yardsticks:
         noted = self.ledger.read(found.last.commit)
-        return Yardsticks(self.around, self.repository, self.past, noted, found.made.task)
+        return Yardsticks(self.around, self.repository, self.past, noted, found.table.task)
 
     # --- what is asked for
 
@@ -213,9 +204,9 @@ class Court:
             type="NothingToVerify",
         )
 
-    def _unknown(self, found: Strand) -> NotReadyError:
+    def _unknown(self, found: RecordedRun) -> NotReadyError:
         return NotReadyError(
-            f"run {found.run_id} cannot be judged: {found.made.unknown}",
+            f"run {found.run_id} cannot be judged: {found.table.unknown}",
             hint=f"Type \"{self.fetching()}\" or 'git fetch --unshallow', then 'rgr verify' again.",
             type="NothingToVerify",
         )
@@ -230,12 +221,12 @@ class Court:
         remote = "origin" if "origin" in remotes or not remotes else remotes[0]
         return f"git fetch {remote} 'refs/notes/tdd-handoffs:refs/notes/tdd-handoffs' 'refs/tdd/*:refs/tdd/*'"
 
-    def _require_something(self, strands: list[Strand], verified: Verification) -> None:
+    def _require_something(self, runs: list[RecordedRun], verified: Verification) -> None:
         """Refuse to call a run proved of which no turn of a cycle could be judged."""
         if not verified.ok or any(each.phases for each in (*verified.cycles, *verified.rounds)):
             return
-        run_id = strands[0].run_id
-        if self.shallow and any(found.lost is not None for found in strands):
+        run_id = runs[0].run_id
+        if self.shallow and any(found.lost is not None for found in runs):
             raise NotReadyError(
                 f"this clone is too shallow: of run {run_id} no turn of a cycle can be judged",
                 hint="Type 'git fetch --unshallow', then 'rgr verify' again.",
@@ -258,13 +249,13 @@ def _told(found: Sequence[Finding]) -> Verification:
 
 
 @contextmanager
-def _opened(around: Surroundings, *, strict: bool) -> Generator[Court]:
+def _opened(around: Surroundings, *, strict: bool) -> Generator[Verifier]:
     repository = open_repository(around.project, around.environ)
     try:
         with looking_back(repository) as past:
             ledger = GitLedger(repository)
             unjudged = Severity.ERROR if strict else Severity.WARNING
-            yield Court(around, repository, ledger, past, unjudged)
+            yield Verifier(around, repository, ledger, past, unjudged)
     finally:
         repository.close()
 

@@ -18,7 +18,7 @@ SHOWN = 10  # paths that a message names
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MergedRun:
     """Where a run ended, and how the commit it was merged as compares with that."""
 
     tip: str
@@ -34,7 +34,7 @@ class Merges:
     objects: Objects
     ledger: GitLedger
 
-    def sources(self, commit: Commit) -> list[Source]:
+    def sources(self, commit: Commit) -> list[MergedRun]:
         """Return where the run that a commit brought ended: its second parent, or a ref that was pushed."""
         tips = commit.parents[1:] or tuple(self._tips())
         ends = {entry.commit: entry for tip in tips for entry in self._ends(tip)}
@@ -84,7 +84,7 @@ class Merges:
                 yield Entry(commit.oid, handoff)
                 return
 
-    def _source(self, commit: Commit, entry: Entry) -> Source:
+    def _source(self, commit: Commit, entry: Entry) -> MergedRun:
         tip = self.objects.commit(entry.commit) or commit
         tree, differs = "equal", ()
         if tip.tree != commit.tree:
@@ -94,7 +94,7 @@ class Merges:
             )
             tree = "differs" if differs else "merged"
         merged = Merged(commit.oid, entry.handoff.run_id, entry.commit, tree, differs)
-        return Source(entry.commit, entry.handoff, merged)
+        return MergedRun(entry.commit, entry.handoff, merged)
 
     def _merged(self, commit: Commit, tip: Commit) -> str | None:
         """Return the tree that git makes of a run and of what was there before its merge; None: it cannot.

@@ -1,8 +1,9 @@
 """Judging the turns of a run again, each in a clean checkout, by the gates that judged them first."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
@@ -16,9 +17,11 @@ from redgreenrefactor.gates.rules.note_claims import (
     shares,
 )
 from redgreenrefactor.gates.rules.unjudged import still_holds
+from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.languages.paths import module_files
 from redgreenrefactor.loop.lab import Lab
-from redgreenrefactor.model.events import Emit, LookedBack
+from redgreenrefactor.model.events import LookedBack
 from redgreenrefactor.model.evidence import (
     Evidence,
     Judgement,
@@ -30,7 +33,6 @@ from redgreenrefactor.model.evidence import (
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff, case_to_json
 from redgreenrefactor.model.proof import ROUND, WORKED, Checked, CheckedCycle, Link, Verification
-from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.verdict import (
     Finding,
@@ -45,9 +47,8 @@ from redgreenrefactor.model.verdict import (
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import belongs
 from redgreenrefactor.ports import Snapshots
-from redgreenrefactor.verify.judging import Yardstick
-from redgreenrefactor.verify.strands import Strand, Wanted
-from redgreenrefactor.verify.tables import Made
+from redgreenrefactor.verify.judging import Yardsticks
+from redgreenrefactor.verify.recorded_run import RecordedRun, Wanted, tests_noted
 
 TIMES = (
     3  # a turn that does not hold is measured so often: what only happens sometimes is no proof against it
@@ -59,44 +60,47 @@ LEGACY = "legacy"  # stands for the tests from before the run where their commit
 
 @dataclass(frozen=True)
 class Retrial:
-    """What is needed to judge the turns of a run again."""
+    """A run, and what is needed to judge its turns again."""
 
-    past: Snapshots
-    yardstick: Callable[[str], Yardstick]  # by the commit that a turn began from
-    emit: Emit
-    read_plan: Callable[[str, str | None], Plan]
-    known_tests: Callable[[str], frozenset[TestId]]  # of a run, by its notes
+    run: RecordedRun
+    yardsticks: Yardsticks
+    ledger: GitLedger
 
-    def judge(self, strand: Strand, wanted: Wanted) -> Verification:
-        """Return what holds of a run's cycles, or of those with one of these commits."""
-        if strand.made.unknown:
-            return Verification(missing=(f"run {strand.run_id} was not judged: {strand.made.unknown}",))
-        cycles = [number for number in _cycles(strand) if _asked_for(strand, number, wanted)]
-        links = [link for link in strand.links if link.after.handoff.cycle_number in cycles]
-        if links and strand.baseline is not None:
+    @property
+    def past(self) -> Snapshots:
+        """The commits."""
+        return self.yardsticks.past
+
+    def judge(self, wanted: Wanted) -> Verification:
+        """Return what holds of the run's cycles, or of those with one of these commits."""
+        run = self.run
+        if run.table.unknown:
+            return Verification(missing=(f"run {run.run_id} was not judged: {run.table.unknown}",))
+        cycles = [number for number in run.cycles if run.is_asked_for(number, wanted)]
+        links = [link for link in run.links if link.after.handoff.cycle_number in cycles]
+        if links and run.baseline is not None:
             # Compiles what every later run needs, before anything runs that a session has written.
-            self.yardstick(strand.baseline).lab.answer(Trial(strand.baseline, keeps=True))
+            self.yardsticks.at(run.baseline).lab.answer(Trial(run.baseline, keeps=True))
         self._runnable(links)
-        legacy = self._legacy(strand)
-        turns: dict[str, _Judged] = {}
+        turns: dict[str, _Retried] = {}
         for number, link in enumerate(links, 1):
-            self.emit(LookedBack(number, len(links), _about(link)))
-            turns[link.after.commit] = self._turn(strand, link, legacy)
-        checked = [self._cycle(strand, number, turns) for number in cycles]
-        worked = [cycle for cycle in checked if cycle.phases or _lost(strand, cycle.cycle_number)]
+            self.yardsticks.around.emit(LookedBack(number, len(links), _about(link)))
+            turns[link.after.commit] = self._turn(link)
+        checked = [self._cycle(number, turns) for number in cycles]
+        worked = [cycle for cycle in checked if cycle.phases or run.has_lost(cycle.cycle_number)]
         others = [cycle for cycle in checked if cycle not in worked]
-        in_rounds = strand.made.in_rounds
+        in_rounds = run.table.in_rounds
         return Verification(
             cycles=() if in_rounds else tuple(worked),
             rounds=tuple(worked) if in_rounds else (),
             findings=tuple(finding for cycle in others for finding in cycle.findings),
             warnings=tuple(finding for cycle in others for finding in cycle.warnings),
-            missing=tuple(_missing(strand, wanted)),
+            missing=tuple(run.out_of_reach(wanted)),
         )
 
-    def outlasted(self, strand: Strand, opening: str | None, left: str, now: str) -> list[Finding]:
+    def outlasted(self, opening: str | None, left: str, now: str) -> list[Finding]:
         """Return which tests of the runs since an opening no longer hold after commits that are no turns."""
-        yardstick = self.yardstick(left)
+        yardstick = self.yardsticks.at(left)
         evidence = Evidence(
             phase=PhaseName.REFACTOR,
             case=None,
@@ -105,7 +109,7 @@ class Retrial:
             opening=opening or LEGACY,
             changes=self.past.changes(left, now),
             report=Report(""),
-            handoff=strand.last.handoff,
+            handoff=self.run.last.handoff,
             prefix=self.past.prefix,
             command=yardstick.command,
             read=self.past.source,
@@ -113,18 +117,16 @@ class Retrial:
         if not evidence.changes:
             return []
         known = _settled(yardstick.lab, Trial(left))
-        own = None if strand.made.in_rounds else self._own(strand, opening, yardstick, known)
+        own = None if self.run.table.in_rounds else self._own(opening, yardstick.lab, known)
         # Where single tests are told, they are asked for as the run did; else nobody knows why a command fails.
-        lab = yardstick.lab if known.measure is Measure.PER_TEST else self.yardstick(now).lab
+        lab = yardstick.lab if known.measure is Measure.PER_TEST else self.yardsticks.at(now).lab
         return lab.judge(still_holds(evidence, known, own))
 
-    def _own(
-        self, strand: Strand, opening: str | None, yardstick: Yardstick, known: SuiteRun
-    ) -> frozenset[TestId]:
+    def _own(self, opening: str | None, lab: Lab, known: SuiteRun) -> frozenset[TestId]:
         """Return the tests that came with the runs since an opening."""
         if opening is not None:
-            return known.ids - _settled(yardstick.lab, Trial(opening)).ids
-        named = self.known_tests(strand.run_id)
+            return known.ids - _settled(lab, Trial(opening)).ids
+        named = tests_noted(self.ledger, self.run.run_id)
         return frozenset(name for name in known.ids if any(belongs(name, test) for test in named))
 
     # --- the ground
@@ -134,7 +136,7 @@ class Retrial:
         done = [link for link in links if link.after.handoff.test_result is TestOutcome.PASS]
         if not done:
             return
-        yardstick, commit = self.yardstick(done[-1].before.commit), done[-1].after.commit
+        yardstick, commit = self.yardsticks.at(done[-1].before.commit), done[-1].after.commit
         run = _settled(yardstick.lab, Trial(commit))
         if not run.finished and not run.errors:
             why = "ran past test.timeout" if run.timed_out else f"did not come to its end: {tail(run)}"
@@ -150,55 +152,56 @@ class Retrial:
             self.past.source(commit, f"{self.past.prefix}{file}") is not None for file in module_files(name)
         )
 
-    def _legacy(self, strand: Strand) -> SuiteRun | None:
-        """Return the tests from before the run, guessed from its oldest commit here; None: they can be run."""
-        if strand.baseline is not None or not strand.links:
+    @cached_property
+    def _legacy(self) -> SuiteRun | None:
+        """The tests from before the run, guessed from its oldest commit here; None: they can be run."""
+        if self.run.baseline is not None or not self.run.links:
             return None
-        oldest = strand.links[0].before.commit
-        run = _settled(self.yardstick(oldest).lab, Trial(oldest))
-        own = self.known_tests(strand.run_id)
+        oldest = self.run.links[0].before.commit
+        run = _settled(self.yardsticks.at(oldest).lab, Trial(oldest))
+        own = tests_noted(self.ledger, self.run.run_id)
         kept = {name: r for name, r in run.results.items() if not any(belongs(name, test) for test in own)}
         return replace(run, results=kept)
 
     # --- one turn
 
-    def _turn(self, strand: Strand, link: Link, legacy: SuiteRun | None) -> "_Judged":
+    def _turn(self, link: Link) -> "_Retried":
         """Judge one turn; what does not hold is measured anew before it is believed."""
-        evidence = self._evidence(strand, link)
-        judged = self._tried(strand.made, link, evidence, legacy)
+        evidence = self._evidence(link)
+        judged = self._tried(link, evidence)
         for _ in range(TIMES - 1):
             if judged.holds or not judged.asked or judged.only_told_wrong:
                 break
-            self.yardstick(link.before.commit).lab.measure_anew()
-            judged = self._tried(strand.made, link, evidence, legacy)
+            self.yardsticks.at(link.before.commit).lab.measure_anew()
+            judged = self._tried(link, evidence)
         return self._excused(judged, evidence)
 
-    def _tried(self, made: Made, link: Link, evidence: Evidence, legacy: SuiteRun | None) -> "_Judged":
-        note, plan = link.after.handoff, self._plan(link.after.commit)
+    def _tried(self, link: Link, evidence: Evidence) -> "_Retried":
+        table, note, plan = self.run.table, link.after.handoff, evidence.plan_after
         structure = tuple(chained(link))
-        if not made.knows(note.phase):
-            return _Judged(link, rule(), structure)
-        watch, yardstick = _Watch(legacy), self.yardstick(link.before.commit)
+        if not table.knows(note.phase):
+            return _Retried(link, rule(), structure)
+        watch, yardstick = _Overseer(self._legacy), self.yardsticks.at(link.before.commit)
         lab = yardstick.patient if note.outcome is Outcome.COVERED else yardstick.lab
-        verdict = lab.judge(watch.over(made.gates[note.phase](evidence)))
+        verdict = lab.judge(watch.over(table.gates[note.phase](evidence)))
         if verdict.ruling is Ruling.ACCEPTED:
             differs = (
-                *recorded(link, made.workflow.phase(note.phase), plan, verdict),
+                *recorded(link, table.workflow.phase(note.phase), plan, verdict),
                 *shares(link, verdict),
             )
         else:
             differs = tuple(about_turn(verdict.findings, note.phase, link.after.commit))
-        return _Judged(link, verdict, (*structure, *differs), watch.asked, self._result(link, verdict))
+        return _Retried(link, verdict, (*structure, *differs), watch.asked, self._result(link, verdict))
 
-    def _evidence(self, strand: Strand, link: Link) -> Evidence:
+    def _evidence(self, link: Link) -> Evidence:
         before, after = link.before, link.after
-        yardstick, plan = self.yardstick(before.commit), self._plan(before.commit)
+        yardstick, plan = self.yardsticks.at(before.commit), self._plan(before.commit)
         return Evidence(
             phase=after.handoff.phase,
             case=before.handoff.current_test,
             base=before.commit,
             head=after.commit,
-            opening=strand.baseline or LEGACY,
+            opening=self.run.baseline or LEGACY,
             changes=self.past.changes(before.commit, after.commit),
             report=Report(_answer(after.handoff)),
             handoff=believed(before.handoff, plan),
@@ -212,13 +215,13 @@ class Retrial:
 
     def _plan(self, commit: str) -> Plan:
         found = self.past.read(commit, LIST)
-        return Plan() if found is None else self.read_plan(found[1], found[0])
+        return Plan() if found is None else parse(found[1], found[0])
 
     def _result(self, link: Link, verdict: Verdict) -> TestOutcome | None:
         """Return what the cycle's test does at a commit, by the verdict or by its own result."""
         if verdict.test_result is not None or link.after.handoff.phase not in WORKED:
             return verdict.test_result
-        run = _settled(self.yardstick(link.before.commit).lab, Trial(link.after.commit))
+        run = _settled(self.yardsticks.at(link.before.commit).lab, Trial(link.after.commit))
         if run.measure is Measure.EXIT_CODE or not run.finished:
             return (TestOutcome.PASS if run.green else TestOutcome.FAIL) if run.finished else None
         tests = _tests(link.after.handoff) or _tests(link.before.handoff)
@@ -226,7 +229,7 @@ class Retrial:
         passed = bool(found) and not run.errors and all(result.passed for result in found)
         return TestOutcome.PASS if passed else TestOutcome.FAIL
 
-    def _excused(self, judged: "_Judged", evidence: Evidence) -> "_Judged":
+    def _excused(self, judged: "_Retried", evidence: Evidence) -> "_Retried":
         """Return the judgement without blame for tests from before the run that fail only now and then."""
         errors = judged.verdict.findings if judged.verdict.ruling is Ruling.REJECTED else ()
         kinds = {finding.type for finding in errors if finding.severity is Severity.ERROR}
@@ -241,7 +244,7 @@ class Retrial:
         """Tell whether all that fails was there before the run, and passes or fails by chance."""
         if evidence.opening == LEGACY:
             return False
-        lab = self.yardstick(evidence.base).lab
+        lab = self.yardsticks.at(evidence.base).lab
         before, after = (_settled(lab, Trial(commit)) for commit in (evidence.opening, evidence.head))
         if after.measure is Measure.EXIT_CODE:
             return False  # nobody knows which tests fail
@@ -262,12 +265,13 @@ class Retrial:
 
     # --- one cycle
 
-    def _cycle(self, strand: Strand, number: int, turns: "dict[str, _Judged]") -> CheckedCycle:
-        own = [turns[link.after.commit] for link in _of(strand, number)]
-        found = [finding for cycle, finding in strand.findings if cycle == number]
+    def _cycle(self, number: int, turns: "dict[str, _Retried]") -> CheckedCycle:
+        run = self.run
+        own = [turns[link.after.commit] for link in run.links_of(number)]
+        found = [finding for cycle, finding in run.findings if cycle == number]
         found += [
             finding
-            for before, after in strand.carries
+            for before, after in run.carries
             if after.handoff.cycle_number == number
             for finding in carried_over(before.handoff, after.handoff, after.commit, self._plan(after.commit))
         ]
@@ -277,22 +281,20 @@ class Retrial:
             for judged in own
             if judged.link.after.handoff.phase in (*WORKED, *ROUND)
         }
-        case = next(
-            (e.handoff.current_test for e in _entries(strand, number) if e.handoff.current_test), None
-        )
+        case = next((e.handoff.current_test for e in run.entries(number) if e.handoff.current_test), None)
         return CheckedCycle(
             number,
             case.description if case else None,
             phases,
             tuple(finding for finding in found if finding.severity is Severity.ERROR),
             tuple(finding for finding in found if finding.severity is not Severity.ERROR),
-            strand.run_id,
-            strand.made.in_rounds,
+            run.run_id,
+            run.table.in_rounds,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Retried:
     """A turn that was judged again."""
 
     link: Link
@@ -316,7 +318,7 @@ class _Judged:
 
 
 @dataclass
-class _Watch:
+class _Overseer:
     """Looks over a gate's shoulder: whether it asked anything."""
 
     legacy: SuiteRun | None
@@ -359,49 +361,9 @@ def _tests(note: Handoff) -> tuple[TestId, ...]:
     return tuple(name for name in noted if isinstance(name, str))
 
 
-def _of(strand: Strand, number: int) -> list[Link]:
-    return [link for link in strand.links if link.after.handoff.cycle_number == number]
-
-
-def _lost(strand: Strand, number: int) -> bool:
-    """Tell whether a cycle's work is there, but not what it started from."""
-    lost = strand.lost.handoff if strand.lost else None
-    return lost is not None and lost.cycle_number == number and lost.phase in (*WORKED, *ROUND)
-
-
-def _entries(strand: Strand, number: int) -> Iterator[Entry]:
-    if strand.lost and strand.lost.handoff.cycle_number == number:
-        yield strand.lost
-    yield from (link.after for link in _of(strand, number))
-
-
-def _cycles(strand: Strand) -> list[int]:
-    numbers = {link.after.handoff.cycle_number for link in strand.links}
-    numbers |= {strand.lost.handoff.cycle_number} if strand.lost else set()
-    numbers |= {after.handoff.cycle_number for _, after in strand.carries if after.handoff.cycle_number}
-    return sorted(numbers | {number for number, _ in strand.findings})
-
-
-def _asked_for(strand: Strand, number: int, wanted: Wanted) -> bool:
-    return wanted is None or any(entry.commit in wanted for entry in _entries(strand, number))
-
-
 def _about(link: Link) -> str:
     note = link.after.handoff
     return f"cycle {note.cycle_number}, {note.phase} {link.after.commit[:10]}"
-
-
-def _missing(strand: Strand, wanted: Wanted) -> Iterator[str]:
-    """Yield what could not be looked at."""
-    if strand.lost is not None and wanted is None:
-        lost = strand.lost.handoff
-        yield (
-            f"history ends at {strand.lost.commit[:10]}, {lost.phase} of cycle {lost.cycle_number}: "
-            "what lies before it was not looked at"
-        )
-    last = strand.last.handoff
-    if last.next_phase is not PhaseName.COMPLETE:
-        yield f"the run is not finished ({last.state}): {last.next_phase} is due"
 
 
 def _not_runnable(what: str) -> NotReadyError:

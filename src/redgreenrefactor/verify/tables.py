@@ -19,7 +19,7 @@ ROUNDS = (PhaseName.CODE, PhaseName.REVIEW)
 
 
 @dataclass(frozen=True)
-class Made:
+class RunTable:
     """How a run was made: its table, and its task where it did the work of a task file."""
 
     workflow: Workflow = TDD
@@ -37,27 +37,27 @@ class Made:
         return any(row.name is phase for row in self.workflow.phases)
 
 
-def made_by(handoffs: Sequence[Handoff]) -> Made:
+def table_of(handoffs: Sequence[Handoff]) -> RunTable:
     """Return how the run was made that these handoffs are of, the newest first."""
     named = next((str(name) for found in handoffs if (name := found.extra.get("workflow"))), None)
     task = next(filter(None, (_object(found.extra.get(KEY)) for found in handoffs[::-1])), _object(None))
     if named in (PLAIN.name, taskfile(1).name):
         return _of_task_file(task)
     if any(found.phase in ROUNDS for found in handoffs):
-        return Made(review(1, tdd=task.get("tdd") is True), REVIEW_GATES)
-    return Made()
+        return RunTable(review(1, tdd=task.get("tdd") is True), REVIEW_GATES)
+    return RunTable()
 
 
-def _of_task_file(noted: Mapping[str, Any]) -> Made:
+def _of_task_file(noted: Mapping[str, Any]) -> RunTable:
     """Return the table of a task, whose criteria are part of what its turns are judged by."""
     document = _object(noted.get("document"))
     try:
         task = task_from(dict(document), Path(str(noted.get("file") or "task.json"))) if document else None
     except RgrError as error:
-        return Made(PLAIN, unknown=f"its task is not one that this version knows: {error.message:.200}")
+        return RunTable(PLAIN, unknown=f"its task is not one that this version knows: {error.message:.200}")
     if task is None:
-        return Made(PLAIN, unknown="its opening note, which holds the task, is not here")
-    return Made(taskfile(task.max_iterations) if task.tdd else PLAIN, task_gates(task), task)
+        return RunTable(PLAIN, unknown="its opening note, which holds the task, is not here")
+    return RunTable(taskfile(task.max_iterations) if task.tdd else PLAIN, task_gates(task), task)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.verify.tables import made_by
+from redgreenrefactor.verify.tables import table_of
 from task_samples import plain_task, tdd_task
 
 PLAIN_TASK = plain_task()
@@ -19,7 +19,7 @@ def note(phase: PhaseName, **extra: Any) -> Handoff:
 
 
 def test_a_run_that_says_nothing_else_went_test_by_test() -> None:
-    made = made_by([note(PhaseName.GREEN), note(PhaseName.PLAN)])
+    made = table_of([note(PhaseName.GREEN), note(PhaseName.PLAN)])
     assert (made.workflow, made.in_rounds, made.unknown) == (TDD, False, "")
     assert made.knows(PhaseName.RED)
     assert not made.knows(PhaseName.REVIEW)
@@ -27,14 +27,14 @@ def test_a_run_that_says_nothing_else_went_test_by_test() -> None:
 
 @pytest.mark.parametrize("tdd", [True, False])
 def test_coder_and_reviewer_go_in_rounds(tdd: bool) -> None:
-    made = made_by([note(PhaseName.REVIEW), note(PhaseName.CODE, task={"taskId": "t", "tdd": tdd})])
+    made = table_of([note(PhaseName.REVIEW), note(PhaseName.CODE, task={"taskId": "t", "tdd": tdd})])
     assert made.in_rounds
     assert made.workflow.phase(PhaseName.CODE).inner is tdd
     assert not made.knows(PhaseName.RED)
 
 
 def test_a_task_file_is_in_its_opening_note() -> None:
-    made = made_by(
+    made = table_of(
         [
             note(PhaseName.GREEN, workflow="taskfile", task={"id": "IMPL-1"}),
             note(PhaseName.RED, workflow="taskfile", task={"id": "IMPL-1", "document": TDD_TASK}),
@@ -42,7 +42,7 @@ def test_a_task_file_is_in_its_opening_note() -> None:
     )
     assert made.task
     assert (made.task.id, made.in_rounds) == ("IMPL-7", False)
-    plain = made_by([note(PhaseName.CODE, workflow="plain", task={"document": PLAIN_TASK})])
+    plain = table_of([note(PhaseName.CODE, workflow="plain", task={"document": PLAIN_TASK})])
     assert (plain.in_rounds, plain.knows(PhaseName.REVIEW)) == (True, False)
 
 
@@ -54,4 +54,4 @@ def test_a_task_file_is_in_its_opening_note() -> None:
     ],
 )
 def test_a_task_that_is_not_there_or_not_understood_cannot_be_judged(task: dict[str, Any], why: str) -> None:
-    assert why in made_by([note(PhaseName.GREEN, workflow="taskfile", task=task)]).unknown
+    assert why in table_of([note(PhaseName.GREEN, workflow="taskfile", task=task)]).unknown

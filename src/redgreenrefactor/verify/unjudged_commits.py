@@ -1,7 +1,8 @@
 """Commits that no turn accounts for: who they are, what they touch, and where they lie among the turns."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from redgreenrefactor.gates.rules.note_claims import RESTORE
 from redgreenrefactor.git.ledger import GitLedger
@@ -11,13 +12,13 @@ from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.verify.merges import Merges
-from redgreenrefactor.verify.strands import Strand
+from redgreenrefactor.verify.recorded_run import RecordedRun
 
 SHOWN = 10  # commits, and paths of each, that are named
 
 
 @dataclass(frozen=True)
-class Stretch:
+class UnjudgedStretch:
     """Commits in a row that no turn accounts for: the turn below them, and the last of them."""
 
     left: str
@@ -25,15 +26,19 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Loose:
+class UnjudgedCommits:
     """The commits of some runs, and those that lie among and on top of them."""
 
     ledger: GitLedger
     merges: Merges
-    strands: Sequence[Strand]
-    turns: frozenset[str] = field(default=frozenset())
+    runs: Sequence[RecordedRun]
 
-    def stretches(self, tip: str) -> Iterator[Stretch]:
+    @cached_property
+    def turns(self) -> frozenset[str]:
+        """The commits that are turns."""
+        return frozenset(oid for run in self.runs for oid in run.commits)
+
+    def stretches(self, tip: str) -> Iterator[UnjudgedStretch]:
         """Yield the commits in a row above each turn, along the first parents of a commit; newest first."""
         rest, now = set(self.turns), ""
         for commit, _ in self.ledger.along(tip):
@@ -44,12 +49,12 @@ class Loose:
                 continue
             rest.discard(commit.oid)
             if now:
-                yield Stretch(commit.oid, now)
+                yield UnjudgedStretch(commit.oid, now)
             now = ""
 
     def along(self, tip: str) -> Iterator[Commit]:
         """Yield the commits of no turn that lie above the beginning of the runs, newest first."""
-        ends = {*self.turns, *(found.baseline for found in self.strands if found.baseline)}
+        ends = {*self.turns, *(run.baseline for run in self.runs if run.baseline)}
         for commit, _ in self.ledger.along(tip):
             ends.discard(commit.oid)
             if not ends:
@@ -91,8 +96,3 @@ def _unjudged(who: str, paths: list[str], severity: Severity) -> Finding:
         paths[0],
         severity=severity,
     )
-
-
-def loose_beside(ledger: GitLedger, merges: Merges, strands: Sequence[Strand]) -> Loose:
-    """Return what the turns of these runs leave over."""
-    return Loose(ledger, merges, strands, frozenset(oid for found in strands for oid in found.commits))
