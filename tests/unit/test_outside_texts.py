@@ -278,7 +278,7 @@ def read_source(text: str) -> None:
     python.tests_in(text)
     python.helpers(text)
     stubs.beyond_stubs(None, text)
-    list(islice(mutants.sites(text, frozenset(range(9))), 3))
+    list(islice(mutants.mutations(text, frozenset(range(9))), 3))
 
 
 def read_coverage(text: str) -> None:

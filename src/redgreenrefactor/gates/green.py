@@ -34,10 +34,18 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
-from redgreenrefactor.mutation.detection import HANDFUL, belongs, bends, holds, noticed_by, planted_in, spread
+from redgreenrefactor.mutation.detection import (
+    HANDFUL,
+    belongs,
+    holds,
+    ignores_expectations,
+    mutants_in,
+    noticed_by,
+    spread,
+)
 
 TOLD = 3  # failures of the new test alone
-LOOKED_AT = 3  # tests whose expectations are bent
+LOOKED_AT = 3  # tests whose expectations are made wrong
 Probing = Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]
 
 
@@ -142,7 +150,7 @@ def _nothing_done() -> Finding:
 
 
 def _probes(evidence: Evidence, measured: Measured) -> Probing:
-    """Run the new test alone, in disguise, with bent expectations, on broken and on smaller code."""
+    """Run the new test alone, in disguise, with wrong expectations, on broken and on smaller code."""
     ids = new_ids(evidence, measured)
     facts: dict[str, Any] = {"tests": list(ids)}
     found = yield from honest_code(evidence, measured, ids)
@@ -161,7 +169,7 @@ def honest_code(
         return []
     found = yield from _alone(evidence, ids)
     if not errors(found):
-        found += yield from _bent(evidence, measured, ids)
+        found += yield from _equals_anything(evidence, measured, ids)
     return found
 
 
@@ -216,7 +224,7 @@ def _only_sees_the_disguise(result: TestResult) -> bool:
     return "rgr_disguised" in result.message or (result.exception == "OSError" and "source" in result.message)
 
 
-def _bent(
+def _equals_anything(
     evidence: Evidence, measured: Measured, ids: Sequence[TestId]
 ) -> Generator[Question, SuiteRun, list[Finding]]:
     """Return a finding where a test compares, and passes whatever it expects."""
@@ -227,7 +235,7 @@ def _bent(
         :LOOKED_AT
     ]:
         own = [result.id for result in results if (result.file, result.function) == (file, function)]
-        if (yield from bends(evidence, own, file, function)) is True:
+        if (yield from ignores_expectations(evidence, own, file, function)) is True:
             return [_equals_everything(evidence, own[0])]
     return []
 
@@ -242,7 +250,7 @@ def _equals_everything(evidence: Evidence, name: TestId) -> Finding:
 
 
 def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, dict[str, Any]]:
-    """Return how many mistakes in the lines written now the new test notices."""
+    """Return how many mutants of the lines written now the new test notices."""
     lines = {
         local: added_lines(change)
         for change in evidence.changes
@@ -250,11 +258,11 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
         and (local := inside(evidence, change.path)) is not None
         and not is_test(evidence, change.path)
     }
-    planted = spread(planted_in(evidence, lines), HANDFUL)
-    found = yield from noticed_by(evidence.head, ids, planted, enough=len(planted), least=len(planted))
+    mutants = spread(mutants_in(evidence, lines), HANDFUL)
+    found = yield from noticed_by(evidence.head, ids, mutants, enough=len(mutants), least=len(mutants))
     if not found.tried:
         return {}
-    missed = [item.place for item in planted[: found.tried] if item not in found.by_failing]
+    missed = [item.place for item in mutants[: found.tried] if item not in found.by_failing]
     return {"mutants": {"tried": found.tried, "noticed": len(found.by_failing), "missed": missed}}
 
 

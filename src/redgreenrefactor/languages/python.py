@@ -211,64 +211,70 @@ def is_planned(name: str | None, owner: str | None, impl_file: str) -> bool:
     return name is not None and name in modules | parents
 
 
-def imports(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules a file names in its imports."""
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One name that an import statement binds."""
+
+    name: str  # as the file calls it
+    module: str  # with a dot for every level up, where it is relative
+    member: str = ""  # of the module; none: the module itself
+
+    @property
+    def full(self) -> str:
+        """What the name stands for."""
+        return f"{self.module}:{self.member}" if self.member else self.module
+
+
+def imported(tree: ast.AST) -> Iterator[Import]:
+    """Yield the names that a file gets from elsewhere; `import a.b` binds `a`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (Import(a.asname or a.name.split(".")[0], a.name) for a in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            owner = f"{'.' * node.level}{node.module or ''}"
+            yield from (Import(alias.asname or alias.name, owner, alias.name) for alias in node.names)
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules a file names in its imports, and what may be one."""
+    for item in imported(tree):
+        module = item.module.lstrip(".")
+        if module:
+            yield module
+            yield from [f"{module}.{item.member}"] if item.member else []
 
 
 def resolved(tree: ast.Module) -> dict[str, str]:
     """Return what each imported name stands for, in full."""
-    found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found.update(
-                {
-                    (a.asname or a.name.split(".")[0]): (a.name if a.asname else a.name.split(".")[0])
-                    for a in node.names
-                }
-            )
-        elif isinstance(node, ast.ImportFrom):
-            owner = f"{'.' * node.level}{node.module or ''}"
-            found.update({(alias.asname or alias.name): f"{owner}:{alias.name}" for alias in node.names})
-    return found
+    return {
+        item.name: item.full if item.member or item.module.split(".")[0] != item.name else item.name
+        for item in imported(tree)
+    }
 
 
 def imported_from(tree: ast.Module, impl_file: str) -> frozenset[str]:
     """Return the local names that stand for the planned module or something of it."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {
-                (alias.asname or alias.name.split(".")[0])
-                for alias in node.names
-                if is_planned(alias.name, None, impl_file)
-            }
-        elif isinstance(node, ast.ImportFrom):
-            owner = node.module or ""
-            names |= {
-                alias.asname or alias.name
-                for alias in node.names
-                if is_planned(None, owner, impl_file)
-                or is_planned(f"{owner}.{alias.name}".strip("."), None, impl_file)
-                or (node.level and (not owner or owner.split(".")[-1] in impl_file))
-            }
-    return frozenset(names)
+    return frozenset(item.name for item in imported(tree) if _is_of(item, impl_file))
+
+
+def _is_of(item: Import, impl_file: str) -> bool:
+    owner = item.module.lstrip(".")
+    if not item.member:
+        return is_planned(owner, None, impl_file)
+    if owner != item.module and (not owner or owner.split(".")[-1] in impl_file):
+        return True
+    return is_planned(None, owner, impl_file) or is_planned(
+        f"{owner}.{item.member}".strip("."), None, impl_file
+    )
 
 
 def outside_names(tree: ast.Module | None, test: Function) -> frozenset[str] | None:
     """Return the names a test gets from outside itself; None where a star import leaves that open."""
-    names = {"self", "cls"}
+    names = {"self", "cls", *(item.name for item in (imported(tree) if tree else ()))}
+    if "*" in names:
+        return None
     for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            if any(alias.name == "*" for alias in node.names):
-                return None
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, Function | ast.ClassDef) and node is not test:
+        if isinstance(node, Function | ast.ClassDef) and node is not test:
             names.add(node.name)
     for node in tree.body if tree else ():
         names.update(_assigned(node))

@@ -101,7 +101,7 @@ class Lab:
         return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False, keeps=False)
 
     def _limit(self, trial: Trial) -> float | None:
-        """Return how long a probe may take: a planted mistake often makes a loop endless."""
+        """Return how long a probe may take: a mutant often makes a loop endless."""
         return PATIENCE + TIMES * self._usual if trial.probe else None
 
     def _run(self, trial: Trial) -> SuiteRun:

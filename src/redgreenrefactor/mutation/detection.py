@@ -1,4 +1,4 @@
-"""Proof that a test notices broken code: mistakes are planted, expectations are bent."""
+"""Whether tests notice mutants of the code, and wrong expectations of their own."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,34 +7,34 @@ from typing import Any
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.paths import is_test, module_files
 from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, TestResult, Trial
-from redgreenrefactor.mutation.expectations import Apart, perturbed
-from redgreenrefactor.mutation.mutants import Site, mutated, sites
+from redgreenrefactor.mutation.expectations import Equalities, with_wrong_expectations
+from redgreenrefactor.mutation.mutants import Mutation, mutated, mutations
 
 HANDFUL = 3
-COMPARED = 4  # equalities of a test that are bent one by one: an honest one would hide the others
-MOST = 20  # mistakes that are planted before a test counts as blind
+COMPARED = 4  # equalities of a test that are made wrong one by one: an honest one would hide the others
+MOST = 20  # mutants that are tried before a test counts as blind
 
 Overlay = tuple[tuple[str, str | None], ...]
 Lines = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
-    """A mistake in a file of the repository."""
+class Mutant:
+    """A file of the repository with one thing in it that is wrong."""
 
     path: str
     text: str  # of the file without it
-    site: Site
+    mutation: Mutation
 
     @property
     def place(self) -> str:
         """What it is, and where."""
-        return f"{self.path}:{self.site.line}: {self.site.what}"
+        return f"{self.path}:{self.mutation.line}: {self.mutation.what}"
 
     @property
     def overlay(self) -> Overlay:
-        """The file with the mistake in it."""
-        return ((self.path, mutated(self.text, self.site)),)
+        """The file with that in it."""
+        return ((self.path, mutated(self.text, self.mutation)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ def proof(
     """Return whether a test that passes would fail if the code it executes were broken."""
     traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
     seen = seen_in(evidence, traced)
-    candidates = planted_in(evidence, seen or _everything(evidence, file))
-    slight = spread([item for item in candidates if item.site.slight], HANDFUL)
-    planted = [*slight, *spread([item for item in candidates if item not in slight], MOST)]
-    # A crash is noticed by any test that runs at all: where a value can be bent, an assertion has to notice.
+    candidates = mutants_in(evidence, seen or _everything(evidence, file))
+    slight = spread([item for item in candidates if item.mutation.slight], HANDFUL)
+    mutants = [*slight, *spread([item for item in candidates if item not in slight], MOST)]
+    # A crash is noticed by any test that runs at all: where a value can be a little off, an assertion has to notice.
     found = yield from noticed_by(
-        evidence.head, ids, planted, enough=1, least=HANDFUL, by_assertion=bool(slight)
+        evidence.head, ids, mutants, enough=1, least=HANDFUL, by_assertion=bool(slight)
     )
     tried, noticed = found.tried, found.by_assertion if slight else found.by_failing
     facts: dict[str, Any] = {}
@@ -82,11 +82,16 @@ def proof(
         }
     if noticed:
         return Proof(noticed=True, facts=facts)
-    # Code that crashes when it is broken is run by the test; bent expectations tell whether it is looked at.
-    # What was given to the code and left alone no mistake in the result can show.
-    apart = Apart.NO if not planted else Apart.RESULTS if found.by_failing else Apart.ARGUMENTS
+    # Code that crashes when it is broken is run by the test; wrong expectations tell whether it is looked at.
+    # What was given to the code and left alone no mutant's result can show.
+    equalities = (
+        Equalities.ALL if not mutants else Equalities.RESULTS if found.by_failing else Equalities.ARGUMENTS
+    )
     runs = seen or found.by_failing
-    if runs and (yield from bends(evidence, ids, file, function, apart=apart)) is False:
+    if (
+        runs
+        and (yield from ignores_expectations(evidence, ids, file, function, equalities=equalities)) is False
+    ):
         return Proof(noticed=True, facts={**facts, "perturbation": "failed as it should"})
     why = (
         f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
@@ -96,30 +101,30 @@ def proof(
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """What became of planted mistakes."""
+    """What became of mutants."""
 
     tried: int
-    by_failing: tuple[Planted, ...] = ()  # in whatever way, crashes included
-    by_assertion: tuple[Planted, ...] = ()
+    by_failing: tuple[Mutant, ...] = ()  # in whatever way, crashes included
+    by_assertion: tuple[Mutant, ...] = ()
     failed: tuple[TestResult, ...] = ()  # the tests that noticed the last of them
 
 
 def noticed_by(
     commit: str,
     ids: Sequence[TestId],
-    planted: Sequence[Planted],
+    mutants: Sequence[Mutant],
     *,
     enough: int,
     least: int,
     overlay: Overlay = (),
     by_assertion: bool = False,
 ) -> Generator[Question, SuiteRun, Noticed]:
-    """Return which mistakes make these tests fail, and how many were tried before that was enough."""
-    failed: list[Planted] = []
-    asserted: list[Planted] = []
+    """Return which mutants make these tests fail, and how many were tried before that was enough."""
+    failed: list[Mutant] = []
+    asserted: list[Mutant] = []
     noticing: tuple[TestResult, ...] = ()
     tried = 0
-    for item in planted:
+    for item in mutants:
         if len(asserted if by_assertion else failed) >= enough and tried >= least:
             break
         run = yield Trial(commit, overlay=(*overlay, *item.overlay), tests=tuple(ids), probe=True)
@@ -134,22 +139,27 @@ def noticed_by(
     return Noticed(tried, tuple(failed), tuple(asserted), noticing)
 
 
-def bends(
-    evidence: Evidence, ids: Sequence[TestId], file: str, function: str, *, apart: Apart = Apart.NO
+def ignores_expectations(
+    evidence: Evidence,
+    ids: Sequence[TestId],
+    file: str,
+    function: str,
+    *,
+    equalities: Equalities = Equalities.ALL,
 ) -> Generator[Question, SuiteRun, bool | None]:
-    """Return whether the test passes with an expectation bent although it compares it; None where it compares none."""
+    """Return whether the test passes with a wrong expectation although it compares it; None where it compares none."""
     path = f"{evidence.prefix}{file}"
     text, impl = evidence.read(evidence.head, path), evidence.case.impl_file if evidence.case else ""
 
     def passes(*, stops: bool, only: int | None) -> Generator[Question, SuiteRun, bool | None]:
-        bent = perturbed(text, function, impl, stops=stops, only=only, apart=apart)
-        if bent is None:
+        wrong = with_wrong_expectations(text, function, impl, stops=stops, only=only, equalities=equalities)
+        if wrong is None:
             return None
-        run = yield Trial(evidence.head, overlay=((path, bent),), tests=tuple(ids), probe=True)
+        run = yield Trial(evidence.head, overlay=((path, wrong),), tests=tuple(ids), probe=True)
         return holds(run, ids) if run.answered else None
 
     known: bool | None = None
-    single = perturbed(text, function, impl, only=1, apart=apart) is None
+    single = with_wrong_expectations(text, function, impl, only=1, equalities=equalities) is None
     for only in (None,) if single else range(COMPARED):
         blind = yield from passes(stops=False, only=only)
         if blind is None:
@@ -162,14 +172,14 @@ def bends(
     return known
 
 
-def planted_in(evidence: Evidence, lines: Lines) -> list[Planted]:
-    """Return the mistakes that can be planted into these lines of the project's code."""
-    found: list[Planted] = []
+def mutants_in(evidence: Evidence, lines: Lines) -> list[Mutant]:
+    """Return the mutants of these lines of the project's code."""
+    found: list[Mutant] = []
     for file, numbers in sorted(lines.items()):
         path = f"{evidence.prefix}{file}"
         text = evidence.read(evidence.head, path)
         if text is not None and file.endswith(".py") and not is_test(evidence, path):
-            found += [Planted(path, text, site) for site in sites(text, numbers)]
+            found += [Mutant(path, text, mutation) for mutation in mutations(text, numbers)]
     return found
 
 
@@ -197,7 +207,7 @@ def _imported(evidence: Evidence, file: str) -> Iterator[str]:
                 yield path
 
 
-def spread(items: Sequence[Planted], count: int) -> list[Planted]:
+def spread(items: Sequence[Mutant], count: int) -> list[Mutant]:
     """Return so many of the items, evenly spread, the ends first."""
     if len(items) <= count:
         return list(items)

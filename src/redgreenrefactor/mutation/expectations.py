@@ -1,4 +1,4 @@
-"""A test with its expectations bent: whoever is honest fails it now."""
+"""A test with wrong expectations: whoever is honest fails it now."""
 
 import ast
 from enum import Enum
@@ -7,10 +7,10 @@ from redgreenrefactor.languages import python
 from redgreenrefactor.mutation.mutants import OTHER, STOPS, altered, define_altered
 
 
-class Apart(Enum):
+class Equalities(Enum):
     """Which equalities of a test count."""
 
-    NO = "all"
+    ALL = "all"
     RESULTS = "those that hold what comes from the code against something that does not"
     ARGUMENTS = "those that hold what the code was given against something that it was not"
 
@@ -20,18 +20,18 @@ EQUALITIES = frozenset(
 )
 
 
-def perturbed(
+def with_wrong_expectations(
     text: str | None,
     function: str,
     impl_file: str,
     *,
     stops: bool = False,
     only: int | None = None,
-    apart: Apart = Apart.NO,
+    equalities: Equalities = Equalities.ALL,
 ) -> str | None:
-    """Return the file with every equality asserted in a test bent, or only the n-th; None where there is none.
+    """Return the file with a wrong value expected by every equality of a test, or only the n-th; None where there is none.
 
-    With `stops` reaching such an equality is an error in itself. `apart` tells which equalities count.
+    With `stops` reaching such an equality is an error in itself. `equalities` tells which count.
     """
     tree = python.parsed(text)
     test = next((item.node for item in python.tests_in(text) if item.name == function), None)
@@ -41,22 +41,22 @@ def perturbed(
         node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
     )
     seeds = python.imported_from(tree, impl_file)
-    match apart:
-        case Apart.NO:
-            bend = _Bend(python.derived(twin, seeds), only)
-        case Apart.RESULTS:
-            bend = _Bend(python.flowing(twin, seeds | python.arguments(twin)), only, apart=True)
+    match equalities:
+        case Equalities.ALL:
+            wrong = _Expectations(python.derived(twin, seeds), only)
+        case Equalities.RESULTS:
+            wrong = _Expectations(python.flowing(twin, seeds | python.arguments(twin)), only, apart=True)
         case _:
             given = python.handed_over(twin, python.flowing(twin, seeds))
-            bend = _Bend(given, only, apart=True)
-    bend.visit(twin)
-    if bend.count <= (only or 0):
+            wrong = _Expectations(given, only, apart=True)
+    wrong.visit(twin)
+    if wrong.count <= (only or 0):
         return None
     define_altered(tree, STOPS if stops else OTHER)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-class _Bend(ast.NodeTransformer):
+class _Expectations(ast.NodeTransformer):
     """Wraps the expected side of each asserted equality."""
 
     def __init__(self, tested: frozenset[str], only: int | None, *, apart: bool = False) -> None:
@@ -66,22 +66,22 @@ class _Bend(ast.NodeTransformer):
         self.count = 0
 
     def visit_Assert(self, node: ast.Assert) -> ast.Assert:
-        """Bend `assert a == b`, also inside `and`."""
+        """Make `assert a == b`, also inside `and`, expect something else."""
         parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
         for part in parts:
             if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq):
-                part.left, right = self._bent(part.left, part.comparators[0])
+                part.left, right = self._wrong(part.left, part.comparators[0])
                 part.comparators = [right]
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Bend `self.assertEqual(a, b)`."""
+        """Make `self.assertEqual(a, b)` expect something else."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in EQUALITIES and len(node.args) > 1:
-            node.args[:2] = self._bent(*node.args[:2])
+            node.args[:2] = self._wrong(*node.args[:2])
         return node
 
-    def _bent(self, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """Return both sides of an equality, the one that is expected bent."""
+    def _wrong(self, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """Return both sides of an equality, the one that is expected being another."""
         from_left, from_right = python.uses(left, self.tested), python.uses(right, self.tested)
         if self.apart and from_left == from_right:
             return left, right

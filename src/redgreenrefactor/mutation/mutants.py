@@ -1,8 +1,9 @@
-"""Small mistakes planted into Python code, to see whether a test notices them."""
+"""Mutants of Python code: the same file with one small thing in it that is wrong."""
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from redgreenrefactor.languages.python import Function, docstrings, parsed
 
@@ -34,65 +35,98 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 
 
-HANDED_BACK = "is handed back as it was given"
-
-
 @dataclass(frozen=True, slots=True)
-class Site:
-    """A place in a file where one mistake can be planted."""
+class Mutation:
+    """One small thing that can be made wrong in a file."""
 
     line: int
     what: str
     index: int  # of the node in the walk through the syntax tree
+    number: int  # of the change among those that can be made to that node
     slight: bool = False  # a value is only a little off
 
 
-def sites(text: str, lines: frozenset[int]) -> Iterator[Site]:
-    """Yield where mistakes can be planted into these lines of a file."""
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a node is given to make it wrong."""
+
+    what: str
+    fields: dict[str, Any]
+    slight: bool = False
+
+
+def mutations(text: str, lines: frozenset[int]) -> Iterator[Mutation]:
+    """Yield what can be made wrong in these lines of a file."""
     tree = parsed(text)
     if tree is None:
         return
     skipped = docstrings(tree) | _hints(tree)
     for index, node in enumerate(ast.walk(tree)):
         line = getattr(node, "lineno", 0)
-        if line not in lines or node in skipped:
-            continue
-        if isinstance(node, ast.Return | ast.Yield) and node.value is not None and not _is_none(node.value):
-            yield Site(line, "what is returned is a little off", index, slight=True)
-        if (
-            isinstance(node, ast.Assign | ast.AnnAssign)
-            and node.value is not None
-            and not _is_none(node.value)
-        ):
-            yield Site(line, "what is assigned is a little off", index, slight=True)
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Call)
-            and (node.value.args or node.value.keywords)
-        ):
-            yield Site(line, "it is called without its arguments", index, slight=True)
-        what = _mistake(node)
-        if what is not None:
-            yield Site(line, what, index)
-        if isinstance(node, ast.Return) and (given := _given(tree, node)):
-            yield Site(line, f"{given} {HANDED_BACK}", index)
+        if line in lines and node not in skipped:
+            for number, change in enumerate(_changes(tree, node)):
+                yield Mutation(line, change.what, index, number, change.slight)
 
 
-def mutated(text: str, site: Site) -> str:
-    """Return the file with the mistake in it."""
+def mutated(text: str, mutation: Mutation) -> str:
+    """Return the file with that thing wrong."""
     tree = ast.parse(text)
-    target = next(node for index, node in enumerate(ast.walk(tree)) if index == site.index)
-    valued = isinstance(target, ast.Return | ast.Yield | ast.Assign | ast.AnnAssign)
-    if site.slight and valued and target.value is not None:
-        target.value = altered(target.value)
+    node = next(node for index, node in enumerate(ast.walk(tree)) if index == mutation.index)
+    change = list(_changes(tree, node))[mutation.number]
+    vars(node).update(change.fields)
+    if change.slight:
         define_altered(tree)
-    elif site.what.endswith(HANDED_BACK) and isinstance(target, ast.Return):
-        target.value = ast.Name(_given(tree, target) or "", ast.Load())
-    elif site.slight and isinstance(target, ast.Expr) and isinstance(target.value, ast.Call):
-        target.value.args, target.value.keywords = [], []
-    else:
-        _plant(target)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
+    """Yield the ways to make a node wrong, slight ones first."""
+    value: Any = getattr(node, "value", None)
+    valued = isinstance(value, ast.expr) and not (isinstance(value, ast.Constant) and value.value is None)
+    if valued and isinstance(node, ast.Return | ast.Yield):
+        yield _Change("what is returned is a little off", {"value": altered(value)}, slight=True)
+    if valued and isinstance(node, ast.Assign | ast.AnnAssign):
+        yield _Change("what is assigned is a little off", {"value": altered(value)}, slight=True)
+    if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and (value.args or value.keywords):
+        alone = ast.Call(value.func, [], [])
+        yield _Change("it is called without its arguments", {"value": alone}, slight=True)
+    if change := _gross(node, valued=valued):
+        yield change
+    if isinstance(node, ast.Return) and (given := _given(tree, node)):
+        yield _Change(f"{given} is handed back as it was given", {"value": ast.Name(given, ast.Load())})
+
+
+def _gross(node: ast.AST, *, valued: bool) -> _Change | None:
+    match node:
+        case ast.Compare(ops=[op]) if other := COMPARE.get(type(op)):
+            return _Change(_became(op, other), {"ops": [other()]})
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) if other := ARITHMETIC.get(type(op)):
+            return _Change(_became(op, other), {"op": other()})
+        case ast.BoolOp(op=op):
+            other = ast.Or if isinstance(op, ast.And) else ast.And
+            return _Change(_became(op, other), {"op": other()})
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            return _Change("the condition was turned round", {"test": ast.UnaryOp(ast.Not(), test)})
+        case ast.Return() if valued:
+            return _Change("None is returned instead", {"value": ast.Constant(None)})
+        case ast.Assign() | ast.AnnAssign() if valued:
+            return _Change("None is assigned instead", {"value": ast.Constant(None)})
+        case ast.Expr(value=ast.Call()):
+            return _Change(_left_out(node), {"value": ast.Constant(None)})
+        case ast.Raise():  # a bare `raise` outside a handler is an error of another kind
+            return _Change(_left_out(node), {"exc": None, "cause": None})
+        case ast.Constant(value=bool() | int() | float() | str() as value):
+            return _Change(f"{value!r:.40} became {_other(value)!r:.40}", {"value": _other(value)})
+        case _:
+            return None
+
+
+def _became(op: ast.AST, other: type[ast.AST]) -> str:
+    return f"{type(op).__name__} became {other.__name__}"
+
+
+def _left_out(node: ast.AST) -> str:
+    return f"{ast.unparse(node).splitlines()[0][:40]!r} is left out"
 
 
 def _given(tree: ast.Module, node: ast.Return) -> str | None:
@@ -115,51 +149,6 @@ def _hints(tree: ast.Module) -> set[ast.AST]:
     return {item for root in roots for item in ast.walk(root)}
 
 
-def _mistake(node: ast.AST) -> str | None:
-    """Return the mistake that can be made at a node."""
-    match node:
-        case ast.Compare(ops=[op]) if type(op) in COMPARE:
-            return f"{_op(op)} became {COMPARE[type(op)].__name__}"
-        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in ARITHMETIC:
-            return f"{_op(op)} became {ARITHMETIC[type(op)].__name__}"
-        case ast.BoolOp(op=op):
-            return f"{_op(op)} became {'Or' if isinstance(op, ast.And) else 'And'}"
-        case ast.If() | ast.While() | ast.IfExp():
-            return "the condition was turned round"
-        case ast.Return(value=value) if value is not None and not _is_none(value):
-            return "None is returned instead"
-        case ast.Assign(value=value) | ast.AnnAssign(value=value) if value is not None and not _is_none(
-            value
-        ):
-            return "None is assigned instead"
-        case ast.Expr(value=ast.Call()) | ast.Raise():
-            return f"{ast.unparse(node).splitlines()[0][:40]!r} is left out"
-        case ast.Constant(value=bool() | int() | float() | str() as value):
-            return f"{value!r:.40} became {_other(value)!r:.40}"
-        case _:
-            return None
-
-
-def _plant(node: ast.AST) -> None:
-    match node:
-        case ast.Compare(ops=[op]):
-            node.ops = [COMPARE[type(op)]()]
-        case ast.BinOp(op=op) | ast.AugAssign(op=op):
-            node.op = ARITHMETIC[type(op)]()
-        case ast.BoolOp(op=op):
-            node.op = ast.Or() if isinstance(op, ast.And) else ast.And()
-        case ast.If() | ast.While() | ast.IfExp():
-            node.test = ast.UnaryOp(ast.Not(), node.test)
-        case ast.Return() | ast.Assign() | ast.AnnAssign() | ast.Expr():
-            node.value = ast.Constant(None)
-        case ast.Raise():
-            node.exc, node.cause = None, None  # a bare `raise` outside a handler is an error of another kind
-        case ast.Constant():
-            node.value = _other(node.value)  # type: ignore[arg-type]
-        case _:
-            raise AssertionError(node)
-
-
 def _other(value: bool | float | str) -> bool | float | str:  # noqa: FBT001
     if isinstance(value, bool):
         return not value
@@ -168,13 +157,7 @@ def _other(value: bool | float | str) -> bool | float | str:  # noqa: FBT001
     return value + 1 if value + 1 != value else 0
 
 
-def _op(op: ast.AST) -> str:
-    return type(op).__name__
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
+# --- a value that is not quite the one it was: the smallest difference that has to be noticed
 
 OTHER = """
 def _rgr_other(value):

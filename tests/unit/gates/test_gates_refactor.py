@@ -482,7 +482,7 @@ def test_a_runner_that_dies_on_the_untouched_tree_too_is_nobodys_fault() -> None
     assert played.types == [FindingType.UNDECIDED]
 
 
-def test_where_no_slight_mistake_can_be_planted_expected_values_stay() -> None:
+def test_where_there_is_no_slight_mutant_expected_values_stay() -> None:
     before = {
         "thing.py": "def sizes(n=2):\n    yield from [n]\n",
         "test_thing.py": "from thing import sizes\n\ndef test_size():\n    assert [*sizes()] == [2]\n",

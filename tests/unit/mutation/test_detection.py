@@ -7,18 +7,18 @@ from redgreenrefactor.model.evidence import UNANSWERED, CollectError, Kind, Suit
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import (
     MOST,
+    Mutant,
     Noticed,
-    Planted,
     Proof,
     belongs,
-    bends,
     holds,
+    ignores_expectations,
+    mutants_in,
     noticed_by,
-    planted_in,
     proof,
     spread,
 )
-from redgreenrefactor.mutation.mutants import Site
+from redgreenrefactor.mutation.mutants import Mutation
 
 RED = PhaseName.RED
 TEST = "test_thing.py::test_it"
@@ -108,41 +108,41 @@ def test_a_test_belongs_to_its_name_and_to_no_longer_one() -> None:
     assert not belongs("a.py::test_xy", "a.py::test_x")
 
 
-def items(count: int) -> list[Planted]:
-    return [Planted("thing.py", CODE, Site(2, str(number), 0)) for number in range(count)]
+def items(count: int) -> list[Mutant]:
+    return [Mutant("thing.py", CODE, Mutation(2, str(number), 0, 0)) for number in range(count)]
 
 
 def test_few_items_are_all_taken_and_many_evenly_with_their_ends() -> None:
     assert spread(items(3), 5) == items(3)
-    chosen = [int(item.site.what) for item in spread(items(100), MOST)]
+    chosen = [int(item.mutation.what) for item in spread(items(100), MOST)]
     assert len(chosen) == MOST
     assert {0, 99} <= set(chosen)
     assert len(set(chosen)) == MOST
 
 
-def test_mistakes_are_planted_into_code_only() -> None:
+def test_mutants_are_made_of_code_only() -> None:
     files = {"thing.py": CODE, "test_thing.py": "A = 1\n", "notes.txt": "1\n"}
     every = dict.fromkeys([*files, "gone.py"], frozenset(range(1, 9)))
-    assert {item.path for item in planted_in(evidence(RED, files, files), every)} == {"thing.py"}
+    assert {item.path for item in mutants_in(evidence(RED, files, files), every)} == {"thing.py"}
 
 
 def test_a_project_in_a_subfolder_is_broken_there() -> None:
     given = evidence(RED, {}, {"thing.py": CODE}, prefix="app/")
-    planted = planted_in(given, {"thing.py": frozenset({2})})
-    assert {item.overlay[0][0] for item in planted} == {"app/thing.py"}
+    mutants = mutants_in(given, {"thing.py": frozenset({2})})
+    assert {item.overlay[0][0] for item in mutants} == {"app/thing.py"}
 
 
 def test_asking_stops_when_enough_is_known_or_time_is_up() -> None:
-    planted = planted_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})
-    assert len(planted) > 2
+    mutants = mutants_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})
+    assert len(mutants) > 2
     fails = suite(failing(TEST))
-    asking = noticed_by(HEAD, [TEST], planted, enough=1, least=2)
+    asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2)
     found, _ = drive(asking, lambda _trial: fails)
     assert (len(found.by_failing), len(found.by_assertion), found.tried) == (2, 2, 2)
-    asking = noticed_by(HEAD, [TEST], planted, enough=1, least=2, by_assertion=True)
+    asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2, by_assertion=True)
     found, _ = drive(asking, lambda _trial: suite(failing(TEST, Kind.EXCEPTION)))
-    assert (len(found.by_failing), found.by_assertion, found.tried) == (len(planted), (), len(planted))
-    found, _ = drive(noticed_by(HEAD, [TEST], planted, enough=1, least=2), lambda _trial: UNANSWERED)
+    assert (len(found.by_failing), found.by_assertion, found.tried) == (len(mutants), (), len(mutants))
+    found, _ = drive(noticed_by(HEAD, [TEST], mutants, enough=1, least=2), lambda _trial: UNANSWERED)
     assert found == Noticed(0)
 
 
@@ -215,13 +215,14 @@ def test_what_does_not_come_from_the_code_proves_nothing() -> None:
 def test_bending_needs_an_equality_and_an_answer() -> None:
     files = {"test_thing.py": "def test_it():\n    assert 1\n"}
     none, asked = drive(
-        bends(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"), lambda _trial: suite()
+        ignores_expectations(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"),
+        lambda _trial: suite(),
     )
     assert none is None
     assert asked == []
     files = {"test_thing.py": "def test_it():\n    assert 1 == 1\n"}
     late, _ = drive(
-        bends(evidence(RED, files, files, case=None), [TEST], "test_thing.py", "test_it"),
+        ignores_expectations(evidence(RED, files, files, case=None), [TEST], "test_thing.py", "test_it"),
         lambda _trial: UNANSWERED,
     )
     assert late is None

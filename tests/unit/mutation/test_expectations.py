@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gates_support import src
-from redgreenrefactor.mutation.expectations import perturbed
+from redgreenrefactor.mutation.expectations import with_wrong_expectations
 from redgreenrefactor.mutation.mutants import OTHER
 
 IMPL = "thing.py"
@@ -17,7 +17,7 @@ IMPL = "thing.py"
 
 def bent(body: str, head: str = "") -> str | None:
     text = f"{head}def test_it():\n" + "\n".join(f"    {line}" for line in body.splitlines()) + "\n"
-    return perturbed(text, "test_it", IMPL)
+    return with_wrong_expectations(text, "test_it", IMPL)
 
 
 def outcome(text: str, **names: Any) -> type[BaseException] | None:
@@ -83,7 +83,7 @@ def test_the_equalities_of_a_testcase_are_bent_on_the_expected_side(name: str, s
             def test_it(self):
                 self.{name}({", ".join(sides)})
     """)
-    twin = perturbed(text, "TestIt.test_it", IMPL)
+    twin = with_wrong_expectations(text, "TestIt.test_it", IMPL)
     assert twin is not None
     assert "_rgr_other(4)" in twin
     assert "_rgr_other(double" not in twin
@@ -106,9 +106,9 @@ def test_what_asserts_no_equality_cannot_be_bent(body: str) -> None:
 
 
 def test_a_file_that_does_not_parse_or_lacks_the_test_cannot_be_bent() -> None:
-    assert perturbed(None, "test_it", IMPL) is None
-    assert perturbed("def test_it(:", "test_it", IMPL) is None
-    assert perturbed("def test_other():\n    assert 1 == 1\n", "test_it", IMPL) is None
+    assert with_wrong_expectations(None, "test_it", IMPL) is None
+    assert with_wrong_expectations("def test_it(:", "test_it", IMPL) is None
+    assert with_wrong_expectations("def test_other():\n    assert 1 == 1\n", "test_it", IMPL) is None
 
 
 def test_what_has_to_come_first_in_a_file_still_does() -> None:
@@ -146,7 +146,7 @@ def test_only_the_named_test_differs(given_bodies: list[str], chosen: int) -> No
         f"def test_{number}():\n    {body}" for number, body in enumerate(given_bodies)
     )
     name = f"test_{chosen % len(given_bodies)}"
-    twin = perturbed(text + "\n", name, IMPL)
+    twin = with_wrong_expectations(text + "\n", name, IMPL)
     if twin is None:
         assert "==" not in given_bodies[chosen % len(given_bodies)]
         return

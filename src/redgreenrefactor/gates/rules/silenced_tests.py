@@ -1,4 +1,4 @@
-"""Failures planted into tests, where only an exit code tells: a suite that does not notice one does not run that test."""
+"""Failures put into tests, where only an exit code tells: a suite that does not notice one does not run that test."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -58,8 +58,8 @@ class CommittedTest:
     def _spoiled(self) -> str:
         start = max(self.block.start - NEAR, 0) if self.block else 0
         meant = self.block and MEANT_TO_FAIL.search(self.text[start : self.block.body])
-        planted = failing_at_once(self.text, self.block) if self.block and not meant else None
-        return planted or f"{RUBBISH}\n{self.text}"
+        failing = failing_at_once(self.text, self.block) if self.block and not meant else None
+        return failing or f"{RUBBISH}\n{self.text}"
 
     def _noticed(self, text: str) -> Noticing:
         return (yield from _red(self.commit, (self.path, text)))
@@ -82,7 +82,7 @@ def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]
 
 
 def _weaker(evidence: Evidence, now: CommittedTest, before: CommittedTest) -> Noticing:
-    """Return whether mistakes in the code were noticed by a test as it was, and go unnoticed now.
+    """Return whether mutants of the code were noticed by a test as it was, and go unnoticed now.
 
     Only where values are gone that it compared with; for the test as it was, the code has to be right as it is.
     """

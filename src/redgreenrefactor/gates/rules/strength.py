@@ -14,16 +14,16 @@ from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestResult, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import (
+    Mutant,
     Overlay,
-    Planted,
-    bends,
+    ignores_expectations,
+    mutants_in,
     noticed_by,
-    planted_in,
     seen_in,
     spread,
 )
 
-SLIGHT, GROSS = 4, 5  # mistakes of each sort that are planted
+SLIGHT, GROSS = 4, 5  # mutants of each sort that are tried
 Findings = Generator[Question, SuiteRun, list[Finding]]
 
 
@@ -164,7 +164,7 @@ def _looks(evidence: Evidence, commit: str, key: Key, tests: Tests) -> Looks:
 
 
 def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
-    """Plant mistakes into the code: what the old tests notice the new ones have to notice, too."""
+    """Make mutants of the code: what the old tests notice the new ones have to notice, too."""
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
     old = tuple(
         r.id for r in rewrites.results(measured.before, rewrites.old) if r.id in measured.before.passed
@@ -177,38 +177,38 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     traced = yield Trial(
         evidence.head, overlay=overlay if runnable else (), tests=runnable or new, trace=True
     )
-    planted = _chosen(planted_in(evidence, seen_in(evidence, traced)))
+    mutants = _chosen(mutants_in(evidence, seen_in(evidence, traced)))
     if not runnable:
-        return (yield from _still_bites(evidence, measured, rewrites, planted))
-    slightly = not planted  # whether the old tests notice a value that is a little off
-    for item in planted:
+        return (yield from _still_bites(evidence, measured, rewrites, mutants))
+    slightly = not mutants  # whether the old tests notice a value that is a little off
+    for item in mutants:
         then = yield from noticed_by(evidence.head, runnable, [item], enough=1, least=1, overlay=overlay)
         if not then.tried:
             return []  # no time left for proof
         if then.by_failing:
-            slightly = slightly or (item.site.slight and bool(then.by_assertion))
+            slightly = slightly or (item.mutation.slight and bool(then.by_assertion))
             now = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
             if now.tried and not now.by_failing:
                 noticing = [(r.file, r.function) for r in then.failed]
                 return [_weaker(rewrites, f"they no longer notice {item.place}", noticing)]
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
-    return (yield from _not_bent(evidence, measured, rewrites))
+    return (yield from _expectations_count(evidence, measured, rewrites))
 
 
-def _chosen(planted: Sequence[Planted]) -> list[Planted]:
-    """Return slight mistakes first: a weakened assertion misses those."""
-    slight = [item for item in planted if item.site.slight]
-    gross = [item for item in planted if not item.site.slight]
+def _chosen(mutants: Sequence[Mutant]) -> list[Mutant]:
+    """Return slight ones first: a weakened assertion misses those."""
+    slight = [item for item in mutants if item.mutation.slight]
+    gross = [item for item in mutants if not item.mutation.slight]
     return [*spread(slight, SLIGHT), *spread(gross, GROSS)]
 
 
 def _still_bites(
-    evidence: Evidence, measured: Measured, rewrites: Rewritten, planted: list[Planted]
+    evidence: Evidence, measured: Measured, rewrites: Rewritten, mutants: list[Mutant]
 ) -> Findings:
-    """Where the old tests cannot run on the new code, the new ones must notice a mistake and expect the same."""
+    """Where the old tests cannot run on the new code, the new ones must notice a mutant and expect the same."""
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
-    found = yield from noticed_by(evidence.head, new, planted, enough=1, least=1)
+    found = yield from noticed_by(evidence.head, new, mutants, enough=1, least=1)
     if found.tried and not found.by_failing:
         return [_weaker(rewrites, f"they notice none of {found.tried} mistakes planted into the code")]
     if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
@@ -249,10 +249,10 @@ def _asserts_less(measured: Measured, rewrites: Rewritten, key: Key) -> bool:
     return key in rewrites.new and _assertions(measured.after, {key: rewrites.new[key]}) < was
 
 
-def _not_bent(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+def _expectations_count(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
     for file, function in rewrites.new:
         ids = [r.id for r in measured.after.results.values() if (r.file, r.function) == (file, function)]
-        passes = (yield from bends(evidence, ids, file, function)) if ids else None
+        passes = (yield from ignores_expectations(evidence, ids, file, function)) if ids else None
         if passes:
             return [_weaker(rewrites, f"{function} passes whatever it expects", [(file, function)])]
     return []
