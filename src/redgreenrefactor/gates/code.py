@@ -5,16 +5,23 @@ from typing import Any
 
 from redgreenrefactor.gates.rules.coverage import covered
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
-from redgreenrefactor.gates.rules.findings import errors, failure, named
+from redgreenrefactor.gates.rules.findings import errors, failure, nothing_done
 from redgreenrefactor.gates.rules.legacy import regressions
-from redgreenrefactor.gates.rules.measurement import Measured, defined_at, interference, measure, uncollected
+from redgreenrefactor.gates.rules.measurement import (
+    Measured,
+    defined_at,
+    interference,
+    lost_tests,
+    measure,
+    uncollected,
+)
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
 from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
 from redgreenrefactor.languages.paths import inside
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun
 from redgreenrefactor.model.goal import LIST
-from redgreenrefactor.model.verdict import Finding, FindingType, Severity, TestOutcome, Verdict, rule
+from redgreenrefactor.model.verdict import Finding, Severity, TestOutcome, Verdict, rule
 
 LONGEST = 100_000  # characters of a session's account that a note keeps
 
@@ -23,8 +30,7 @@ def code(evidence: Evidence) -> Judgement:
     """The suite is green, nothing that passed is gone or skipped, and the runner's configuration is untouched."""
     found = [*history(evidence), *_off_limits(evidence), *configuration(evidence)]
     found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
-    if not evidence.changes:
-        found.append(_nothing_done())
+    found += nothing_done(evidence, "Write what the specification, and the reviewer, ask for, and commit it.")
     said = {"message": evidence.report.message[:LONGEST]}
     if errors(found):
         return rule(*found, facts=said)
@@ -94,25 +100,6 @@ def _gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
     ]
     legacy = [name for name in lost if name in measured.legacy.passed]
     own = [name for name in lost if name not in measured.legacy.ids]
-    if legacy:
-        yield Finding(
-            FindingType.TEST_TAMPERING,
-            f"tests that passed before are gone: {named(legacy)}",
-            measured.before.results[legacy[0]].file,
-            hint="Bring them back: no test is deleted, deselected or shadowed.",
-        )
-    if own:
-        yield Finding(
-            FindingType.TEST_TAMPERING,
-            f"tests of an earlier round are gone: {named(own)}",
-            measured.before.results[own[0]].file,
-            severity=Severity.WARNING,
-        )
-
-
-def _nothing_done() -> Finding:
-    return Finding(
-        FindingType.NOTHING_DONE,
-        "CODE changed nothing",
-        hint="Write what the specification, and the reviewer, ask for, and commit it.",
-    )
+    hint = "Bring them back: no test is deleted, deselected or shadowed."
+    yield from lost_tests(measured, legacy, "tests that passed before are gone", hint)
+    yield from lost_tests(measured, own, "tests of an earlier round are gone", severity=Severity.WARNING)

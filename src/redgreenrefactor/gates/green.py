@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from redgreenrefactor.gates.rules.coverage import covered
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
-from redgreenrefactor.gates.rules.findings import brief, errors, failure
+from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.rules.measurement import (
     Measured,
@@ -57,8 +57,8 @@ def green(evidence: Evidence) -> Judgement:
 def _green(evidence: Evidence) -> Judgement:
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *tests_touched(evidence)]
     found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
-    if not evidence.changes and evidence.handoff.outcome is not Outcome.WARNED:
-        found.append(_nothing_done())
+    if evidence.handoff.outcome is not Outcome.WARNED:
+        found += nothing_done(evidence, "Write the least code that makes the new test pass.")
     if errors(found):
         return rule(*found)
     facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
@@ -118,32 +118,15 @@ def not_green(measured: Measured, excused: frozenset[TestId] = frozenset()) -> I
         if result.passed or result.id in measured.before.passed | measured.legacy.ids | excused:
             continue
         if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
-            yield _silenced(result)
+            what = f"{result.id} is {result.status} ({brief(result)})"
+            yield about(result, FindingType.TEST_TAMPERING, what, "The new test has to run and pass.")
         else:
             yield failure(result)
-
-
-def _silenced(result: TestResult) -> Finding:
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{result.id} is {result.status} ({brief(result)})",
-        result.file,
-        result.line or None,
-        hint="The new test has to run and pass.",
-    )
 
 
 def _collected(measured: Measured, file: str) -> bool:
     broken = {error.file for error in measured.after.errors}
     return file in broken or any(result.file == file for result in measured.after.results.values())
-
-
-def _nothing_done() -> Finding:
-    return Finding(
-        FindingType.NOTHING_DONE,
-        "GREEN changed nothing",
-        hint="Write the least code that makes the new test pass.",
-    )
 
 
 # --- looking closer at the new test

@@ -8,7 +8,7 @@ from typing import Any
 
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.failure_reason import how_it_failed, wrong_reason
-from redgreenrefactor.gates.rules.findings import errors, scope
+from redgreenrefactor.gates.rules.findings import errors, nothing_done, scope
 from redgreenrefactor.gates.rules.legacy import regressions
 from redgreenrefactor.gates.rules.measurement import Measured, gone, interference, measure
 from redgreenrefactor.gates.rules.new_test import (
@@ -49,8 +49,7 @@ def red(evidence: Evidence) -> Judgement:
         *misplaced(evidence),
         *tools_brought(evidence),
     ]
-    if not evidence.changes:
-        found.append(_nothing_done())
+    found += nothing_done(evidence, "Write the test and commit it.")
     if errors(found):
         return rule(*found, *legible(evidence))
     if hopeless := (yield from _hopeless(evidence, found)):
@@ -159,10 +158,6 @@ def _scope(evidence: Evidence) -> Iterator[Finding]:
                 "RED writes a test, not code",
                 "Write only the test (and stubs in the planned implementation file).",
             )
-
-
-def _nothing_done() -> Finding:
-    return Finding(FindingType.NOTHING_DONE, "RED changed nothing", hint="Write the test and commit it.")
 
 
 # --- a test that passes at once

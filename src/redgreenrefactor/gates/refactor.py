@@ -4,16 +4,16 @@ from typing import Any
 
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
-from redgreenrefactor.gates.rules.findings import errors, named
+from redgreenrefactor.gates.rules.findings import errors
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
-from redgreenrefactor.gates.rules.measurement import Measured, interference, measure
+from redgreenrefactor.gates.rules.measurement import Measured, interference, lost_tests, measure
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
 from redgreenrefactor.gates.rules.strength import strength
 from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
-from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome, Verdict, rule
+from redgreenrefactor.model.verdict import Finding, TestOutcome, Verdict, rule
 
 
 def refactor(evidence: Evidence) -> Judgement:
@@ -49,16 +49,8 @@ def _lost(measured: Measured, rewrites: Rewritten) -> list[Finding]:
     """Return a finding where tests disappeared and nothing could have taken their place."""
     results = [measured.before.results[name] for name in measured.lost]
     lost = [result.id for result in results if not _accounted(measured, rewrites, result)]
-    if not lost:
-        return []
-    return [
-        Finding(
-            FindingType.TEST_TAMPERING,
-            f"tests are gone: {named(lost)}",
-            measured.before.results[lost[0]].file,
-            hint="A test may be renamed, moved, split or merged into a parametrised one; none is dropped.",
-        ),
-    ]
+    hint = "A test may be renamed, moved, split or merged into a parametrised one; none is dropped."
+    return list(lost_tests(measured, lost, "tests are gone", hint))
 
 
 def _accounted(measured: Measured, rewrites: Rewritten, result: TestResult) -> bool:

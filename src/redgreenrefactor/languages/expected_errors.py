@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from redgreenrefactor.languages import python
+from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.languages.assertions import expected_errors
 from redgreenrefactor.languages.paths import module_files
 
@@ -67,7 +67,7 @@ def _used(read: Read, place: _Place) -> Iterator[tuple[ast.Call | None, _Place]]
         target = _called(read, place, call.func)
         if target is not None and target.node is not place.node:
             yield call, target
-    for name in sorted(python.arguments(place.node) - {"self", "cls"}):
+    for name in sorted(dataflow.arguments(place.node) - {"self", "cls"}):
         target = _fixture(read, place, name)
         if target is not None and target.node is not place.node:
             own = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]

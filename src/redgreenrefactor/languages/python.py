@@ -144,7 +144,7 @@ def hooks(text: str | None) -> dict[str, str]:
             and node.name != "pytest_generate_tests"
         ):
             found[node.name] = shape(node)
-        found.update({name: shape(node) for name in _assigned(node) if name in RUNNERS_OWN})
+        found.update({name: shape(node) for name in assigned(node) if name in RUNNERS_OWN})
     return found
 
 
@@ -163,11 +163,12 @@ def _defined(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
                 yield from _defined(item)
         else:
             yield node.name, node
-    for name in _assigned(node):
+    for name in assigned(node):
         yield name, node
 
 
-def _assigned(node: ast.stmt) -> Iterator[str]:
+def assigned(node: ast.stmt) -> Iterator[str]:
+    """Yield the names a statement gives values to."""
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
@@ -177,16 +178,6 @@ def _assigned(node: ast.stmt) -> Iterator[str]:
 IMPLICIT = frozenset(
     {"setUp", "tearDown", "setUpClass", "setup_method", "setup_function", "setup_class", "setup"}
 )
-
-
-def mentions(node: Function, names: frozenset[str]) -> bool:
-    """Tell whether a test uses one of these names, as a fixture, a helper or its class's set-up."""
-    if not names:
-        return False
-    if names & IMPLICIT:
-        return True
-    attributes = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
-    return bool(names & (arguments(node) | attributes)) or uses(node, names)
 
 
 # --- modules and names
@@ -252,132 +243,7 @@ def resolved(tree: ast.Module) -> dict[str, str]:
     }
 
 
-def imported_from(tree: ast.Module, impl_file: str) -> frozenset[str]:
-    """Return the local names that stand for the planned module or something of it."""
-    return frozenset(item.name for item in imported(tree) if _is_of(item, impl_file))
-
-
-def _is_of(item: Import, impl_file: str) -> bool:
-    owner = item.module.lstrip(".")
-    if not item.member:
-        return is_planned(owner, None, impl_file)
-    if owner != item.module and (not owner or owner.split(".")[-1] in impl_file):
-        return True
-    return is_planned(None, owner, impl_file) or is_planned(
-        f"{owner}.{item.member}".strip("."), None, impl_file
-    )
-
-
-def outside_names(tree: ast.Module | None, test: Function) -> frozenset[str] | None:
-    """Return the names a test gets from outside itself; None where a star import leaves that open."""
-    names = {"self", "cls", *(item.name for item in (imported(tree) if tree else ()))}
-    if "*" in names:
-        return None
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, Function | ast.ClassDef) and node is not test:
-            names.add(node.name)
-    for node in tree.body if tree else ():
-        names.update(_assigned(node))
-    return frozenset(names)
-
-
-# --- where values come from
-
-# Fixtures that give a test something to work with; what code has done to capsys or caplog is its result.
-FROM_PYTEST = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "monkeypatch", "request", "self", "cls"})
-
-
-def uses(node: ast.AST, names: frozenset[str]) -> bool:
-    """Tell whether a piece of code mentions one of these names."""
-    return any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(node))
-
-
-def arguments(test: Function) -> frozenset[str]:
-    """Return what a test is given: its fixtures and parameters."""
-    return frozenset(arg.arg for arg in (*test.args.args, *test.args.kwonlyargs))
-
-
-def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
-    """Return the names of a function whose values come from these names or its fixtures, filled in place included."""
-    names = set(seeds) | (arguments(test) - FROM_PYTEST)
-    size = -1
-    while size != len(names):
-        size = len(names)
-        for node in ast.walk(test):
-            if isinstance(node, Function) and node is not test and node.name in names:
-                names |= {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} - BUILTINS
-            if isinstance(node, STEPS) and uses(_own_part(node), frozenset(names)):
-                names |= {
-                    item.id for item in ast.walk(_own_part(node)) if isinstance(item, ast.Name)
-                } - BUILTINS
-    return frozenset(names)
-
-
-def flowing(test: Function, seeds: frozenset[str]) -> frozenset[str]:
-    """Return the names of a function that get their values from these names, or are handed to them to be changed."""
-    names = set(seeds)
-    size = -1
-    while size != len(names):
-        size = len(names)
-        for node in ast.walk(test):
-            for target, value in _steps(node):
-                if uses(value, frozenset(names)):
-                    names |= {item.id for item in ast.walk(target) if isinstance(item, ast.Name)}
-    return frozenset(names | handed_over(test, frozenset(names)))
-
-
-def _steps(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yield what a node binds, and to what."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            yield from ((target, value) for target in targets)
-        case (
-            ast.AnnAssign(target=target, value=value)
-            | ast.AugAssign(target=target, value=value)
-            | ast.NamedExpr(target=target, value=value)
-        ) if value is not None:
-            yield target, value
-        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            yield target, value
-        case ast.withitem(context_expr=value, optional_vars=target) if target is not None:
-            yield target, value
-        case _:
-            pass
-
-
-def handed_over(test: Function, names: frozenset[str]) -> frozenset[str]:
-    """Return the lists, dictionaries and objects that are arguments of calls of these names."""
-    made = {
-        item.id
-        for node in ast.walk(test)
-        for target, value in _steps(node)
-        if isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.Call)
-        for item in ast.walk(target)
-        if isinstance(item, ast.Name)
-    }
-    calls = [node for node in ast.walk(test) if isinstance(node, ast.Call) and uses(node.func, names)]
-    given = [item for call in calls for item in (*call.args, *(word.value for word in call.keywords))]
-    return frozenset(made & {item.id for item in given if isinstance(item, ast.Name)})
-
-
 BUILTINS = frozenset(dir(builtins))
-STEPS = (
-    ast.Assign,
-    ast.AnnAssign,
-    ast.AugAssign,
-    ast.NamedExpr,
-    ast.Expr,
-    ast.For,
-    ast.comprehension,
-    ast.withitem,
-)
-
-
-def _own_part(node: ast.AST) -> ast.AST:
-    """Return a statement without the statements inside it."""
-    if isinstance(node, ast.For):
-        return ast.Tuple([node.target, node.iter], ast.Load())
-    return node
 
 
 def statement_at(node: ast.AST, line: int) -> ast.stmt | None:
@@ -396,17 +262,6 @@ def function_at(tree: ast.Module, line: int) -> Function | None:
         if isinstance(item, Function) and item.lineno <= line <= (item.end_lineno or item.lineno):
             found = item
     return found
-
-
-def sets_up(tree: ast.Module, test: Function, names: frozenset[str]) -> bool:
-    """Tell whether the class of a test prepares its object with one of these names."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and test in node.body:
-            return any(
-                isinstance(item, Function) and item.name in IMPLICIT and uses(item, names)
-                for item in node.body
-            )
-    return False
 
 
 def strings(tree: ast.AST) -> Iterator[ast.Constant]:

@@ -3,7 +3,7 @@
 import ast
 from enum import Enum
 
-from redgreenrefactor.languages import python
+from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.mutation.mutants import OTHER, STOPS, altered, define_altered
 
 
@@ -40,14 +40,14 @@ def with_wrong_expectations(
     twin = next(
         node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
     )
-    seeds = python.imported_from(tree, impl_file)
+    seeds = dataflow.imported_from(tree, impl_file)
     match equalities:
         case Equalities.ALL:
-            wrong = _Expectations(python.derived(twin, seeds), only)
+            wrong = _Expectations(dataflow.derived(twin, seeds), only)
         case Equalities.RESULTS:
-            wrong = _Expectations(python.flowing(twin, seeds | python.arguments(twin)), only, apart=True)
+            wrong = _Expectations(dataflow.flowing(twin, seeds | dataflow.arguments(twin)), only, apart=True)
         case _:
-            given = python.handed_over(twin, python.flowing(twin, seeds))
+            given = dataflow.handed_over(twin, dataflow.flowing(twin, seeds))
             wrong = _Expectations(given, only, apart=True)
     wrong.visit(twin)
     if wrong.count <= (only or 0):
@@ -82,7 +82,7 @@ class _Expectations(ast.NodeTransformer):
 
     def _wrong(self, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
         """Return both sides of an equality, the one that is expected being another."""
-        from_left, from_right = python.uses(left, self.tested), python.uses(right, self.tested)
+        from_left, from_right = dataflow.uses(left, self.tested), dataflow.uses(right, self.tested)
         if self.apart and from_left == from_right:
             return left, right
         return (self._other(left), right) if from_right and not from_left else (left, self._other(right))

@@ -9,8 +9,7 @@ from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Settings
 from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
-from redgreenrefactor.gates.task import task_gates
-from redgreenrefactor.gates.task_red import expected_files, paths_in
+from redgreenrefactor.gates.task import expected_files, paths_in, task_gates
 from redgreenrefactor.goals.task_context import gather
 from redgreenrefactor.goals.task_file import TaskFile
 from redgreenrefactor.lifecycle.factory import Factory

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from gates_support import BASE, HEAD, OPENING, Files, Played, Runner, drive, evidence, src
-from redgreenrefactor.gates.task import task_gates
-from redgreenrefactor.gates.task_red import expected_files, paths_in
+from redgreenrefactor.gates.task import expected_files, paths_in, task_gates
 from redgreenrefactor.languages.complexity import complexity
 from redgreenrefactor.model.evidence import (
     CollectError,

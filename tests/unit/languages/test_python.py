@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gates_support import src
-from redgreenrefactor.languages import python
+from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.languages.python import Function
 
 FILE = src("""
@@ -129,9 +129,9 @@ def test_a_test_without_its_parameter_sets_keeps_its_shape() -> None:
 def test_a_test_leans_on_what_it_mentions() -> None:
     node = function("def test_a(fixture, *, other):\n    helper(LIMIT)\n    self.made.x\n")
     for name in ("fixture", "other", "helper", "LIMIT", "made", "setUp"):
-        assert python.mentions(node, frozenset({name}))
-    assert not python.mentions(node, frozenset({"stranger"}))
-    assert not python.mentions(node, frozenset())
+        assert dataflow.mentions(node, frozenset({name}))
+    assert not dataflow.mentions(node, frozenset({"stranger"}))
+    assert not dataflow.mentions(node, frozenset())
 
 
 # --- planned
@@ -179,7 +179,7 @@ def test_a_planned_package_is_known_by_its_folder() -> None:
     ],
 )
 def test_names_of_the_planned_code_are_known(line: str, names: set[str]) -> None:
-    assert python.imported_from(ast.parse(line), "src/bank/account.py") == names
+    assert dataflow.imported_from(ast.parse(line), "src/bank/account.py") == names
 
 
 def test_every_import_is_listed() -> None:
@@ -215,18 +215,18 @@ def test_what_imported_names_stand_for_is_known() -> None:
 )
 def test_a_value_that_comes_from_the_code_is_derived(text: str) -> None:
     lines = "\n".join(f"    {line}" for line in text.splitlines())
-    assert "y" in python.derived(function(f"def test_it():\n{lines}\n"), frozenset({"seed"}))
+    assert "y" in dataflow.derived(function(f"def test_it():\n{lines}\n"), frozenset({"seed"}))
 
 
 @pytest.mark.parametrize("text", ["y = 5", "y = []\ny.append(1)", "y = len([1])\nseed()", "y = 1\nprint(y)"])
 def test_a_value_that_does_not_come_from_the_code_is_not_derived(text: str) -> None:
     lines = "\n".join(f"    {line}" for line in text.splitlines())
-    assert "y" not in python.derived(function(f"def test_it():\n{lines}\n"), frozenset({"seed"}))
+    assert "y" not in dataflow.derived(function(f"def test_it():\n{lines}\n"), frozenset({"seed"}))
 
 
 def test_fixtures_give_values_but_those_of_the_runner_do_not() -> None:
     node = function("def test_it(account, tmp_path, *, rate):\n    pass\n")
-    assert python.derived(node, frozenset()) == {"account", "rate"}
+    assert dataflow.derived(node, frozenset()) == {"account", "rate"}
 
 
 def test_the_innermost_statement_of_a_line_is_found() -> None:
@@ -251,12 +251,12 @@ def test_names_from_outside_a_test_are_known_unless_a_star_hides_them() -> None:
     tree = ast.parse(text)
     node = tree.body[-1]
     assert isinstance(node, Function)
-    names = python.outside_names(tree, node)
+    names = dataflow.outside_names(tree, node)
     assert names is not None
     assert names >= {"os", "b", "C", "D", "helper", "e", "self"}
     assert "own" not in names
-    assert python.outside_names(ast.parse("from a import *\n"), node) is None
-    assert python.outside_names(None, node) == {"self", "cls"}
+    assert dataflow.outside_names(ast.parse("from a import *\n"), node) is None
+    assert dataflow.outside_names(None, node) == {"self", "cls"}
 
 
 def test_values_flow_by_binding_and_by_handing_over() -> None:
@@ -278,7 +278,7 @@ def test_values_flow_by_binding_and_by_handing_over() -> None:
             nine: int
     """)
     (test,) = python.tests_in(text)
-    assert python.flowing(test.node, frozenset({"made"})) == {
+    assert dataflow.flowing(test.node, frozenset({"made"})) == {
         "made",
         "one",
         "two",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redgreenrefactor.gates.rules.findings import errors, tail
-from redgreenrefactor.gates.rules.measurement import Measured, timed_out
+from redgreenrefactor.gates.rules.measurement import Measured, old_tests, timed_out
 from redgreenrefactor.gates.rules.new_test import asks_again
 from redgreenrefactor.gates.rules.silenced_tests import CommittedTest, still_run
 from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
@@ -47,7 +47,7 @@ def by_exit_code(evidence: Evidence, measured: Measured, known: Sequence[Finding
 def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgement:
     if measured.after.green:
         return (yield from _passing(evidence, found))
-    without = yield Trial(evidence.head, overlay=_taken_back(evidence))
+    without = yield Trial(evidence.head, overlay=old_tests(evidence))
     if without.timed_out:
         return rule(*found, timed_out(without), facts=FACTS)
     if not without.green:
@@ -58,15 +58,6 @@ def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgem
         )
         return rule(*found, broken, test_result=TestOutcome.FAIL, facts=FACTS)
     return rule(*found, test_result=TestOutcome.FAIL, facts={**FACTS, "failure": tail(measured.after)})
-
-
-def _taken_back(evidence: Evidence) -> tuple[tuple[str, str | None], ...]:
-    """Return the tests as they were."""
-    return tuple(
-        (change.path, change.before.text if change.before else None)
-        for change in evidence.changes
-        if is_test(evidence, change.path) and (change.before is None or change.before.text is not None)
-    )
 
 
 def _failing(measured: Measured) -> Finding:

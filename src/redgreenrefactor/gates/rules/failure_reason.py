@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import brief, place_in
-from redgreenrefactor.languages import python
+from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Kind, Missing, Status, TestResult
 from redgreenrefactor.model.goal import Case
@@ -72,10 +72,10 @@ def _calls_planned(evidence: Evidence, case: Case, result: TestResult) -> bool:
         statement, function = python.statement_at(tree, frame.line), python.function_at(tree, frame.line)
         if statement is None or function is None or _misspelt(tree, result.missing):
             continue
-        seeds = python.imported_from(tree, case.impl_file)
-        if python.sets_up(tree, function, seeds):
+        seeds = dataflow.imported_from(tree, case.impl_file)
+        if dataflow.sets_up(tree, function, seeds):
             seeds |= {"self", "cls"}
-        if python.uses(statement, python.derived(function, seeds)) or _starts(case, result, statement):
+        if dataflow.uses(statement, dataflow.derived(function, seeds)) or _starts(case, result, statement):
             return True
     return False
 

@@ -1,9 +1,10 @@
 """Findings as several rules spell them, and the words that messages are made of."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from redgreenrefactor.model.evidence import Change, SuiteRun, TestId, TestResult
+from redgreenrefactor.languages.paths import is_test
+from redgreenrefactor.model.evidence import Change, CollectError, Evidence, SuiteRun, TestId, TestResult
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 NAMED = 5  # tests a message names before it counts the rest
@@ -88,3 +89,38 @@ def worth_a_look(change: Change, line: int | None, what: str) -> Finding:
     return Finding(
         FindingType.SCOPE_VIOLATION, f"{where}: {what}", change.path, line, severity=Severity.WARNING
     )
+
+
+def about(result: TestResult, kind: FindingType, what: str, hint: str) -> Finding:
+    """Return a finding about one test, at its definition."""
+    return Finding(kind, what, result.file, result.line or None, hint)
+
+
+def uncollectable(
+    error: CollectError,
+    hint: str,
+    kind: FindingType = FindingType.COMPILATION_ERROR,
+    where: str = "",
+    what: str = "cannot be collected",
+) -> Finding:
+    """Return the finding that a file cannot be collected."""
+    said = f"{where or error.file} {what}: {last_line(error.message)}"
+    return Finding(kind, said, error.file, error.line, hint)
+
+
+def nothing_done(evidence: Evidence, hint: str) -> list[Finding]:
+    """Return the finding that a phase which has to change something did not, if so."""
+    if evidence.changes:
+        return []
+    return [Finding(FindingType.NOTHING_DONE, f"{evidence.phase} changed nothing", hint=hint)]
+
+
+def python_tests(evidence: Evidence) -> Iterator[tuple[Change, str | None, str | None]]:
+    """Yield the Python files of the tests that were touched, with their texts before and after."""
+    for change in evidence.changes:
+        if change.path.endswith(".py") and is_test(evidence, change.path):
+            yield (
+                change,
+                change.before.text if change.before else None,
+                change.after.text if change.after else None,
+            )

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from redgreenrefactor.gates.rules.findings import brief, failure, named, place_in
+from redgreenrefactor.gates.rules.findings import about, brief, failure, named, place_in
 from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.model.evidence import (
     Evidence,
@@ -182,7 +182,9 @@ def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, S
 
 def _stopped(evidence: Evidence, measured: Measured, result: TestResult) -> Finding:
     if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
-        return _silenced(result)
+        hint = "A test that passed has to run and pass: take the skip or the expected failure away."
+        what = f"{result.id} passed before and is now {result.status}"
+        return about(result, FindingType.TEST_TAMPERING, what, hint)
     if result.id not in measured.legacy.ids:
         return failure(result, "It passed before this change: mend what broke it.")
     passed = result.id in measured.legacy.passed
@@ -197,16 +199,6 @@ def _by_chance(names: Sequence[TestId]) -> Iterable[Finding]:
             f"tests from before this run fail by chance, and are not counted: {named(names)}",
             severity=Severity.WARNING,
         )
-
-
-def _silenced(result: TestResult) -> Finding:
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{result.id} passed before and is now {result.status}",
-        result.file,
-        result.line or None,
-        hint="A test that passed has to run and pass: take the skip or the expected failure away.",
-    )
 
 
 def _broken_legacy(evidence: Evidence, result: TestResult, when: str) -> Finding:

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from redgreenrefactor.gates.rules.findings import last_line, named, tail
+from redgreenrefactor.gates.rules.findings import named, tail, uncollectable
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import (
     CollectError,
@@ -71,7 +71,7 @@ def measure(evidence: Evidence) -> Measuring:
     if after.timed_out:
         return rule(timed_out(after))
     if not after.finished and after.errors and not _quits(after.errors[0]):
-        return rule(_uncollectable(after))
+        return rule(uncollectable(after.errors[0], "Make every file of the tests importable."))
     if not after.finished:
         alive = yield Trial(evidence.base, repeat=2)  # is it the attempt, or have the surroundings changed?
         return rule(died(evidence, after) if alive.finished else undecided(alive, "although nothing changed"))
@@ -151,17 +151,6 @@ def _quits(error: CollectError) -> bool:
     return error.exception in ("SystemExit", "Exit", "KeyboardInterrupt")
 
 
-def _uncollectable(run: SuiteRun) -> Finding:
-    error = run.errors[0]
-    return Finding(
-        FindingType.COMPILATION_ERROR,
-        f"{error.file} cannot be collected: {last_line(error.message)}",
-        error.file,
-        error.line,
-        hint="Make every file of the tests importable.",
-    )
-
-
 def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
     """Yield signs that the runner did not tell the truth, or that tests were changed while they ran."""
     run = measured.after
@@ -211,13 +200,8 @@ def uncollected(measured: Measured, hint: str) -> Iterator[Finding]:
     known = {error.file for error in measured.legacy.errors}
     for error in measured.after.errors:
         if error.file not in known:
-            yield Finding(
-                FindingType.TEST_TAMPERING if _quits(error) else FindingType.COMPILATION_ERROR,
-                f"{error.file} cannot be collected: {last_line(error.message)}",
-                error.file,
-                error.line,
-                hint=hint,
-            )
+            kind = FindingType.TEST_TAMPERING if _quits(error) else FindingType.COMPILATION_ERROR
+            yield uncollectable(error, hint, kind)
 
 
 def gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
@@ -231,18 +215,32 @@ def gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
         and f"{evidence.prefix}{measured.before.results[name].file}" not in touched
     ]
     others = [name for name in lost if name not in legacy]
-    if others:
-        yield Finding(
-            FindingType.TEST_TAMPERING,
-            f"tests are gone: {named(others)}",
-            measured.before.results[others[0]].file,
-            hint="Bring them back: no test is deleted, deselected, renamed away or shadowed.",
-        )
-    if legacy:
-        yield Finding(
-            FindingType.LEGACY_BROKEN,
-            f"tests that passed before this run are gone: {named(legacy)}",
-            measured.before.results[legacy[0]].file,
-            hint="Bring them back: the new feature must not take existing tests away.",
-            severity=Severity.ERROR if evidence.rules.legacy_on_break == "block" else Severity.WARNING,
-        )
+    hint = "Bring them back: no test is deleted, deselected, renamed away or shadowed."
+    yield from lost_tests(measured, others, "tests are gone", hint)
+    hint = "Bring them back: the new feature must not take existing tests away."
+    severity = Severity.ERROR if evidence.rules.legacy_on_break == "block" else Severity.WARNING
+    what = "tests that passed before this run are gone"
+    yield from lost_tests(measured, legacy, what, hint, FindingType.LEGACY_BROKEN, severity)
+
+
+def lost_tests(
+    measured: Measured,
+    names: Sequence[TestId],
+    what: str,
+    hint: str | None = None,
+    kind: FindingType = FindingType.TEST_TAMPERING,
+    severity: Severity = Severity.ERROR,
+) -> Iterator[Finding]:
+    """Yield that these tests have disappeared, if there are any."""
+    if names:
+        file = measured.before.results[names[0]].file
+        yield Finding(kind, f"{what}: {named(names)}", file, hint=hint, severity=severity)
+
+
+def old_tests(evidence: Evidence) -> tuple[tuple[str, str | None], ...]:
+    """Return the tests that a turn has touched as they were, to be put in place of what they are."""
+    return tuple(
+        (change.path, change.before.text if change.before else None)
+        for change in evidence.changes
+        if is_test(evidence, change.path) and (change.before is None or change.before.text is not None)
+    )

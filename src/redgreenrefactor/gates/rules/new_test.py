@@ -4,9 +4,9 @@ import ast
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from redgreenrefactor.gates.rules.findings import last_line, named, place_in
+from redgreenrefactor.gates.rules.findings import about, named, place_in, python_tests, uncollectable
 from redgreenrefactor.gates.rules.measurement import Measured
-from redgreenrefactor.languages import assertions, python
+from redgreenrefactor.languages import assertions, dataflow, python
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (
     CollectError,
@@ -86,18 +86,10 @@ def _uncollected(
 
 
 def _uncollectable(evidence: Evidence, error: CollectError) -> Finding:
-    place = f"{error.file}:{error.line}" if error.line else error.file
+    hint = "Mend it: a test must be collected before it can fail."
     if _is_planned(evidence, error):
         hint = "The file holds other tests: put a stub into the planned implementation file, or import inside the test."
-    else:
-        hint = "Mend it: a test must be collected before it can fail."
-    return Finding(
-        FindingType.COMPILATION_ERROR,
-        f"{place} cannot be collected: {last_line(error.message)}",
-        error.file,
-        error.line,
-        hint,
-    )
+    return uncollectable(error, hint, where=f"{error.file}:{error.place.line}" if error.place else "")
 
 
 def _is_planned(evidence: Evidence, error: CollectError) -> bool:
@@ -117,10 +109,9 @@ def legible(evidence: Evidence) -> Iterator[Finding]:
 
 def _taken_away(evidence: Evidence) -> int:
     """Return how many tests stand there no longer: one of another name may be the same."""
-    sides = ([change.before, change.after] for change in evidence.changes if is_test(evidence, change.path))
     names = (
-        [{test.name for test in python.tests_in(side.text if side else None)} for side in pair]
-        for pair in sides
+        [{test.name for test in python.tests_in(text)} for text in texts]
+        for _, *texts in python_tests(evidence)
     )
     return sum(len(before - after) for before, after in names)
 
@@ -192,10 +183,10 @@ def meaningless(new: NewTest) -> Iterator[Finding]:
 def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) -> bool:
     """Tell whether a statement fails by itself, whatever the code under test does."""
     if isinstance(statement, ast.Assert):
-        outside = python.outside_names(new.tree, test)
+        outside = dataflow.outside_names(new.tree, test)
         if outside is None:
             return False
-        return not python.uses(statement.test, python.derived(test, outside | python.arguments(test)))
+        return not dataflow.uses(statement.test, dataflow.derived(test, outside | dataflow.arguments(test)))
     returns = any(isinstance(item, ast.Return) and item.lineno < statement.lineno for item in ast.walk(test))
     unconditional = statement in test.body and not returns
     if isinstance(statement, ast.Raise):
@@ -217,13 +208,9 @@ def _worthless(new: NewTest, what: str, hint: str) -> Finding:
 
 def silenced(result: TestResult) -> Finding:
     """Return the finding that the new test is skipped or expected to fail."""
-    return Finding(
-        FindingType.MEANINGLESS_TEST,
-        f"{result.id} is {result.status}: it cannot fail",
-        result.file,
-        result.line or None,
-        hint="Take the skip or the expected failure away: the new test has to run and fail.",
-    )
+    hint = "Take the skip or the expected failure away: the new test has to run and fail."
+    what = f"{result.id} is {result.status}: it cannot fail"
+    return about(result, FindingType.MEANINGLESS_TEST, what, hint)
 
 
 SLOW = 3.0  # seconds a suite takes from which on it is worth a run of its own to spare it
@@ -249,11 +236,11 @@ def is_slow(before: SuiteRun) -> bool:
 
 def written(evidence: Evidence) -> Iterator[tuple[str, python.Definition]]:
     """Yield the tests that stand there now and did not before, each with its file; as far as Python's text tells."""
-    for change in evidence.changes:
+    for change, before, after in python_tests(evidence):
         local = inside(evidence, change.path)
-        if local and local.endswith(".py") and change.after and is_test(evidence, change.path):
-            known = {test.name for test in python.tests_in(change.before.text if change.before else None)}
-            new = {test.name: test for test in python.tests_in(change.after.text) if test.name not in known}
+        if local:
+            known = {test.name for test in python.tests_in(before)}
+            new = {test.name: test for test in python.tests_in(after) if test.name not in known}
             yield from ((local, test) for test in new.values())
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from redgreenrefactor.gates.rules.findings import python_tests
 from redgreenrefactor.gates.rules.measurement import Measured
-from redgreenrefactor.languages import python
+from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.languages.assertions import free_names, renamed
 from redgreenrefactor.languages.paths import inside, is_test, module_files
 from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestResult
@@ -40,7 +41,7 @@ def rewritten(evidence: Evidence, measured: Measured) -> Rewritten:
     taken = set(pairs.values())
     touched, files = _touched_helpers(evidence), _touched_data(evidence)
     leaning = {
-        key for key in pairs if python.mentions(old[key].node, touched) or _reads(evidence, key[0], files)
+        key for key in pairs if dataflow.mentions(old[key].node, touched) or _reads(evidence, key[0], files)
     }
     elsewhere = dict(_untouched(evidence, measured, touched, files))
     changed = frozenset(key for key in old if key not in pairs)
@@ -56,10 +57,10 @@ def rewritten(evidence: Evidence, measured: Measured) -> Rewritten:
 
 
 def _tests(evidence: Evidence, *, before: bool) -> Iterator[tuple[Key, python.Definition]]:
-    for change in evidence.changes:
-        side, local = (change.before if before else change.after), inside(evidence, change.path)
-        if side and local and local.endswith(".py") and is_test(evidence, change.path):
-            yield from (((local, test.name), test) for test in python.tests_in(side.text))
+    for change, *texts in python_tests(evidence):
+        local = inside(evidence, change.path)
+        if local:
+            yield from (((local, test.name), test) for test in python.tests_in(texts[0 if before else 1]))
 
 
 def _pairs(evidence: Evidence, old: Tests, new: Tests) -> Iterator[tuple[Key, Key]]:
@@ -128,17 +129,14 @@ def _bound(tree: ast.Module) -> set[str]:
 def _touched_helpers(evidence: Evidence) -> frozenset[str]:
     """Return the names of helpers, fixtures and constants of the tests that were changed or taken away."""
     names: set[str] = set()
-    for change in evidence.changes:
-        if change.path.endswith(".py") and is_test(evidence, change.path):
-            before, after = (
-                python.helpers(side.text if side else None) for side in (change.before, change.after)
-            )
-            names |= {
-                name
-                for name, node in before.items()
-                if name not in after or python.shape(after[name]) != python.shape(node)
-            }
-            names |= {name for name in after if name not in before and _takes_the_place(name)}
+    for _, *texts in python_tests(evidence):
+        before, after = map(python.helpers, texts)
+        names |= {
+            name
+            for name, node in before.items()
+            if name not in after or python.shape(after[name]) != python.shape(node)
+        }
+        names |= {name for name in after if name not in before and _takes_the_place(name)}
     return frozenset(names)
 
 
@@ -166,7 +164,7 @@ def _untouched(
     for file in sorted({result.file for result in measured.before.results.values()} - changed):
         reads = _reads(evidence, file, data)
         for test in python.tests_in(evidence.read(evidence.head, f"{evidence.prefix}{file}")):
-            if reads or python.mentions(test.node, touched):
+            if reads or dataflow.mentions(test.node, touched):
                 yield (file, test.name), test
 
 

@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Generator, Iterator, Sequence
 
-from redgreenrefactor.gates.rules.findings import brief, errors, named
+from redgreenrefactor.gates.rules.findings import about, brief, errors, named
 from redgreenrefactor.gates.rules.legacy import sifted
-from redgreenrefactor.gates.rules.measurement import Measured
+from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.gates.rules.rewrites import Key, Rewritten, Tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import assertion_count, constants, expected_values
@@ -15,7 +15,6 @@ from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestRe
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import (
     Mutant,
-    Overlay,
     ignores_expectations,
     mutants_in,
     noticed_by,
@@ -39,15 +38,6 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Fin
     return found
 
 
-def _overlay(evidence: Evidence) -> Overlay:
-    """Return the tests as they were before the turn."""
-    return tuple(
-        (change.path, change.before.text if change.before else None)
-        for change in evidence.changes
-        if is_test(evidence, change.path) and (change.before is None or change.before.text is not None)
-    )
-
-
 # --- behaviour: the tests as they were, on the code as it is
 
 
@@ -61,7 +51,7 @@ def _behaviour(evidence: Evidence, measured: Measured) -> Findings:
     )
     if not ids:
         return []
-    trial = Trial(evidence.head, overlay=_overlay(evidence), tests=ids)
+    trial = Trial(evidence.head, overlay=old_tests(evidence), tests=ids)
     run = yield trial
     changed = [run.results[name] for name in ids if name in run.results and not _excused(run.results[name])]
     old = [result for result in changed if result.id in measured.legacy.ids]
@@ -78,13 +68,9 @@ def _excused(result: TestResult) -> bool:
 
 
 def _changed(result: TestResult) -> Finding:
-    return Finding(
-        FindingType.TEST_FAILURE,
-        f"{result.id}, as it was before this refactoring, fails on the new code: {brief(result)}",
-        result.file,
-        result.line or None,
-        hint="Keep the behaviour: a refactoring changes how the code is written, not what it does.",
-    )
+    what = f"{result.id}, as it was before this refactoring, fails on the new code: {brief(result)}"
+    hint = "Keep the behaviour: a refactoring changes how the code is written, not what it does."
+    return about(result, FindingType.TEST_FAILURE, what, hint)
 
 
 # --- strength: what must not happen at all
@@ -171,7 +157,7 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     )
     if not new or not old:
         return [_weaker(rewrites, "they were taken away and nothing took their place")] if old else []
-    overlay = _overlay(evidence)
+    overlay = old_tests(evidence)
     was = yield Trial(evidence.head, overlay=overlay, tests=old)
     runnable = tuple(name for name in old if name in was.passed)
     traced = yield Trial(

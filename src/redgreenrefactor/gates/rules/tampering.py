@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import PurePosixPath
 
-from redgreenrefactor.gates.rules.findings import tampering, worth_a_look
+from redgreenrefactor.gates.rules.findings import python_tests, tampering, worth_a_look
 from redgreenrefactor.gates.rules.scope import python_code
 from redgreenrefactor.languages import assertions, python
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.manifests import files_run
-from redgreenrefactor.languages.paths import ROOTS, inside, is_test, is_test_file, reconfigures
+from redgreenrefactor.languages.paths import ROOTS, inside, is_test_file, reconfigures
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType
 
@@ -233,12 +233,10 @@ def _is_run_by(evidence: Evidence, change: Change) -> bool:
 
 def hooked(evidence: Evidence) -> Iterator[Finding]:
     """Yield new or changed ways into the runner: hooks, plug-ins, files kept from being collected."""
-    for change in evidence.changes:
-        if not change.path.endswith(".py") or not is_test(evidence, change.path):
-            continue
-        before, after = (python.hooks(side.text if side else None) for side in (change.before, change.after))
-        for name, code in after.items():
-            if before.get(name) != code:
+    for change, before, after in python_tests(evidence):
+        known = python.hooks(before)
+        for name, code in python.hooks(after).items():
+            if known.get(name) != code:
                 yield Finding(
                     FindingType.TEST_TAMPERING,
                     f"{change.path}: {name} changes how tests are collected or reported",
@@ -249,10 +247,7 @@ def hooked(evidence: Evidence) -> Iterator[Finding]:
 
 def kept(evidence: Evidence) -> Iterator[Finding]:
     """Yield existing tests that were edited, taken away or shadowed, and new ways into the runner."""
-    for change in evidence.changes:
-        if not change.path.endswith(".py") or not is_test(evidence, change.path):
-            continue
-        before, after = (side.text if side else None for side in (change.before, change.after))
+    for change, before, after in python_tests(evidence):
         yield from _edited(change, before, after)
         yield from _weaker_helpers(change, before, after)
         known = {test.name for test in python.duplicates(before)}
