@@ -133,10 +133,7 @@ class Cages:
 
     def _lent(self) -> Lent | None:
         shows = self.level is Level.BUBBLEWRAP or self.means.mounts
-        if self._workspace is None or not shows:
-            return None
-        lent = self._workspace.lend()
-        return Lent(lent.folder, lent.temporary, tuple(lent.shown()))
+        return self._workspace.lend() if self._workspace and shows else None
 
     def _kept_from(self, brief: Brief) -> Iterator[str]:
         """Yield what a session of this phase may not touch, as far as it is there."""

@@ -165,7 +165,7 @@ def run(
         cages = cages_of(repository, load(None, env, Flags()), lambda _: None, workspace.compiled)
         folder = workspace.checkout(workspace.head(), {})
         workspace.compiled.mkdir(parents=True, exist_ok=True)
-        return process.shell(command, cwd=folder, env=env, cage=cages.suite(folder), timeout=900)
+        return process.run(command, cwd=folder, env=env, cage=cages.suite(folder), timeout=900)
     finally:
         repository.close()
 
@@ -259,7 +259,7 @@ def test_a_virtual_environment_with_a_package_that_is_installed_in_place(
         folder = workspace.checkout(workspace.head(), {})
         workspace.compiled.mkdir(parents=True, exist_ok=True)
         line = f"{repo.path}/.venv/bin/python -c 'import beside; print(beside.X)'"
-        done = process.shell(line, cwd=folder, env=env, cage=cages.suite(folder), timeout=100)
+        done = process.run(line, cwd=folder, env=env, cage=cages.suite(folder), timeout=100)
     finally:
         repository.close()
     assert done.stdout == b"1\n", done

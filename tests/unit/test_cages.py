@@ -83,7 +83,7 @@ class Session:
         self.cage = self.cages.session(Brief(role, self.phase, 1, 1, "run", "", json.dumps(CASE)))
 
     def sh(self, command: str) -> Finished:
-        return process.shell(command, cwd=self.workspace.project, env=self.env, cage=self.cage, timeout=60)
+        return process.run(command, cwd=self.workspace.project, env=self.env, cage=self.cage, timeout=60)
 
     def seal(self) -> Sealed:
         return self.workspace.seal(self.base, PHASES[self.phase], "a case", empty=False)
@@ -296,7 +296,7 @@ def test_a_suite_writes_into_its_checkout_and_nowhere_else(repo: Repo) -> None:
     folder = held.workspace.checkout(held.base, {})
     cage = held.cages.suite(folder)
     script = f"echo x > out; echo x > {repo.path}/code.py; echo x > .git/config; ls -A {repo.path}/.git; git log --oneline"
-    done = process.shell(script, cwd=folder, env=held.env, cage=cage)
+    done = process.run(script, cwd=folder, env=held.env, cage=cage)
     assert (folder / "out").exists()
     assert (repo.path / "code.py").read_text() == "1\n"
     assert b"feat: more" in done.stdout
@@ -331,7 +331,7 @@ def test_settings_that_tests_write_steer_nobody(repo: Repo, tmp_path: Path) -> N
     held = session(repo)
     folder = held.workspace.checkout(held.base, {})
     evil = f"git config filter.x.smudge 'touch {tmp_path}/pwned; cat' && echo SET"
-    done = process.shell(evil, cwd=folder, env=held.env, cage=held.cages.suite(folder))
+    done = process.run(evil, cwd=folder, env=held.env, cage=held.cages.suite(folder))
     assert b"SET" not in done.stdout
     (folder / ".git").unlink()
     repo.git("-C", str(folder), "init", "-q")

@@ -16,7 +16,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, plain
 from redgreenrefactor.sandbox.cage import temporary_folder
-from redgreenrefactor.sandbox.process import Finished, Interrupt, shell
+from redgreenrefactor.sandbox.process import Finished, Interrupt, run
 
 LAST_LINES = 10  # of standard error, for the message of a failure
 _LAST_CHARACTERS = 2000
@@ -50,7 +50,7 @@ class CommandAgent:
 
         cage = self.confine(brief)
         with _handoff_file(brief, folder) as handoff:
-            finished = shell(
+            finished = run(
                 self.command,
                 cwd=folder,
                 env=self._environment(brief, handoff),

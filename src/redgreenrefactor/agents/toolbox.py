@@ -52,8 +52,16 @@ def shell_in(
     def run(
         command: str, *, timeout: float | None, keep: int, tell: Callable[[str], None] | None = None
     ) -> Finished:
-        limits = process.Limits(timeout=timeout, interrupt=interrupt, keep=keep, cage=cage, on_stdout=tell)
-        return process.shell(command, cwd=folder, env=env, **limits)
+        return process.run(
+            command,
+            cwd=folder,
+            env=env,
+            timeout=timeout,
+            interrupt=interrupt,
+            keep=keep,
+            cage=cage,
+            on_stdout=tell,
+        )
 
     return run
 

@@ -77,7 +77,7 @@ class Project:
             )
             return
         told = {"TDD_RUN_ID": run_id, "TDD_STATUS": status, "TDD_HEAD": head}
-        finished = process.shell(
+        finished = process.run(
             self.settings.on_finish,
             cwd=self.repository.project,
             env={**self.around.environ, **told},

@@ -93,7 +93,7 @@ class SuiteContext:
     ) -> process.Finished:
         """Run a line of shell in a checkout as suites are run; what it has to say may go to a folder of its own."""
         cage = self.cage(folder, manner)
-        return process.shell(
+        return process.run(
             line,
             cwd=folder,
             env=self.prepared(folder, keeps=manner.keeps) if env is None else env,

@@ -7,34 +7,18 @@ from pathlib import Path
 
 from redgreenrefactor.sandbox import system
 from redgreenrefactor.sandbox.policy import Access, Place, Policy
+from redgreenrefactor.sandbox.secrets import words
 
 # An ordinary suite run as root finds files of other owners readable and may give files away, as in a container.
-_ROOTS_CAPABILITIES = (
-    "CAP_CHOWN",
-    "CAP_DAC_OVERRIDE",
-    "CAP_FOWNER",
-    "CAP_FSETID",
-    "CAP_KILL",
-    "CAP_SETGID",
-    "CAP_SETUID",
-    "CAP_NET_BIND_SERVICE",
+_ROOTS_CAPABILITIES = words(
+    "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER CAP_FSETID CAP_KILL CAP_SETGID CAP_SETUID CAP_NET_BIND_SERVICE"
 )
 _GRAPHICS = ("/dev/dri", "/dev/kfd", "/dev/nvidia*")
 # As containers have it.
 _STEERING = ("/proc/sys", "/proc/sysrq-trigger", "/proc/fs", "/proc/bus", "/proc/irq", "/proc/mtrr")
-_TELLTALE = (
-    "/proc/acpi",
-    "/proc/asound",
-    "/proc/driver",
-    "/proc/interrupts",
-    "/proc/kallsyms",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/kmsg",
-    "/proc/latency_stats",
-    "/proc/sched_debug",
-    "/proc/scsi",
-    "/proc/timer_list",
+_TELLTALE = words(
+    "/proc/acpi /proc/asound /proc/driver /proc/interrupts /proc/kallsyms /proc/kcore /proc/keys /proc/kmsg "
+    "/proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list"
 )
 _NOTHING = Path("/dev/null")
 

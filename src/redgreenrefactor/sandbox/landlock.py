@@ -11,6 +11,7 @@ from pathlib import Path
 
 from redgreenrefactor.sandbox import system
 from redgreenrefactor.sandbox.policy import Access, Place, Policy
+from redgreenrefactor.sandbox.secrets import words
 
 _EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _TRUNCATE, _DEVICES = 1 << 14, 1 << 15
@@ -21,15 +22,7 @@ _MOST_RIGHTS = 16
 _NETWORK = 4  # the first version that knows of it
 _SCOPES = 6
 _KERNEL = ("/proc", "/sys")
-_DEVICE_FILES = (
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-)
+_DEVICE_FILES = words("/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/ptmx")
 _SHARED = ("/dev/pts", "/dev/shm")  # noqa: S108 - where programs expect to be able to write
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - the same, unless something lies there that is not temporary
 

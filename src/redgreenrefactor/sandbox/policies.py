@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.sandbox import secrets, system, toolchains
@@ -104,13 +105,15 @@ def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool, k
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Lent:
+class Lent(Protocol):
     """A git folder and a temporary folder for one session."""
 
-    git: Path
+    folder: Path
     temporary: Path
-    shown: tuple[tuple[Path, Path], ...]  # what is shown inside that git folder, and where it lies
+
+    def shown(self) -> Iterable[tuple[Path, Path]]:
+        """Return what is shown inside that git folder, and where it lies."""
+        ...
 
 
 def session_policy(
@@ -131,8 +134,8 @@ def session_policy(
         if level is Level.BUBBLEWRAP:
             places.append(Place(_TEMPORARY, Access.WRITE, lent.temporary))
         places += [
-            Place(ground.git_dir, Access.WRITE, lent.git),
-            *(Place(path, Access.READ, source) for path, source in lent.shown),
+            Place(ground.git_dir, Access.WRITE, lent.folder),
+            *(Place(path, Access.READ, source) for path, source in lent.shown()),
         ]
         if (ground.root / ".git").is_file():
             places += readable(ground.root / ".git")

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from redgreenrefactor.sandbox.secrets import words
+
 
 class Level(StrEnum):
     """How strongly programs are held."""
@@ -104,23 +106,10 @@ def hidden(*paths: Path) -> tuple[Place, ...]:
 
 
 # Where programs of the user's wait for orders; inside there is nobody at the other end.
-_SOCKETS = (
-    "SSH_AUTH_SOCK",
-    "SSH_AGENT_PID",
-    "GPG_AGENT_INFO",
-    "GNOME_KEYRING_CONTROL",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DBUS_SYSTEM_BUS_ADDRESS",
-    "XDG_RUNTIME_DIR",
-    "DOCKER_HOST",
-    "CONTAINER_HOST",
-    "KUBECONFIG",
-    "XAUTHORITY",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "TMUX",
-    "VSCODE_IPC_HOOK_CLI",
-    "NOTIFY_SOCKET",
+_SOCKETS = words(
+    "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO GNOME_KEYRING_CONTROL DBUS_SESSION_BUS_ADDRESS "
+    "DBUS_SYSTEM_BUS_ADDRESS XDG_RUNTIME_DIR DOCKER_HOST CONTAINER_HOST KUBECONFIG XAUTHORITY DISPLAY "
+    "WAYLAND_DISPLAY TMUX VSCODE_IPC_HOOK_CLI NOTIFY_SOCKET"
 )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import IO, TypedDict, Unpack, cast
+from typing import IO, cast
 
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Held
@@ -121,7 +121,7 @@ def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subproce
 
 
 def run(
-    argv: Sequence[str],
+    command: str | Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str],
@@ -134,7 +134,7 @@ def run(
     grace: float = 2.0,
     cage: Cage | None = None,
 ) -> Finished:
-    """Run somebody else's program; when this returns or raises, nothing it has started is running any more.
+    """Run somebody else's program, or a line of shell; when this returns or raises, nothing of it is running any more.
 
     Not even SIGKILL on this process leaves anything behind. When time is up or a stop is requested, the
     program and its descendants are asked with SIGTERM and ended with SIGKILL after the grace; leftovers of a
@@ -144,6 +144,7 @@ def run(
     program and all it starts; one that cannot be closed is a program that cannot be started.
     """
     began, cage = time.monotonic(), cage or _FREE
+    argv = ["/bin/sh", "-c", command] if isinstance(command, str) else command
     if interrupt is not None:
         interrupt.check()
     with contextlib.ExitStack() as stack:
@@ -165,24 +166,6 @@ def run(
         code = code or -signal.SIGKILL
     seconds = time.monotonic() - began
     return Finished(code, stdout.kept(), stderr.kept() + watch.complaint, watch.timed_out, seconds)
-
-
-class Limits(TypedDict, total=False):
-    """What `run` may be told about a program beside where it runs; what is left out is as `run` has it."""
-
-    stdin: bytes
-    timeout: float | None
-    interrupt: Interrupt | None
-    on_stderr: Tell | None
-    on_stdout: Tell | None
-    keep: int
-    grace: float
-    cage: Cage | None
-
-
-def shell(command: str, *, cwd: Path, env: Mapping[str, str], **limits: Unpack[Limits]) -> Finished:
-    """Run a line of shell as `run` runs a program."""
-    return run(["/bin/sh", "-c", command], cwd=cwd, env=env, **limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
+from redgreenrefactor.reading import below
 from redgreenrefactor.sandbox.policy import Limits
 
 OFTEN = 1.0  # seconds between two looks at how much is free, which cost nothing
@@ -94,29 +95,24 @@ class Meter:
         now = time.monotonic()
         if now < self._patience:
             return False
-        written = sum(_since(str(place), self._began) for place in self._places) + _unlinked(process)
+        written = sum(_since(place, self._began) for place in self._places) + _unlinked(process)
         self._patience = time.monotonic() + _SELDOM * (time.monotonic() - now)
         return written >= self._limits.disk
 
 
-def _since(folder: str, moment: float) -> float:
+def _since(folder: Path, moment: float) -> float:
     """Return how many bytes on disk the files below a folder take that have changed since a moment.
 
     Folders that are nested beyond reason, which cannot be looked through, hold whatever is missing.
     """
-    size, waiting = 0, [(folder, 0)]
-    while waiting:
-        path, depth = waiting.pop()
-        if depth > _DEEPEST:
+    size, deepest = 0, str(folder).count(os.sep) + _DEEPEST
+    for entry in below(folder):
+        if entry.path.count(os.sep) > deepest:
             return inf
         with suppress(OSError):
-            for entry in list(os.scandir(path)):
-                with suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append((entry.path, depth + 1))
-                        continue
-                    status = entry.stat(follow_symlinks=False)
-                    size += status.st_blocks * _BLOCK if status.st_ctime >= moment - _TICK else 0
+            status = entry.stat(follow_symlinks=False)
+            changed = not stat.S_ISDIR(status.st_mode) and status.st_ctime >= moment - _TICK
+            size += status.st_blocks * _BLOCK if changed else 0
     return size
 
 

@@ -6,33 +6,27 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from redgreenrefactor.reading import below
+
 SETTINGS = Path("/etc")
 PROGRAMS = ("/usr", "/opt", "/nix", "/gnu", "/snap", "/var/lib/dpkg", "/var/lib/gems")
 LINKED = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 MACHINE = ("/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm")
-_EVERYBODY = stat.S_IROTH
 
 
 @functools.cache
 def closed_settings() -> tuple[Path, ...]:
     """Return the topmost settings that not everybody may read, not even in the name of root."""
-    return tuple(_closed(SETTINGS))
+    return tuple(Path(entry.path) for entry in below(SETTINGS, _is_open) if not _is_open(entry))
 
 
 def open_settings() -> Iterator[Path]:
     """Yield the topmost settings with nothing closed in them."""
-    closed = closed_settings()
-    yield from without(SETTINGS, closed)
+    return without(SETTINGS, closed_settings())
 
 
-def _closed(folder: Path) -> Iterator[Path]:
-    for entry in _entries(folder):
-        if entry.is_symlink():
-            continue
-        if not entry.stat(follow_symlinks=False).st_mode & _EVERYBODY:
-            yield Path(entry.path)
-        elif entry.is_dir():
-            yield from _closed(Path(entry.path))
+def _is_open(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() or bool(entry.stat(follow_symlinks=False).st_mode & stat.S_IROTH)
 
 
 def without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
@@ -43,7 +37,7 @@ def without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
     if not any(path.is_relative_to(folder) for path in closed):
         yield folder
         return
-    for entry in _entries(folder):
+    for entry in below(folder, lambda _inner: False):
         path = Path(entry.path)
         if path in closed or (entry.is_symlink() and not _leads_to_system(path)):
             continue
@@ -59,10 +53,3 @@ def _leads_to_system(path: Path) -> bool:
     return path.is_relative_to(SETTINGS) and any(
         real.is_relative_to(place) for place in (*PROGRAMS, SETTINGS)
     )
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        return sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return []

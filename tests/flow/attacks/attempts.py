@@ -419,7 +419,7 @@ def run(lab: Lab, attack: Attack, cage: Cage, folder: Path) -> Finished:
     env = {name: value for name, value in lab.env.items() if name != "ANTHROPIC_API_KEY"}
     printed = b""
     for command in filter(None, (attack.command, attack.then)):
-        done = process.shell(
+        done = process.run(
             command.format(**lab.facts()),
             cwd=folder,
             env=env,

@@ -23,7 +23,7 @@ strong = pytest.mark.parametrize("level", [BUBBLEWRAP])
 
 
 def sh(command: str, held: Cage, cwd: Path, env: dict[str, str] | None = None) -> Finished:
-    return process.shell(command, cwd=cwd, env={**ENV, **(env or {})}, cage=held, timeout=60)
+    return process.run(command, cwd=cwd, env={**ENV, **(env or {})}, cage=held, timeout=60)
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_killed_by_a_signal_is_told_as_outside(level: str, tmp_path: Path) -> No
 
 @both
 def test_time_is_up_for_all_that_was_started(level: str, tmp_path: Path) -> None:
-    done = process.shell(
+    done = process.run(
         "setsid sleep 300 & trap '' TERM; echo $$; sleep 300",
         cwd=tmp_path,
         env=ENV,

@@ -18,7 +18,7 @@ PATIENCE = 60.0  # seconds until a hanging test fails instead
 
 
 def sh(command: str, cwd: Path, stdin: bytes = b"", keep: int = 4_000_000) -> Finished:
-    finished = process.shell(command, cwd=cwd, env=ENV, stdin=stdin, timeout=PATIENCE, keep=keep)
+    finished = process.run(command, cwd=cwd, env=ENV, stdin=stdin, timeout=PATIENCE, keep=keep)
     assert not finished.timed_out
     return finished
 
@@ -226,7 +226,7 @@ def test_a_hundred_megabytes_take_little_memory(tmp_path: Path) -> None:
 def lines_of(script: str, cwd: Path) -> tuple[list[str], list[str]]:
     out: list[str] = []
     err: list[str] = []
-    process.shell(script, cwd=cwd, env=ENV, timeout=PATIENCE, on_stdout=out.append, on_stderr=err.append)
+    process.run(script, cwd=cwd, env=ENV, timeout=PATIENCE, on_stdout=out.append, on_stderr=err.append)
     return out, err
 
 
@@ -266,7 +266,7 @@ def test_lines_are_passed_on_while_the_program_runs(tmp_path: Path) -> None:
             (tmp_path / "answer").write_text("42\n")
 
     script = "echo question; read answer < answer; echo $answer >&2"
-    process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE, on_stdout=answer, on_stderr=said.append)
+    process.run(script, cwd=tmp_path, env=ENV, timeout=PATIENCE, on_stdout=answer, on_stderr=said.append)
     assert said == ["question", "42"]
 
 
@@ -277,7 +277,7 @@ def test_a_letter_that_comes_in_two_parts_is_one(tmp_path: Path) -> None:
     def go(_: str) -> None:
         (tmp_path / "go").write_text("\n")
 
-    process.shell(
+    process.run(
         r"printf '\303'; echo half >&2; read go < go; printf '\251\n'",
         cwd=tmp_path,
         env=ENV,
@@ -298,7 +298,7 @@ def test_no_descriptor_is_lost(tmp_path: Path) -> None:
     interrupt = Interrupt()
     before = count()
     for number in range(50):
-        process.shell(f"exit {number}", cwd=tmp_path, env=ENV, stdin=b"x", interrupt=interrupt)
+        process.run(f"exit {number}", cwd=tmp_path, env=ENV, stdin=b"x", interrupt=interrupt)
     with pytest.raises(FileNotFoundError):
         process.run(["true"], cwd=tmp_path / "missing", env=ENV, stdin=b"x")
     assert count() == before

@@ -84,7 +84,7 @@ class Ear:
 @LEFTOVERS
 @pytest.mark.parametrize("code", [0, 3])
 def test_what_a_program_leaves_behind_ends_with_it(leftover: str, code: int, tmp_path: Path) -> None:
-    finished = process.shell(f"{leftover} exit {code}", cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(f"{leftover} exit {code}", cwd=tmp_path, env=ENV, timeout=PATIENCE)
     left = pids(finished.stdout.decode())
     assert left
     assert all(gone(pid) for pid in left)
@@ -94,7 +94,7 @@ def test_what_a_program_leaves_behind_ends_with_it(leftover: str, code: int, tmp
 @needs_setsid
 def test_many_leftovers_end_too(tmp_path: Path) -> None:
     script = f"for i in $(seq 30); do {SAME_GROUP} {OWN_SESSION} done"
-    finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
     left = pids(finished.stdout.decode())
     assert len(left) == 60
     assert all(gone(pid) for pid in left)
@@ -123,7 +123,7 @@ def test_a_leftover_that_keeps_running_away_is_caught(tmp_path: Path) -> None:
 
 @needs_setsid
 def test_a_program_that_ends_its_own_group_does_not_end_its_keeper(tmp_path: Path) -> None:
-    finished = process.shell(f"{OWN_SESSION} kill 0", cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(f"{OWN_SESSION} kill 0", cwd=tmp_path, env=ENV, timeout=PATIENCE)
     assert finished.exit_code == -signal.SIGTERM
     assert all(gone(pid) for pid in pids(finished.stdout.decode()))
 
@@ -135,7 +135,7 @@ def test_a_keeper_is_not_to_be_talked_out_of_its_duty(name: str, tmp_path: Path)
         "grep -q 'SigIgn:.*5003$' /proc/$PPID/status"  # it begins to ignore all three just before it waits
     )
     script = f"until {waits}; do :; done; kill -{name} $PPID; {OWN_SESSION} exit 3"
-    finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
     assert finished.exit_code == 3
     assert all(gone(pid) for pid in pids(finished.stdout.decode()))
 
@@ -144,18 +144,18 @@ FORGED = "for pipe in /proc/$PPID/fd/*; do test -p $pipe && echo 0 > $pipe; done
 
 
 def test_a_program_that_may_write_to_its_keepers_pipes_does_not_change_how_it_ended(tmp_path: Path) -> None:
-    finished = process.shell(f"{FORGED} exit 9", cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(f"{FORGED} exit 9", cwd=tmp_path, env=ENV, timeout=PATIENCE)
     assert (finished.exit_code, finished.timed_out) == (9, False)
 
 
 def test_a_program_that_forges_a_result_and_kills_its_keeper_was_killed(tmp_path: Path) -> None:
-    finished = process.shell(f"{FORGED} kill -KILL $PPID; sleep 300", cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(f"{FORGED} kill -KILL $PPID; sleep 300", cwd=tmp_path, env=ENV, timeout=PATIENCE)
     assert (finished.exit_code, finished.timed_out) == (-signal.SIGKILL, False)
 
 
 def test_a_program_that_kills_its_keeper_ends_with_it(tmp_path: Path) -> None:
     script = "echo $$; kill -KILL $PPID; sleep 300"
-    finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
     assert (finished.exit_code, finished.timed_out) == (-signal.SIGKILL, False)
     (program,) = pids(finished.stdout.decode())
     assert soon(lambda: gone(program))
@@ -164,7 +164,7 @@ def test_a_program_that_kills_its_keeper_ends_with_it(tmp_path: Path) -> None:
 @needs_setsid
 def test_a_pipe_that_somebody_out_of_reach_holds_open_is_not_waited_for(tmp_path: Path) -> None:
     script = f"{OWN_SESSION} kill -KILL $PPID; sleep 300"
-    finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
+    finished = process.run(script, cwd=tmp_path, env=ENV, timeout=PATIENCE)
     (escaped,) = pids(finished.stdout.decode())
     os.kill(escaped, signal.SIGKILL)
     assert (finished.exit_code, finished.timed_out) == (-signal.SIGKILL, False)
@@ -196,14 +196,14 @@ def test_the_last_words_are_heard_though_nobody_listened_when_they_were_said(tmp
 def test_when_time_is_up_everything_ends(leftover: str, tmp_path: Path) -> None:
     ear = Ear(lambda: None)
     script = f"{leftover} echo $$; wait; sleep 300"
-    finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=0.5, grace=0.2, on_stdout=ear)
+    finished = process.run(script, cwd=tmp_path, env=ENV, timeout=0.5, grace=0.2, on_stdout=ear)
     assert finished.timed_out
     assert finished.exit_code in {-signal.SIGTERM, -signal.SIGKILL}
     assert all(gone(pid) for pid in ear.pids)
 
 
 def test_no_time_at_all_is_up_at_once(tmp_path: Path) -> None:
-    finished = process.shell("sleep 300", cwd=tmp_path, env=ENV, timeout=0)
+    finished = process.run("sleep 300", cwd=tmp_path, env=ENV, timeout=0)
     assert finished.timed_out
 
 
@@ -215,13 +215,13 @@ def test_a_program_that_never_pauses_for_breath_runs_out_of_time(tmp_path: Path)
 
 def test_a_program_that_tidies_up_when_asked_is_given_the_time(tmp_path: Path) -> None:
     script = "trap 'echo tidy; exit 5' TERM; sleep 300 & wait"
-    finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=0.5, grace=PATIENCE)
+    finished = process.run(script, cwd=tmp_path, env=ENV, timeout=0.5, grace=PATIENCE)
     assert (finished.exit_code, finished.stdout, finished.timed_out) == (5, b"tidy\n", True)
 
 
 def test_a_program_that_does_not_heed_is_killed_after_the_grace(tmp_path: Path) -> None:
     script = "trap '' TERM; while :; do sleep 300; done"
-    finished = process.shell(script, cwd=tmp_path, env=ENV, timeout=0.5, grace=0.1)
+    finished = process.run(script, cwd=tmp_path, env=ENV, timeout=0.5, grace=0.1)
     assert (finished.exit_code, finished.timed_out) == (-signal.SIGKILL, True)
 
 
@@ -237,7 +237,7 @@ def test_a_request_from_another_thread_ends_everything(leftover: str, tmp_path: 
     requester.start()
     script = f"{leftover} echo $$; echo ready; wait; sleep 300"
     with pytest.raises(InterruptedRunError, match="SIGTERM"):
-        process.shell(
+        process.run(
             script, cwd=tmp_path, env=ENV, timeout=PATIENCE, grace=0.2, interrupt=interrupt, on_stdout=ear
         )
     requester.join()
@@ -251,7 +251,7 @@ def test_a_signal_to_this_process_ends_everything(tmp_path: Path) -> None:
     ear = Ear(lambda: os.kill(os.getpid(), signal.SIGINT))
     script = f"{OWN_SESSION} echo $$; echo ready; wait"
     with interrupt.listen(), pytest.raises(InterruptedRunError, match="SIGINT"):
-        process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE, interrupt=interrupt, on_stdout=ear)
+        process.run(script, cwd=tmp_path, env=ENV, timeout=PATIENCE, interrupt=interrupt, on_stdout=ear)
     assert len(ear.pids) == 2
     assert all(gone(pid) for pid in ear.pids)
 
@@ -260,12 +260,12 @@ def test_after_a_request_nothing_is_started(tmp_path: Path) -> None:
     interrupt = Interrupt()
     interrupt.request("SIGINT")
     with pytest.raises(InterruptedRunError):
-        process.shell("touch started", cwd=tmp_path, env=ENV, interrupt=interrupt)
+        process.run("touch started", cwd=tmp_path, env=ENV, interrupt=interrupt)
     assert not (tmp_path / "started").exists()
 
 
 def test_an_interrupt_that_nobody_requests_changes_nothing(tmp_path: Path) -> None:
-    finished = process.shell("exit 3", cwd=tmp_path, env=ENV, interrupt=Interrupt())
+    finished = process.run("exit 3", cwd=tmp_path, env=ENV, interrupt=Interrupt())
     assert finished.exit_code == 3
 
 
@@ -276,7 +276,7 @@ def test_everybody_is_asked_before_anybody_is_killed(tmp_path: Path) -> None:
     inner = "trap 'echo asked; exit' TERM; echo ready; sleep 300 & wait"
     script = f'setsid sh -c "{inner}" & wait'
     with pytest.raises(InterruptedRunError):
-        process.shell(
+        process.run(
             script,
             cwd=tmp_path,
             env=ENV,
@@ -304,7 +304,7 @@ def test_an_error_while_a_line_is_passed_on_ends_everything(leftover: str, tmp_p
     ear = Ear(break_down)
     script = f"{leftover} echo $$; echo ready; wait; sleep 300"
     with pytest.raises(BreakingError):
-        process.shell(script, cwd=tmp_path, env=ENV, timeout=PATIENCE, grace=0.2, on_stdout=ear)
+        process.run(script, cwd=tmp_path, env=ENV, timeout=PATIENCE, grace=0.2, on_stdout=ear)
     assert ear.pids
     assert all(gone(pid) for pid in ear.pids)
 
@@ -312,8 +312,8 @@ def test_an_error_while_a_line_is_passed_on_ends_everything(leftover: str, tmp_p
 ORCHESTRATOR = """
 import os, sys
 from pathlib import Path
-from redgreenrefactor.sandbox.process import shell
-shell(sys.argv[1], cwd=Path.cwd(), env=os.environ, grace=0.2)
+from redgreenrefactor.sandbox.process import run
+run(sys.argv[1], cwd=Path.cwd(), env=os.environ, grace=0.2)
 """
 
 
