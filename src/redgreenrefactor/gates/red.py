@@ -122,9 +122,11 @@ def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRu
     if any(result.kind is Kind.MISSING and not result.frames for result in new.results):
         return []  # the file cannot even be imported yet: that does not change from run to run
     for seed in (1, 2):
-        run = yield Trial(evidence.head, tests=tuple(expected), seed=seed, probe=True)
+        run = yield Trial(evidence.head, tests=tuple(expected), seed=seed, trace=seed == 1, probe=True)
         if not run.answered:
             break
+        if alone := _tests_itself(evidence, new, run):
+            return alone
         differs = [name for name, passed in expected.items() if (name in run.passed) != passed]
         if differs:
             return [
@@ -137,6 +139,28 @@ def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRu
                 ),
             ]
     return []
+
+
+def _tests_itself(evidence: Evidence, new: NewTest, run: SuiteRun) -> list[Finding]:
+    """Return a finding where the new test's assertions fail without its having used anything but tests."""
+    reach, failing = run.reach, [result for result in new.results if result.failed]
+    if reach is None or reach.programs or any(result.kind is not Kind.ASSERTION for result in failing):
+        return []
+    planned = evidence.case.impl_file if evidence.case else ""
+    if any(python.is_planned(name, None, planned) for name in reach.missed):
+        return []
+    if any(not is_test(evidence, f"{evidence.prefix}{file}") for file in reach.files):
+        return []
+    return [
+        Finding(
+            FindingType.MEANINGLESS_TEST,
+            f"{new.results[0].id} tests only itself: it loads and opens no file of the project but tests, and starts "
+            "no program",
+            new.file,
+            new.results[0].line or None,
+            hint="Import the planned code, call it, and compare what it gives.",
+        ),
+    ]
 
 
 # --- what RED may change

@@ -118,6 +118,15 @@ class Hook:
     line: int = field(compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the tests' process used of the project and of the machine."""
+
+    files: frozenset[str] = frozenset()  # of the project, loaded or opened
+    missed: frozenset[str] = frozenset()  # modules that it asked for and did not get
+    programs: int = 0  # that it started
+
+
 class Measure(StrEnum):
     """How much a suite run tells."""
 
@@ -161,6 +170,7 @@ class SuiteRun:
     executed: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     deselected: frozenset[TestId] = frozenset()  # collected, but kept from running by the project's settings
     hooks: frozenset[Hook] = frozenset()
+    reach: Reach | None = None  # None: nobody watched
     foreign: tuple[str, ...] = ()  # files of the project that were loaded from outside the checkout
     cut_off: TestId | None = None  # the test that was running when the run died or its time was up
     coverage: Coverage = NO_COVERAGE

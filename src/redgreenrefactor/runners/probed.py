@@ -118,6 +118,7 @@ def told(hearing: Hearing, where: SuiteContext, *, exits_as_runner: bool = True)
         executed=heard.executed,
         deselected=frozenset(heard.deselected),
         hooks=frozenset(heard.hooks),
+        reach=heard.reach,
         foreign=tuple(sorted(heard.foreign)),
         cut_off=None if finished else running,
     )

@@ -11,6 +11,7 @@ from redgreenrefactor.model.evidence import (
     Kind,
     Missing,
     Place,
+    Reach,
     Status,
     TestId,
     TestResult,
@@ -51,6 +52,7 @@ class Heard:
     executed: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     foreign: set[str] = field(default_factory=set[str])
     hooks: set[Hook] = field(default_factory=set[Hook])
+    reach: Reach | None = None
     running: TestId | None = None
     _tests: dict[TestId, TestResult] = field(default_factory=dict[TestId, TestResult])
 
@@ -150,6 +152,11 @@ class Heard:
         name, code = _text(record.get("name")), _text(record.get("code"))
         self.hooks.add(Hook(name, code, _text(record.get("file")), _number(record.get("line"))))
 
+    def used(self, record: _Json) -> None:
+        """The tests' process has used these."""
+        files, missed = (frozenset(_texts(record.get(name))) for name in ("files", "missed"))
+        self.reach = Reach(files, missed, _number(record.get("programs")))
+
     def load(self, record: _Json) -> None:
         """Files were loaded from outside the checkout."""
         self.foreign |= set(_texts(record.get("files")))
@@ -164,6 +171,7 @@ _EVENTS: Mapping[str, Callable[[Heard, _Json], None]] = {
     "error": Heard.complain,
     "lines": Heard.execute,
     "hook": Heard.hook,
+    "reach": Heard.used,
     "foreign": Heard.load,
     "finish": Heard.finish,
 }

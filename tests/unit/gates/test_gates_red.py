@@ -26,6 +26,7 @@ from redgreenrefactor.model.evidence import (
     Kind,
     Missing,
     Place,
+    Reach,
     Rules,
     Status,
     SuiteRun,
@@ -86,7 +87,7 @@ def test_how_the_new_test_failed_is_noted_with_its_lines_and_within_bounds() -> 
 
 def test_the_new_test_is_run_alone_and_twice_with_other_seeds() -> None:
     alone = [trial for trial in written(NEW_TEST).asked if trial.tests]
-    assert [(trial.seed, trial.probe) for trial in alone] == [(1, True), (2, True)]
+    assert [(trial.seed, trial.trace, trial.probe) for trial in alone] == [(1, True, True), (2, False, True)]
 
 
 def test_a_test_of_its_own_file_may_fail_to_import_what_is_planned() -> None:
@@ -665,6 +666,30 @@ def test_a_test_that_passes_when_run_alone_is_flaky(seed: int) -> None:
 
     played = play(RED, OLD, with_test(NEW_TEST), bend=flaky)
     assert played.types == [FindingType.FLAKY_TEST]
+
+
+OWN = "\n\ndef test_copies():\n    def double(x):\n        return 0\n\n    assert double(2) == 4\n"
+
+
+@pytest.mark.parametrize(
+    ("reach", "honest"),
+    [
+        (Reach(frozenset({"test_thing.py", "conftest.py"})), False),
+        (Reach(frozenset({"test_thing.py", "thing.py"})), True),
+        (Reach(frozenset({"test_thing.py", "data/table.json"})), True),
+        (Reach(programs=1), True),
+        (Reach(missed=frozenset({"thing"})), True),
+        (Reach(missed=frozenset({"typing_extensions"})), False),
+        (None, True),  # nobody watched
+    ],
+)
+def test_a_test_that_uses_nothing_of_the_project_tests_only_itself(reach: Reach | None, honest: bool) -> None:
+    def watched(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return replace(run, reach=reach) if trial.trace else run
+
+    assert play(RED, OLD, with_test(OWN), bend=watched).types == (
+        [] if honest else [FindingType.MEANINGLESS_TEST]
+    )
 
 
 def test_without_time_for_it_repeating_is_left_out() -> None:

@@ -17,6 +17,7 @@ from redgreenrefactor.model.evidence import (
     Measure,
     Missing,
     Place,
+    Reach,
     Status,
     SuiteRun,
     TestResult,
@@ -632,6 +633,32 @@ def test_thread():
     def test_threads_count(self, run: Run) -> None:
         done = run(self.files(), tests=["test_a.py::test_thread"], trace=True)
         assert done.executed["threaded.py"] == {2, 3}
+
+    def test_what_a_test_uses_is_told(self, run: Run) -> None:
+        tests = (
+            "from pathlib import Path\nimport subprocess, sys\n"
+            "def test_a():\n    Path('data.txt').read_text()\n"
+            "    subprocess.run([sys.executable, '-c', ''])\n"
+            "    try:\n        import absent\n    except ImportError:\n        pass\n"
+        )
+        files = {
+            "test_b.py": tests,
+            "data.txt": "1",
+            "other.txt": "2",
+            "conftest.py": "import used\n",
+            "used.py": "",
+        }
+        used = run(files, tests=["test_b.py::test_a"], trace=True).reach
+        assert used is not None
+        assert used.files == {"test_b.py", "data.txt", "conftest.py", "used.py"}
+        assert ("absent" in used.missed, used.programs) == (True, 1)
+        assert run(files).reach is None
+
+    def test_a_test_that_uses_nothing_is_told_of_as_such(self, run: Run) -> None:
+        settings = {"pytest.ini": "[pytest]\n", "pyproject.toml": "[project]\nname = 'a'\n", "code_a.py": ""}
+        files = {**settings, "test_b.py": "def test_a():\n    assert 1 == 2\n"}
+        used = run(files, tests=["test_b.py::test_a"], trace=True).reach
+        assert used == Reach(frozenset({"test_b.py"}))
 
 
 def test_a_test_that_hangs_is_named_when_time_is_up(run: Run) -> None:

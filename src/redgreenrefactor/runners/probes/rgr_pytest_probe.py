@@ -70,10 +70,11 @@ class Probe:
         self.planned = 0
         self.started = 0
         self.lines: Any = None
+        self.reach: Any = None
         if self.order.trace:
-            from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
+            from rgr_lines import Lines, Reach  # noqa: PLC0415 - seldom asked for
 
-            self.lines = Lines(self.paths)
+            self.lines, self.reach = Lines(self.paths), Reach(self.paths)
         self.disguise: Any = None
         if self.order.disguise:
             from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
@@ -139,6 +140,8 @@ class _Session:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, Any, None]:
         yield
+        if self._probe.reach is not None:  # settings have been read by now
+            self._probe.reach.start()
         cache: Any = getattr(session.config, "cache", None)
         if hasattr(cache, "_cachedir"):  # a checkout stays as it was
             cache._cachedir = type(cache._cachedir)(self._probe.order.scratch)  # noqa: SLF001
@@ -196,6 +199,8 @@ class _Session:
         yield
         probe = self._probe
         probe.tell_hooks(session.config.pluginmanager)
+        if probe.reach is not None:
+            probe.report.write("reach", **probe.reach.facts())
         if probe.lines is not None:
             for file, lines in probe.lines.executed.items():
                 probe.report.write("lines", file=file, lines=sorted(lines))

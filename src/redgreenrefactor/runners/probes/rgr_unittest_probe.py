@@ -26,11 +26,13 @@ class Probe:
         self._classes: dict[str, type[Any]] = {}  # of the tests that are to run
         self._started: list[str] = []
         self._lines: Any = None
+        self._reach: Any = None
         self._disguise: Any = None
         if self.order.trace:
-            from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
+            from rgr_lines import Lines, Reach  # noqa: PLC0415 - seldom asked for
 
-            self._lines = Lines(self.paths)
+            self._lines, self._reach = Lines(self.paths), Reach(self.paths)
+            self._reach.start()
         self._disguises: Any = None
         if self.order.disguise:
             from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
@@ -141,6 +143,7 @@ class Probe:
     def finish(self, code: int) -> None:
         """Write down that everything came to its end."""
         if self._lines is not None:
+            self.report.write("reach", **self._reach.facts())
             for file, lines in self._lines.executed.items():
                 self.report.write("lines", file=file, lines=sorted(lines))
         foreign = foreign_files(self._redirection)
