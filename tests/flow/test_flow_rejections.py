@@ -90,7 +90,7 @@ REJECTIONS = (
             "run": [f"git update-index --skip-worktree {TEST}"],
             "commit": "feat: add",
         },
-        told="Take another approach",
+        told="Take back what is named above",
     ),
     Rejection(
         "GREEN-1-2",
