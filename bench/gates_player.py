@@ -20,7 +20,7 @@ from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lifecycle.feature import FeatureJob
-from redgreenrefactor.lifecycle.project import Project, open_project
+from redgreenrefactor.lifecycle.project import OpenProject, open_project
 from redgreenrefactor.lifecycle.run import NO_LIMITS, Run, equip
 from redgreenrefactor.loop.lab import Key, Lab
 from redgreenrefactor.loop.workflows import TDD
@@ -262,7 +262,7 @@ class Stage:
                 shutil.rmtree(project.repository.cache, ignore_errors=True)
 
     def _judged(
-        self, project: Project, commits: Sequence[Commit], oids: Sequence[str]
+        self, project: OpenProject, commits: Sequence[Commit], oids: Sequence[str]
     ) -> tuple[Verdict, Cost]:
         job = FeatureJob(project, FEATURE)
         usual = equip(project, job)
@@ -291,7 +291,7 @@ class Stage:
         return self._git("rev-list", "--reverse", "main").split()
 
     def _noted(
-        self, project: Project, lab: Lab, commits: Sequence[Commit], oids: Sequence[str]
+        self, project: OpenProject, lab: Lab, commits: Sequence[Commit], oids: Sequence[str]
     ) -> result.Entry:
         """Write the notes of the past, and return the handoff the turn starts from."""
         if self.entry.phase is not PhaseName.PLAN:

@@ -8,7 +8,7 @@ from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.git.worktrees import goes_on_in
 from redgreenrefactor.lifecycle.factory import new_run_id
 from redgreenrefactor.lifecycle.job import Job
-from redgreenrefactor.lifecycle.project import Project, open_project
+from redgreenrefactor.lifecycle.project import OpenProject, open_project
 from redgreenrefactor.lifecycle.run import NO_LIMITS, begin, go_on, require_finished, take_list
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.loop.engine import Ended
@@ -40,7 +40,7 @@ class FeatureJob(Job[WorkflowResult]):
     workflow = TDD
     gates = TDD_GATES
 
-    def __init__(self, project: Project, feature: str, *, approve: bool = False) -> None:
+    def __init__(self, project: OpenProject, feature: str, *, approve: bool = False) -> None:
         super().__init__(project)
         self.feature = self.asked = feature
         self.needs_approval = approve
@@ -100,7 +100,7 @@ def resume(around: Surroundings, options: RunOptions) -> WorkflowResult:
         return go_on(project, job, latest, options.limits)
 
 
-def _require_here(project: Project, latest: Entry) -> None:
+def _require_here(project: OpenProject, latest: Entry) -> None:
     """Refuse a run that only began here."""
     repository = project.repository
     if folder := goes_on_in(repository, project.ledger, latest):

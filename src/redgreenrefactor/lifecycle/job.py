@@ -9,7 +9,7 @@ from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Settings
 from redgreenrefactor.gates import Gate
 from redgreenrefactor.lifecycle.factory import Factory
-from redgreenrefactor.lifecycle.project import Project
+from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.loop.engine import Ended
 from redgreenrefactor.loop.hooks import Hooks
 from redgreenrefactor.loop.sessions import Briefing
@@ -48,7 +48,7 @@ class Job(Hooks, ABC, Generic[Result]):
     tests_may_fail: bool = False  # before the run, where only an exit code can be had
     ends_invocation: bool = True  # on.finish is run at its end; if not, whoever wanted the run sees to that
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: OpenProject) -> None:
         self.project = project
 
     # --- before

@@ -26,7 +26,7 @@ from redgreenrefactor.surroundings import Surroundings, files_run, settings_of
 
 
 @dataclass(frozen=True)
-class Project:
+class OpenProject:
     """One checkout, locked and recovered: what is stored in it, and how it is set up."""
 
     around: Surroundings
@@ -92,7 +92,7 @@ class Project:
 @contextmanager
 def open_project(
     around: Surroundings, *, worktree: str | None = None, resumes: bool = False
-) -> Generator[Project]:
+) -> Generator[OpenProject]:
     """Open the checkout an invocation works in, alone, with nothing left over from a crash."""
     folder = _make_worktree(around, worktree, resumes=resumes) if worktree else around.project
     with (
@@ -102,7 +102,7 @@ def open_project(
     ):
         repository = checkout.repository
         settings = settings_of(repository, transcribed)
-        yield Project(
+        yield OpenProject(
             transcribed,
             repository,
             checkout.workspace,

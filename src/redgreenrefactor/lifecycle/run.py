@@ -15,7 +15,7 @@ from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lifecycle.baseline import FirstMeasurement
 from redgreenrefactor.lifecycle.factory import Factory, now
 from redgreenrefactor.lifecycle.job import Job, Result
-from redgreenrefactor.lifecycle.project import Project
+from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.loop.budget import RunLimits, Spent
 from redgreenrefactor.loop.engine import Engine
 from redgreenrefactor.loop.lab import Lab
@@ -44,7 +44,7 @@ class Equipment:
     sessions: Sessions
 
 
-def equip(project: Project, job: Job[Result]) -> Equipment:
+def equip(project: OpenProject, job: Job[Result]) -> Equipment:
     """Have everything a run needs, or refuse: an agent, the test command or a sandbox may be missing."""
 
     def emit(event: Event) -> None:
@@ -64,7 +64,7 @@ def equip(project: Project, job: Job[Result]) -> Equipment:
     return assemble(project, job, factory, cages, job.suite(factory))
 
 
-def assemble(project: Project, job: Job[Any], factory: Factory, cages: Cages, suite: Suite) -> Equipment:
+def assemble(project: OpenProject, job: Job[Any], factory: Factory, cages: Cages, suite: Suite) -> Equipment:
     """Put together what a run needs that has these tests."""
     workspace, settings = project.workspace, factory.settings
     made: dict[tuple[str, str], Agent] = {}  # one for all phases that want the same
@@ -86,14 +86,14 @@ def assemble(project: Project, job: Job[Any], factory: Factory, cages: Cages, su
     return Equipment(factory, cages, suite, lab, sessions)
 
 
-def begin(project: Project, job: Job[Result], run_id: str, limits: RunLimits = NO_LIMITS) -> Result:
+def begin(project: OpenProject, job: Job[Result], run_id: str, limits: RunLimits = NO_LIMITS) -> Result:
     """Do a job from its start to its end; what is missing is found out before anything is touched."""
     with _nothing_begun():
         equipment = equip(project, job)
     return Run(project, job, equipment, limits).begin(run_id)
 
 
-def go_on(project: Project, job: Job[Result], latest: Entry, limits: RunLimits = NO_LIMITS) -> Result:
+def go_on(project: OpenProject, job: Job[Result], latest: Entry, limits: RunLimits = NO_LIMITS) -> Result:
     """Go on with a job from its latest handoff to its end."""
     return Run(project, job, equip(project, job), limits).go_on(latest)
 
@@ -102,7 +102,7 @@ def go_on(project: Project, job: Job[Result], latest: Entry, limits: RunLimits =
 class Run(Generic[Result]):
     """One run in a checkout, with everything it needs there."""
 
-    project: Project
+    project: OpenProject
     job: Job[Result]
     equipment: Equipment
     limits: RunLimits = NO_LIMITS
@@ -274,7 +274,7 @@ class Run(Generic[Result]):
         return named([r.id for r in lab.judge(sifted(latest.commit, Trial(head), failing)).broken])
 
 
-def _carried(project: Project, latest: Entry, head: str) -> Handoff:
+def _carried(project: OpenProject, latest: Entry, head: str) -> Handoff:
     """Return the handoff for the user's last commit; a list changed before anything was built on it counts."""
     planned = latest.handoff.phase is PhaseName.PLAN and latest.handoff.current_test is not None
     plan = project.plan(head)
@@ -283,7 +283,7 @@ def _carried(project: Project, latest: Entry, head: str) -> Handoff:
     return carried(latest.handoff, latest.commit, now())
 
 
-def take_list(project: Project, entry: Entry) -> Entry:
+def take_list(project: OpenProject, entry: Entry) -> Entry:
     """Take an edited, uncommitted list as the accepted one: one more commit, PLAN's note carried over."""
     path = f"{project.repository.prefix}{LIST}"
     status = project.workspace.status()
@@ -295,7 +295,7 @@ def take_list(project: Project, entry: Entry) -> Entry:
     return Entry(commit, handoff)
 
 
-def require_finished(project: Project, latest: Entry | None, command: str) -> None:
+def require_finished(project: OpenProject, latest: Entry | None, command: str) -> None:
     """Refuse to start beside a run that waits here to be resumed."""
     if latest is None or not _is_unfinished(project, latest):
         return
@@ -307,7 +307,7 @@ def require_finished(project: Project, latest: Entry | None, command: str) -> No
     )
 
 
-def _is_unfinished(project: Project, latest: Entry) -> bool:
+def _is_unfinished(project: OpenProject, latest: Entry) -> bool:
     """Tell whether a run waits here to be resumed; one that only began here and goes on elsewhere does not."""
     if latest.handoff.next_phase is PhaseName.COMPLETE:
         return False

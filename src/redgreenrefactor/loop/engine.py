@@ -9,6 +9,7 @@ from redgreenrefactor.errors import InterruptedRunError, RgrError, StoppedRunErr
 from redgreenrefactor.gates import Gate
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.loop.budget import RunLimits, Spent
+from redgreenrefactor.loop.finished_turn import FinishedTurn, cost_of, description_of
 from redgreenrefactor.loop.hooks import Hooks
 from redgreenrefactor.loop.lab import Judge
 from redgreenrefactor.loop.sessions import Sessions
@@ -37,8 +38,8 @@ from redgreenrefactor.model.events import (
     WorkSealed,
 )
 from redgreenrefactor.model.evidence import Change, Evidence, Rules
-from redgreenrefactor.model.goal import LIST, Plan, title_of
-from redgreenrefactor.model.handoff import Handoff, State, with_extra
+from redgreenrefactor.model.goal import LIST, Plan
+from redgreenrefactor.model.handoff import State, with_extra
 from redgreenrefactor.model.result import Entry, RunStatus, due_with
 from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.uncommitted import with_uncommitted
@@ -63,7 +64,6 @@ from redgreenrefactor.ports import (
 
 BUDGET = FindingType.BUDGET_EXCEEDED
 DOUBLINGS = 10  # waits stop growing after so many retries
-TITLE = 72  # characters of what was asked for that become a commit's subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,9 @@ class Engine:
         # An inner run goes on where it was interrupted.
         with nullcontext() if phase.inner else self._cut_off():
             done = self._done(here, phase, allowance)
-        return self._recorded(done), _cost(done.report)
+        return self._recorded(done), cost_of(done.report)
 
-    def _done(self, here: Entry, phase: Phase, allowance: float | None) -> "_Done":
+    def _done(self, here: Entry, phase: Phase, allowance: float | None) -> FinishedTurn:
         """Let a session work, seal what it did, and judge it."""
         handoff = here.handoff
         cycle, attempt = cycle_of(handoff), self.sessions.attempt_due(handoff, phase)
@@ -163,7 +163,7 @@ class Engine:
         base = self._worked_on(here, phase)
         empty = phase.inner or phase.may_be_empty or handoff.outcome is Outcome.WARNED
         sealed = self.workspace.seal(
-            base, phase, _description(phase, handoff), empty=empty and report.failure is None
+            base, phase, description_of(phase, handoff), empty=empty and report.failure is None
         )
         changes = self.workspace.changes(here.commit, sealed.commit)
         self.emit(WorkSealed(sealed.commit, sealed.subject, self.workspace.prefix, changes))
@@ -172,7 +172,7 @@ class Engine:
         verdict = self._verdict(here, phase, report, sealed, changes)
         turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
         agent = self.sessions.agents[phase.name].name
-        return _Done(here, turn, sealed, verdict, report, agent, self.clock() - started, bool(changes))
+        return FinishedTurn(here, turn, sealed, verdict, report, agent, self.clock() - started, bool(changes))
 
     def _worked_on(self, here: Entry, phase: Phase) -> str:
         """Return the commit that the turn's own goes on top of: the last one of an inner run, whose commits stay."""
@@ -200,7 +200,7 @@ class Engine:
         handoff = with_extra(here.handoff, diagnosis=found, due=due)
         self.ledger.write({here.commit: handoff})
         self.emit(Diagnosed(attempt, message, failed=report.failure is not None))
-        return Entry(here.commit, handoff), _cost(report)
+        return Entry(here.commit, handoff), cost_of(report)
 
     def _verdict(
         self, here: Entry, phase: Phase, report: Report, sealed: Sealed, changes: tuple[Change, ...]
@@ -238,7 +238,7 @@ class Engine:
 
     # --- what follows
 
-    def _recorded(self, done: "_Done") -> Entry:
+    def _recorded(self, done: FinishedTurn) -> Entry:
         record = {
             Ruling.ACCEPTED: self._accepted,
             Ruling.REJECTED: self._rejected,
@@ -246,7 +246,7 @@ class Engine:
         }
         return record[done.verdict.ruling](done)
 
-    def _accepted(self, done: "_Done") -> Entry:
+    def _accepted(self, done: FinishedTurn) -> Entry:
         kept = {"testList": done.turn.plan.blob, "suiteRun": self.lab.keep_result(done.sealed.commit)}
         handoff = accepted(done.here.handoff, done.turn, done.verdict, **self._noted(done), **kept)
         handoff = exhausted(self.workflow, handoff)
@@ -255,7 +255,7 @@ class Engine:
         self._judged(done, aborts=handoff.state is State.ABORTED)
         return Entry(done.sealed.commit, handoff)
 
-    def _rejected(self, done: "_Done") -> Entry:
+    def _rejected(self, done: FinishedTurn) -> Entry:
         """Keep the attempt, write down why it was rejected, and only then go back."""
         here, turn = done.here, done.turn
         made = done.sealed.commit != here.commit and not turn.phase.inner
@@ -279,11 +279,11 @@ class Engine:
         self._judged(done, aborts=after.state is State.ABORTED)
         return Entry(here.commit, notes[here.commit])
 
-    def _noted(self, done: "_Done") -> dict[str, Any]:
+    def _noted(self, done: FinishedTurn) -> dict[str, Any]:
         also = self.hooks.remembered(done.here.handoff, done.turn, done.report)
         return {**done.extra(), **self.noted, **also}
 
-    def _undecided(self, done: "_Done") -> Entry:
+    def _undecided(self, done: FinishedTurn) -> Entry:
         here = done.here
         why = str(done.report.failure.type) if done.report.failure else "undecided attempt"
         self.workspace.keep(here.handoff.run_id, here.commit, why)
@@ -294,7 +294,7 @@ class Engine:
         self._judged(done)
         return Entry(here.commit, after)
 
-    def _judged(self, done: "_Done", *, aborts: bool = False) -> None:
+    def _judged(self, done: FinishedTurn, *, aborts: bool = False) -> None:
         turn, sealed = done.turn, done.sealed
         commit = sealed.commit if sealed.commit != done.here.commit else None
         self.emit(
@@ -350,53 +350,9 @@ class Engine:
         return approved
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """A turn that is over and judged, not yet recorded."""
-
-    here: Entry
-    turn: Turn
-    sealed: Sealed
-    verdict: Verdict
-    report: Report
-    agent: str
-    seconds: float
-    changed: bool  # anything: a commit may be empty
-
-    def extra(self) -> dict[str, Any]:
-        """Return what else its note says."""
-        return {
-            "agent": self.agent,
-            "model": self.report.model or None,
-            **self.due(),
-            "retries": self.turn.attempt - 1,
-            "sealed": True if self.sealed.resealed else None,
-            "signed": self.sealed.signed,
-        }
-
-    def due(self) -> dict[str, Any]:
-        """Return what the attempts at the due phase have used so far, this one included."""
-        return due_with(self.here.handoff, self.report.usage, self.seconds)
-
-
 def _billed(here: Entry, error: RgrError) -> Entry:
     """Return where a run stands with what a session had used that was ended: it is to be paid all the same."""
     if not isinstance(error, SessionInterruptedError | SessionStoppedError):
         return here
     due = due_with(here.handoff, error.usage, 0.0)
     return Entry(here.commit, with_extra(here.handoff, due=due))
-
-
-def _cost(report: Report) -> float:
-    return (report.usage.cost_usd or 0.0) - report.paid_before if report.usage else 0.0
-
-
-def _description(phase: Phase, handoff: Handoff) -> str:
-    """Return what a commit is about whose session gave it no message."""
-    if phase.name is PhaseName.PLAN:
-        return "update the list of cases" if handoff.cycle_number else "list the cases"
-    if phase.name is PhaseName.REVIEW:
-        return f"round {cycle_of(handoff)}"
-    if handoff.current_test:
-        return handoff.current_test.description
-    return title_of(handoff.feature)[:TITLE]

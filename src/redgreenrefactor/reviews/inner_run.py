@@ -5,7 +5,7 @@ from pathlib import Path
 
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.lifecycle.feature import FeatureJob
-from redgreenrefactor.lifecycle.project import Project
+from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.lifecycle.run import Equipment, Run
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.model.result import RunStatus, WorkflowResult, result_of
@@ -27,7 +27,7 @@ class InnerJob(FeatureJob):
 class InnerRun:
     """A coder that is a run in the same checkout; what was interrupted goes on, what is done is not done again."""
 
-    project: Project
+    project: OpenProject
     equipment: Equipment
     state: TaskState
     name: str = "rgr run"

@@ -10,7 +10,7 @@ from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.gates import INNER_GATES, REVIEW_GATES
 from redgreenrefactor.lifecycle.factory import Factory, now
 from redgreenrefactor.lifecycle.feature import FeatureJob
-from redgreenrefactor.lifecycle.project import Project, open_project
+from redgreenrefactor.lifecycle.project import OpenProject, open_project
 from redgreenrefactor.lifecycle.run import assemble, begin, go_on
 from redgreenrefactor.loop.engine import Ended
 from redgreenrefactor.loop.workflows import review
@@ -47,7 +47,7 @@ def work_at(home: Home, state: TaskState, forge: GitHub | None) -> WorkflowResul
 class ReviewJob(FeatureJob):
     """A specification that becomes a pull request."""
 
-    def __init__(self, project: Project, home: Home, state: TaskState, forge: GitHub | None) -> None:
+    def __init__(self, project: OpenProject, home: Home, state: TaskState, forge: GitHub | None) -> None:
         super().__init__(project, state.original_spec)
         self.home, self.state, self.forge = home, state, forge
         self.workflow = review(state.max_iterations, tdd=state.tdd)

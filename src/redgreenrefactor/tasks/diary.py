@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from redgreenrefactor.lifecycle.project import Project
+from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
@@ -20,7 +20,7 @@ from redgreenrefactor.views.task_text import summary
 class Diary:
     """The folder of one task, kept from the notes."""
 
-    project: Project
+    project: OpenProject
     task: Task
     folder: TaskFolder
 

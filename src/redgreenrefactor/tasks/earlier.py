@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.lifecycle.project import Project
+from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
@@ -31,7 +31,7 @@ class Begun:
         return digest_of(self.document)
 
 
-def begun_in(project: Project) -> Begun | None:
+def begun_in(project: OpenProject) -> Begun | None:
     """Return the task whose run is the latest here, if it is a task's."""
     history = list(project.ledger.history())
     task = _object(history[-1].handoff.extra.get("task")) if history else {}
@@ -49,7 +49,7 @@ class DoneBefore:
     history: list[Entry]
     session: str
 
-    def result(self, task: Task, project: Project) -> TaskFileResult:
+    def result(self, task: Task, project: OpenProject) -> TaskFileResult:
         """Return what came of it then."""
         folder = TaskFolder(Path(), self.session)
         changes = project.workspace.changes(self.history[-1].commit, self.history[0].commit)
@@ -65,7 +65,7 @@ class DoneBefore:
         )
 
 
-def done_before(project: Project, digest: str) -> DoneBefore | None:
+def done_before(project: OpenProject, digest: str) -> DoneBefore | None:
     """Return the completed run of the very same task along HEAD's first parents, if there is one."""
     entries = list(project.ledger.past())
     for entry in entries:
@@ -76,7 +76,7 @@ def done_before(project: Project, digest: str) -> DoneBefore | None:
     return None
 
 
-def said_by(project: Project, name: str) -> str:
+def said_by(project: OpenProject, name: str) -> str:
     """Return what the sessions of this id said at their ends; an id nobody has is a NotReadyError."""
     said: list[str] = []
     known = False

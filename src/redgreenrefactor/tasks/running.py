@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.goals.task_file import TaskFile, task_from
 from redgreenrefactor.lifecycle.factory import new_run_id
-from redgreenrefactor.lifecycle.project import Project, open_project
+from redgreenrefactor.lifecycle.project import OpenProject, open_project
 from redgreenrefactor.lifecycle.run import begin, go_on, require_finished
 from redgreenrefactor.model.handoff import ErrorDetails
 from redgreenrefactor.model.task import Task
@@ -72,7 +72,7 @@ def _with_own_diagnosis(around: Surroundings) -> Surroundings:
     return replace(around, flags=replace(around.flags, spared=("diagnosis",)))
 
 
-def _run(file: TaskFile, project: Project, options: TaskOptions) -> TaskFileResult:
+def _run(file: TaskFile, project: OpenProject, options: TaskOptions) -> TaskFileResult:
     latest = None if project.unborn else project.ledger.latest()
     begun = begun_in(project) if latest and not options.new else None
     digest = digest_of(file.document)

@@ -14,7 +14,7 @@ from redgreenrefactor.goals.task_context import gather
 from redgreenrefactor.goals.task_file import TaskFile
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.lifecycle.job import Job
-from redgreenrefactor.lifecycle.project import Project
+from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.loop.engine import Ended
 from redgreenrefactor.loop.workflows import PLAIN, taskfile
 from redgreenrefactor.model.decision import Turn, retries_used
@@ -53,7 +53,7 @@ class TaskJob(Job[TaskFileResult]):
 
     tests_may_fail = True  # the command may name tests that are still to be written
 
-    def __init__(self, project: Project, file: TaskFile, session: str) -> None:
+    def __init__(self, project: OpenProject, file: TaskFile, session: str) -> None:
         super().__init__(project)
         self.file = file
         self.task = task = file.task

@@ -1,0 +1,60 @@
+"""A turn that is over and judged: what its commit is called, and what its note says beside the verdict."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from redgreenrefactor.model.decision import Turn, cycle_of
+from redgreenrefactor.model.goal import title_of
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry, due_with
+from redgreenrefactor.model.session import Report
+from redgreenrefactor.model.verdict import Verdict
+from redgreenrefactor.model.workflow import Phase, PhaseName
+from redgreenrefactor.ports import Sealed
+
+TITLE = 72  # characters of what was asked for that become a commit's subject
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedTurn:
+    """A turn that is over and judged, not yet recorded."""
+
+    here: Entry
+    turn: Turn
+    sealed: Sealed
+    verdict: Verdict
+    report: Report
+    agent: str
+    seconds: float
+    changed: bool  # anything: a commit may be empty
+
+    def extra(self) -> dict[str, Any]:
+        """Return what else its note says."""
+        return {
+            "agent": self.agent,
+            "model": self.report.model or None,
+            **self.due(),
+            "retries": self.turn.attempt - 1,
+            "sealed": True if self.sealed.resealed else None,
+            "signed": self.sealed.signed,
+        }
+
+    def due(self) -> dict[str, Any]:
+        """Return what the attempts at the due phase have used so far, this one included."""
+        return due_with(self.here.handoff, self.report.usage, self.seconds)
+
+
+def cost_of(report: Report) -> float:
+    """Return what a session cost, as far as it said."""
+    return (report.usage.cost_usd or 0.0) - report.paid_before if report.usage else 0.0
+
+
+def description_of(phase: Phase, handoff: Handoff) -> str:
+    """Return what a commit is about whose session gave it no message."""
+    if phase.name is PhaseName.PLAN:
+        return "update the list of cases" if handoff.cycle_number else "list the cases"
+    if phase.name is PhaseName.REVIEW:
+        return f"round {cycle_of(handoff)}"
+    if handoff.current_test:
+        return handoff.current_test.description
+    return title_of(handoff.feature)[:TITLE]
