@@ -16,6 +16,7 @@ from redgreenrefactor.git import mark as marks
 from redgreenrefactor.git.mark import Mark, place_of
 from redgreenrefactor.git.refs import Refs
 from redgreenrefactor.git.repository import own_folder
+from redgreenrefactor.git.rewinding import Rewinder
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.events import Warned
@@ -260,31 +261,18 @@ def test_a_file_that_git_was_told_not_to_look_at_is_named_and_kept(repo: Repo) -
 # --- cut off
 
 
-class Cut(GitWorkspace):
-    """A workspace whose process dies at this step of a move."""
-
-    step = ""
-
-    def _check_out(self, base: str) -> None:
-        if self.step == "check out":
-            raise KeyboardInterrupt
-        super()._check_out(base)
-
-    def end(self) -> None:
-        if self.step == "end":
-            raise KeyboardInterrupt
-        super().end()
+def die(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("step", ["check out", "end"])
+@pytest.mark.parametrize(("owner", "step"), [(Rewinder, "check_out"), (GitWorkspace, "end")])
 def test_whatever_was_cut_off_is_taken_to_its_end_by_the_next_command(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, step: str
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, owner: type, step: str
 ) -> None:
     run = tell_run(repo)
     tip = repo.git("rev-parse", "HEAD")
     with monkeypatch.context() as patch:
-        patch.setattr(Cut, "step", step)
-        patch.setattr("redgreenrefactor.git.locked_checkout.GitWorkspace", Cut)
+        patch.setattr(owner, step, die)
         with pytest.raises(KeyboardInterrupt):
             back(repo, run.commits["1-GREEN"])
     with surroundings(repo) as (around, _), recovery.held(around) as here:

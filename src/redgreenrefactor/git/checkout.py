@@ -127,11 +127,7 @@ class CleanCheckout:
         self._ready = False
 
     def _tree_of(self, commit: str) -> str:
-        found = self._objects.commit(commit)
-        if found is None:
-            raise NotReadyError(
-                f"there is no commit {commit}", hint="Is this a shallow clone? 'git fetch --unshallow'."
-            )
+        found = self._objects.require(commit)
         if self._objects.extent(found.tree) > MOST_FILES:
             raise NotReadyError(
                 f"commit {commit[:10]} unfolds to more than {MOST_FILES} files",

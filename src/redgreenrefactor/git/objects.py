@@ -117,6 +117,16 @@ class Objects:
             message=message,
         )
 
+    def require(self, name: str) -> Commit:
+        """Return a commit that has to be there; one that is not is a GitError."""
+        found = self.commit(name)
+        if found is None:
+            raise GitError(
+                f"there is no commit {name[:10]}",
+                hint="Is this a shallow clone? Type 'git fetch --unshallow'.",
+            )
+        return found
+
     def tree(self, oid: str) -> Mapping[str, Node]:
         """Return what a folder holds, by name; an unknown tree holds nothing."""
         if oid not in self._trees:
@@ -177,6 +187,10 @@ class Objects:
                 waiting += [iter([(path, *files)]), self._pairs(folders[0], folders[1], f"{path}/")]
             elif files[0] or files[1]:
                 yield path, files[0], files[1]
+
+    def added(self, before: str, after: str) -> Iterator[str]:
+        """Yield the paths that stand in one tree, and not in an earlier one."""
+        return (path for path, old, _ in self.differences(before, after) if old is None)
 
     def _pairs(self, before: str, after: str, prefix: str) -> Iterator[tuple[str, Node | None, Node | None]]:
         """Yield what differs right inside two folders."""

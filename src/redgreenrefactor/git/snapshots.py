@@ -4,9 +4,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from redgreenrefactor.errors import GitError
 from redgreenrefactor.git.checkout import CleanCheckout, apart
-from redgreenrefactor.git.objects import Commit, Node
+from redgreenrefactor.git.objects import Node
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.evidence import Change, File
 
@@ -33,7 +32,7 @@ class GitSnapshots:
 
     def changes(self, base: str, head: str) -> tuple[Change, ...]:
         """Return what differs between two commits."""
-        trees = [self._commit(base).tree, self._commit(head).tree]
+        trees = [self._objects.require(base).tree, self._objects.require(head).tree]
         return tuple(
             Change(path, self._file(before), self._file(after))
             for path, before, after in self._objects.differences(*trees)
@@ -41,7 +40,7 @@ class GitSnapshots:
 
     def read(self, commit: str, path: str) -> tuple[str, str] | None:
         """Return blob id and text of a file of the project at a commit."""
-        node = self._objects.node(self._commit(commit).tree, f"{self.prefix}{path}")
+        node = self._objects.node(self._objects.require(commit).tree, f"{self.prefix}{path}")
         found = self._objects.get(node.oid) if node else None
         if node is None or found is None or found[1] != "blob":
             return None
@@ -49,12 +48,12 @@ class GitSnapshots:
 
     def source(self, commit: str, path: str) -> str | None:
         """Return the text of a file of the repository at a commit."""
-        file = self._file(self._objects.node(self._commit(commit).tree, path))
+        file = self._file(self._objects.node(self._objects.require(commit).tree, path))
         return file.text if file else None
 
     def fingerprint(self, commit: str) -> str:
         """Return what two commits share if nothing but `test-list.md` differs between them."""
-        return self._objects.without(self._commit(commit).tree, f"{self.prefix}test-list.md")
+        return self._objects.without(self._objects.require(commit).tree, f"{self.prefix}test-list.md")
 
     def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
         """Lay out the project at a commit, with files replaced, in a clean folder of our own."""
@@ -63,15 +62,6 @@ class GitSnapshots:
     def disturbed(self) -> tuple[str, ...]:
         """Return the files of that checkout which somebody has changed since it was laid out."""
         return self._clean.disturbed()
-
-    def _commit(self, name: str) -> Commit:
-        found = self._objects.commit(name)
-        if found is None:
-            raise GitError(
-                f"there is no commit {name[:10]}",
-                hint="Is this a shallow clone? Type 'git fetch --unshallow'.",
-            )
-        return found
 
     def _file(self, node: Node | None) -> File | None:
         if node is None:
