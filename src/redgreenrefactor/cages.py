@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.agents.table import kind_of
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.local_files import shared_with_main
@@ -75,7 +76,7 @@ class Cages:
         if self.level is Level.OFF:
             return "off, nothing is held"
         network = {"on": "with the network", "off": "no network", "auto": "no network unless they need it"}
-        ours = [spec for spec in agents if spec.startswith(("api", "replay:"))]
+        ours = [spec for spec in agents if kind_of(spec).our_tools]
         parts = [f"{self.level}: suites ({network[self._settings.sandbox_suite_network]})"]
         if ours:
             parts.append(f"tools ({network[self._settings.sandbox_network]})")

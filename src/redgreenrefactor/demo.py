@@ -4,7 +4,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.agents.script_file import load_script
+from redgreenrefactor.agents.replay import load_script
 from redgreenrefactor.git.executable import Git, scrubbed
 from redgreenrefactor.lifecycle.feature import RunOptions, start
 from redgreenrefactor.model.result import WorkflowResult

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from redgreenrefactor.agents.table import AGENTS
 from redgreenrefactor.config import Settings, load
 from redgreenrefactor.errors import NotReadyError, RgrError, some_of
 from redgreenrefactor.forge.address import address_of
@@ -37,7 +38,6 @@ from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
 
-PROGRAMS = {"claude-code": "claude", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 PATIENCE = 20.0  # seconds for a program to tell its version
 LITTLE, SCARCE = 500_000_000, 20_000_000  # bytes free on the disk: worth a word, too few
 NAMED = 5
@@ -239,8 +239,8 @@ def agents(patient: Patient) -> Iterator[Remark]:
         roles.setdefault((spec, model), []).append(phase.key)
     for (spec, model), names in roles.items():
         yield from _agent(patient, spec, model, ", ".join(names))
-    for name, program in PROGRAMS.items():
-        if found := _outside(patient, program):
+    for name, kind in AGENTS.items():
+        if kind.program and (found := _outside(patient, kind.program)):
             yield Remark(f"{name}: {_version(patient, found)}")
 
 

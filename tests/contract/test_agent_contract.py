@@ -11,10 +11,10 @@ import pytest
 
 from model_server import KEY, Answer, Asked, Call, Reply, Status, model_server
 from redgreenrefactor.agents.api import ApiAgent
-from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.agents.providers import access
-from redgreenrefactor.agents.replay import ReplayAgent, Script
-from redgreenrefactor.agents.script import Scene, bash, write
+from redgreenrefactor.agents.replay import ReplayAgent
+from redgreenrefactor.agents.script import Scene, Script, bash, write
 from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in
 from redgreenrefactor.model.session import Brief, Report, Role
 from redgreenrefactor.model.verdict import Finding, FindingType

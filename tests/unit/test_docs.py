@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 import redgreenrefactor
 from redgreenrefactor import errors, library
-from redgreenrefactor.agents.script_file import parse as parse_script
+from redgreenrefactor.agents.script import parse as parse_script
 from redgreenrefactor.cli.main import rgr
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.config.keys import KEYS, Key

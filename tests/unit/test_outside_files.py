@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import pytest
 
-from redgreenrefactor.agents.script_file import load_script
+from redgreenrefactor.agents.replay import load_script
 from redgreenrefactor.cli import main
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.goals.task_context import CommandEnd, gather

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redgreenrefactor.agents import script_file
+from redgreenrefactor.agents import script
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import RgrError
@@ -294,7 +294,7 @@ def read_coverage(text: str) -> None:
 
 
 def read_script(text: str) -> None:
-    script_file.parse(text, "script.toml")
+    script.parse(text, "script.toml")
 
 
 def read_mark(text: str) -> None:

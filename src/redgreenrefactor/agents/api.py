@@ -7,14 +7,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from redgreenrefactor.agents.conversation import SHORT, Conversation, SessionFailedError, Tools, trouble_in
-from redgreenrefactor.agents.lines import Lines
-from redgreenrefactor.agents.patience import ONCE, Patience, Waits
-from redgreenrefactor.agents.providers import Access, model_of
+from redgreenrefactor.agents.conversation import (
+    SHORT,
+    Conversation,
+    SessionFailedError,
+    SpokenLines,
+    Tools,
+    trouble_in,
+)
+from redgreenrefactor.agents.locks import locked_in
+from redgreenrefactor.agents.providers import ModelAccess, access, model_of
+from redgreenrefactor.agents.schemas import TOOLS, ToolSchema
+from redgreenrefactor.agents.session_environment import environment
+from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.agents.toolbox import Toolbox, shell_in
+from redgreenrefactor.agents.trouble import ONCE, Patience, Waits
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.model.events import Emit, Event, ModelAnswered, ModelAsked
+from redgreenrefactor.model.events import Emit, Event, ModelAnswered, ModelAsked, Warned
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Step, Usage, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say, SessionInterruptedError
@@ -29,26 +40,30 @@ GREETING = "Answer with one word: ready"
 T = TypeVar("T")
 
 
-class Tool(Protocol):
-    """A tool as models know it."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """What it does."""
-        ...
-
-    @property
-    def parameters(self) -> Any:
-        """The JSON schema of its arguments."""
-        ...
-
-
 MakeTools = Callable[[Brief, Path, Interrupt], Tools]
+
+
+def build(_argument: str, setup: AgentSetup) -> "ApiAgent":
+    """Return the agent that talks to the model that is set; no key is a NotReadyError. Nothing is contacted."""
+    env = environment(dict(setup.active_env), setup.passed_on, setup.identity)
+
+    def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
+        shell = shell_in(folder, env=env, interrupt=stop, cage=setup.confine_tools(brief))
+        locked = locked_in(brief)
+        return Toolbox(folder, shell=shell, env=env, bash_timeout=setup.bash_timeout, locked=locked)
+
+    return ApiAgent(
+        access(setup.model, setup.url, setup.env),
+        tools=TOOLS,
+        toolbox=toolbox,
+        timeout=setup.session_timeout,
+        turns=setup.session_turns,
+        interrupt=setup.interrupt,
+        patience=Patience(first_wait=setup.retry_backoff),
+        emit=setup.emit,
+        note=setup.note,
+        warn=lambda line: setup.emit(Warned(line)),
+    )
 
 
 def _unheard(_event: Event) -> None:
@@ -65,7 +80,7 @@ class Acquaintance:
 
     answered: set[str] = field(default_factory=set[str])
     unpriced: set[str] = field(default_factory=set[str])
-    held: "Held | None" = None
+    held: "EarlyReply | None" = None
     owed: Usage = field(
         default_factory=Usage
     )  # for words that were asked for, to be put on the next session's bill
@@ -73,7 +88,7 @@ class Acquaintance:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class EarlyReply:
     """The answer to a request that was made before its time."""
 
     text: str  # of the brief
@@ -85,9 +100,9 @@ class Held:
 class ApiAgent:
     """Every session is a new conversation with the model; its tools work in the folder."""
 
-    way: Access
+    way: ModelAccess
     _: KW_ONLY
-    tools: Sequence[Tool]
+    tools: Sequence[ToolSchema]
     toolbox: MakeTools
     timeout: float | None = None  # of a session, in seconds
     turns: int | None = None  # requests of a session
@@ -175,7 +190,7 @@ class ApiAgent:
             async with _client() as client:
                 talk = self._conversation(brief, client, _silent)
                 reply = await _tried_once(talk)
-        self.known.held = Held(brief.text, reply, talk)
+        self.known.held = EarlyReply(brief.text, reply, talk)
 
     async def _greeted(self) -> None:
         with self._struck():
@@ -258,14 +273,14 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 def _client() -> Any:
     from pydantic_ai.models import create_async_httpx2_client  # noqa: PLC0415
 
-    from redgreenrefactor.agents.ending import watch  # noqa: PLC0415
+    from redgreenrefactor.agents.stream_end import watch  # noqa: PLC0415
 
     client = create_async_httpx2_client()
     client.event_hooks = {"response": [watch]}
     return client
 
 
-def _parameters(tools: Sequence[Tool], preamble: str) -> "ModelRequestParameters":
+def _parameters(tools: Sequence[ToolSchema], preamble: str) -> "ModelRequestParameters":
     """Return what is the same for every session of every role, so that it can be cached."""
     from pydantic_ai.messages import InstructionPart  # noqa: PLC0415
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415
@@ -309,13 +324,13 @@ async def _tried_once(talk: Conversation) -> "ModelResponse":
         raise trouble.error() from error
 
 
-def _taken_over(talk: Conversation, held: Held, brief: Brief) -> "ModelResponse | None":
+def _taken_over(talk: Conversation, held: EarlyReply, brief: Brief) -> "ModelResponse | None":
     """Return the answer that was given before, if it was this brief's; its bill is this conversation's anyway."""
     talk.usage, talk.unpriced, talk.answered_by = held.talk.usage, held.talk.unpriced, held.talk.answered_by
     if held.text != brief.text:
         return None
     talk.history.append(held.reply)
-    lines = Lines(talk.say)
+    lines = SpokenLines(talk.say)
     lines.add(held.reply.text or "")
     lines.finish()
     return held.reply

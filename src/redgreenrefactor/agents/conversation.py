@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from redgreenrefactor.agents.billing import affordable, cost_of, usage_of
-from redgreenrefactor.agents.lines import Lines
-from redgreenrefactor.agents.patience import Waits
-from redgreenrefactor.agents.providers import Access
-from redgreenrefactor.agents.troubles import Trouble, trouble_of
+from redgreenrefactor.agents.providers import ModelAccess
+from redgreenrefactor.agents.toolbox import ToolResult
+from redgreenrefactor.agents.trouble import Trouble, Waits, trouble_of
 from redgreenrefactor.model.events import Emit, ModelAnswered, ToolUsed
 from redgreenrefactor.model.session import MORE_MONEY, Answered, Called, Usage, Uttered, dollars
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
-from redgreenrefactor.prompts.quote import in_line
+from redgreenrefactor.prompts.quote import in_line, plain
 from redgreenrefactor.sandbox.process import Interrupt
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ STALE_ROUNDS = 6  # in a row that brought nothing new: the session goes nowhere
 CUT_REPLIES = 5  # in a row: the session does not get to its point
 FIRST_TIMEOUT = 120.0  # seconds without a sign of life, doubling with each retry
 LONGEST_TIMEOUT = 900.0
+LONGEST_LINE = 200  # characters of what is said that are held back at most
 SHORT = 16  # tokens of a reply: fewer are refused by some
 _UNSAID = logging.NullHandler()  # what is logged about retries is shown only to those who asked for logs
 CUT_OFF = (
@@ -37,20 +37,6 @@ CUT_CALL = (
     "Your reply was cut off at the token limit inside this call, so nothing was done."
     " Make it in smaller pieces: several Edit calls, or a shorter file first."
 )
-
-
-class ToolResult(Protocol):
-    """What came of a tool's call."""
-
-    @property
-    def text(self) -> str:
-        """What the model is told."""
-        ...
-
-    @property
-    def failed(self) -> bool:
-        """Whether it did not do what was asked."""
-        ...
 
 
 class Tools(Protocol):
@@ -63,6 +49,34 @@ class Tools(Protocol):
     def close(self) -> None:
         """Let the folder go."""
         ...
+
+
+class SpokenLines:
+    """Passes on every line as soon as it is complete, and a long one between two words."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._begun = ""
+
+    def add(self, text: str) -> None:
+        """Take in the next piece."""
+        *complete, begun = (self._begun + text).split("\n")
+        for line in complete:
+            self._tell(line)
+        while len(begun) > LONGEST_LINE:
+            head = begun[:LONGEST_LINE].rpartition(" ")[0] or begun[:LONGEST_LINE]
+            self._tell(head)
+            begun = begun[len(head) :]
+        self._begun = begun
+
+    def finish(self) -> None:
+        """Pass on what nothing has completed."""
+        self._tell(self._begun)
+        self._begun = ""
+
+    def _tell(self, line: str) -> None:
+        if text := plain(line).strip():
+            self._say(text)
 
 
 class SessionFailedError(Exception):
@@ -78,7 +92,7 @@ class SessionFailedError(Exception):
 class Conversation:
     """What has been said so far, what it cost, and how it goes on."""
 
-    way: Access
+    way: ModelAccess
     model: "Model[Any]"
     parameters: "ModelRequestParameters"
     history: "list[ModelMessage]"
@@ -143,7 +157,7 @@ class Conversation:
         """Ask once; whatever goes wrong on the way is a _TroubleError, and what it used is counted all the same."""
         from pydantic_ai.exceptions import AgentRunError  # noqa: PLC0415
 
-        from redgreenrefactor.agents.ending import require_end  # noqa: PLC0415
+        from redgreenrefactor.agents.stream_end import require_end  # noqa: PLC0415
 
         self._check_allowance()
         began, stream = time.monotonic(), None
@@ -192,7 +206,7 @@ class Conversation:
             TextPartDelta,
         )
 
-        lines = Lines(self.say)
+        lines = SpokenLines(self.say)
         async for event in stream:
             match event:
                 case PartStartEvent(part=TextPart(content=text)):

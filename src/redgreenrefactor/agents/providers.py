@@ -58,7 +58,7 @@ _NO_KEY = "no-key-needed"
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ModelAccess:
     """One model, and how it is reached."""
 
     provider: str  # as model strings spell it
@@ -84,7 +84,7 @@ class Access:
         return masked(text)
 
 
-def access(spec: str, url: str | None, environ: Mapping[str, str]) -> Access:
+def access(spec: str, url: str | None, environ: Mapping[str, str]) -> ModelAccess:
     """Return how the model is reached; no key, or no client installed, is a NotReadyError. Nothing is contacted."""
     provider, name = _named(spec)
     vendor = VENDORS.get(provider)
@@ -102,7 +102,7 @@ def access(spec: str, url: str | None, environ: Mapping[str, str]) -> Access:
     address = base_url(provider, found) if found else vendor.address or None
     if provider == "openai" and found:
         provider = "openai-chat"  # what servers that are compatible with OpenAI's speak
-    return Access(provider, name, vendor.title, vendor.keys[0], address, key)
+    return ModelAccess(provider, name, vendor.title, vendor.keys[0], address, key)
 
 
 def base_url(provider: str, url: str) -> str:
@@ -115,14 +115,14 @@ def base_url(provider: str, url: str) -> str:
     return url if urlsplit(url).path else f"{url}/v1"
 
 
-def model_of(way: Access, client: "httpx2.AsyncClient") -> "Model[Any]":
+def model_of(way: ModelAccess, client: "httpx2.AsyncClient") -> "Model[Any]":
     """Return the model, to be talked to through this client."""
     from pydantic_ai.models import infer_model  # noqa: PLC0415
 
     return infer_model(f"{way.provider}:{way.model}", lambda _: _provider(way, client))
 
 
-def _provider(way: Access, client: "httpx2.AsyncClient") -> "Provider[Any]":
+def _provider(way: ModelAccess, client: "httpx2.AsyncClient") -> "Provider[Any]":
     match way.provider:
         case "anthropic":
             from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
@@ -158,7 +158,7 @@ def _named(spec: str) -> tuple[str, str]:
     return provider.strip(), name.strip()
 
 
-def _another(spec: str, provider: str, name: str, url: str | None) -> Access:
+def _another(spec: str, provider: str, name: str, url: str | None) -> ModelAccess:
     """Return a model of one of the many providers that pydantic-ai knows and we have nothing to add to."""
     from pydantic_ai.exceptions import UserError  # noqa: PLC0415
     from pydantic_ai.providers import infer_provider, infer_provider_class  # noqa: PLC0415
@@ -190,7 +190,7 @@ def _another(spec: str, provider: str, name: str, url: str | None) -> Access:
             hint="Set the variable it names, then try again.",
             type="CredentialsMissing",
         ) from error
-    return Access(provider, name, provider)
+    return ModelAccess(provider, name, provider)
 
 
 def _installed(provider: str, vendor: Vendor) -> None:

@@ -2,27 +2,69 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from redgreenrefactor.agents.environment import Confine, environment, free
-from redgreenrefactor.agents.script import Scene, Script, Use
-from redgreenrefactor.agents.script_file import load_script
+from redgreenrefactor.agents.recorded import is_recorded, load_recorded
+from redgreenrefactor.agents.script import Scene, Script, Use, katas, parse
+from redgreenrefactor.agents.session_environment import Confine, environment, free
+from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
+from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, Step, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import bounded, in_line
+from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
-
-__all__ = ["ReplayAgent", "Script", "load_script"]
 
 _LAST_CHARACTERS = 2000
 
 
+def load_script(name_or_file: str, folder: Path | None = None) -> Script:
+    """Return the bundled kata of that name, or the script or recorded run at that path, seen from the folder."""
+    place = (folder or Path()) / name_or_file
+    if is_recorded(place) and name_or_file not in katas():
+        return load_recorded(place, name_or_file)
+    if "/" in name_or_file or "\\" in name_or_file or Path(name_or_file).suffix:
+        return parse(_read(place), name_or_file)
+    kata = files("redgreenrefactor") / "katas" / f"{name_or_file}.toml"
+    if name_or_file not in katas():
+        raise UsageError(f"there is no bundled kata {name_or_file!r}", hint=_hint())
+    return parse(kata.read_text(encoding="utf-8"), name_or_file)
+
+
+def _read(file: Path) -> str:
+    try:
+        return head_of(file, LARGEST).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"the script {file} cannot be read: {reason}", hint=_hint()) from error
+
+
+def _hint() -> str:
+    return (
+        f"Bundled katas are: {', '.join(katas())}. For a script of your own, type its path, e.g. ./mine.toml."
+    )
+
+
 def unnoted(_step: Step) -> None:
     """Nobody keeps a transcript."""
+
+
+def build(argument: str, setup: AgentSetup) -> "ReplayAgent":
+    """Return the agent that plays this script."""
+    return ReplayAgent(
+        load_script(argument),
+        env=setup.active_env,
+        bash_timeout=setup.bash_timeout,
+        interrupt=setup.interrupt,
+        identity=setup.identity,
+        confine=setup.confine_tools,
+        note=setup.note,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
 
-from redgreenrefactor.agents.clipping import clipped, shortened
+from redgreenrefactor.agents.file_tools import clipped, shortened
 from redgreenrefactor.agents.files import Files, RefusedError
 from redgreenrefactor.agents.schemas import MODES, Arguments
 from redgreenrefactor.sandbox.process import Finished

@@ -7,8 +7,8 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from redgreenrefactor.agents import editing, reading
-from redgreenrefactor.agents.clipping import OUTPUT, clipped
+from redgreenrefactor.agents import file_tools
+from redgreenrefactor.agents.file_tools import OUTPUT, clipped
 from redgreenrefactor.agents.files import Files, RefusedError
 from redgreenrefactor.agents.schemas import TOOLS, Arguments, ToolSchema, checked
 from redgreenrefactor.agents.search import Search, Shell
@@ -92,9 +92,9 @@ class Toolbox:
         ripgrep = which("rg", path=env.get("PATH", "")) is not None
         search = Search(self._files, shell, timeout=bash_timeout, ripgrep=ripgrep)
         self._tools: Mapping[str, Callable[[Arguments], str | ToolResult]] = {
-            "Read": lambda given: reading.read(self._files, given),
-            "Write": lambda given: editing.write(self._files, given, self._permit),
-            "Edit": lambda given: editing.edit(self._files, given, self._permit),
+            "Read": lambda given: file_tools.read(self._files, given),
+            "Write": lambda given: file_tools.write(self._files, given, self._permit),
+            "Edit": lambda given: file_tools.edit(self._files, given, self._permit),
             "Bash": self._bash,
             "Glob": search.glob,
             "Grep": search.grep,

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from redgreenrefactor.agents.table import AGENTS as KINDS
+
 ROLES = ("plan", "red", "green", "refactor", "coder", "reviewer", "diagnosis")
-AGENTS = ("api", "claude-code", "codex", "gemini", "opencode")
-AGENTS_WITH_MORE = ("command:", "replay:")
+AGENTS = tuple(name for name, kind in KINDS.items() if not kind.argument)
+AGENTS_WITH_MORE = tuple(f"{name}:" for name, kind in KINDS.items() if kind.argument)
 
 MOST_SECONDS = 1_000_000  # eleven days; clocks and waits of the system overflow not far above
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

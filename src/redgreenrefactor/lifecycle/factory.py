@@ -3,20 +3,18 @@
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from redgreenrefactor.agents.command import CommandAgent, absent_program
-from redgreenrefactor.agents.environment import free
+from redgreenrefactor.agents.session_environment import free
+from redgreenrefactor.agents.table import AgentSetup, agent_for, kind_of
 from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.loop.lab import Lab
-from redgreenrefactor.model.events import SessionNoted, Warned
 from redgreenrefactor.model.evidence import Rules
-from redgreenrefactor.model.session import Brief
 from redgreenrefactor.ports import Agent, Snapshots, Suite
 from redgreenrefactor.records.suite_results import FOLDER as RESULTS
 from redgreenrefactor.records.suite_results import KeptResults
@@ -27,7 +25,6 @@ from redgreenrefactor.runners.editable import imported_from
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext, identity, unheld
 from redgreenrefactor.runners.virtual import activated, typed
-from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings
 
@@ -143,98 +140,27 @@ class Factory:
 
     def model(self, role: str) -> str:
         """Return the model a role thinks with; nothing where the agent has its own, which nobody here knows."""
-        kind = self.settings.agent_for(role).partition(":")[0]
-        return "" if kind in ("command", "replay") else self.settings.model_for(role)
+        return "" if kind_of(self.settings.agent_for(role)).own_model else self.settings.model_for(role)
 
     def agent(self, spec: str, model: str | None = None) -> Agent:
         """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
-        kind, _, rest = spec.partition(":")
-        where = self.repository
+        where, settings, cages = self.repository, self.settings, self.cages
         environ = imported_from(where.project, where.main_project, self.around.environ)
-        maker = replace(self, around=replace(self.around, environ=environ))
-        if kind == "api":
-            return maker._api_agent(model or self.settings.model)  # noqa: SLF001
-        if kind == "command":
-            return maker._command_agent(rest)  # noqa: SLF001
-        if kind == "replay":
-            return maker._replay_agent(rest)  # noqa: SLF001
-        raise NotReadyError(
-            f"the agent {kind!r} is not part of this version yet",
-            hint="Use --agent 'command:SHELL COMMAND' (any program) or --agent replay:NAME-OR-FILE (a script).",
-            type="AgentMissing",
-        )
-
-    def _command_agent(self, command: str) -> Agent:
-        project = self.repository.project
-        if absent := absent_program(command, project, self.around.environ):
-            raise NotReadyError(
-                f"the agent's program {absent!r} is not there, or may not be run",
-                hint=_how_to_get(absent, project),
-                type="AgentMissing",
-            )
-        return CommandAgent(
-            command,
-            env=self.around.environ,
-            timeout=self.settings.session_timeout,
+        setup = AgentSetup(
+            project=where.project,
+            env=environ,
+            active_env=activated(environ, where.project, where.root),
+            model=model or settings.model,
+            url=settings.agent_url,
+            session_timeout=settings.session_timeout,
+            session_turns=settings.session_turns,
+            bash_timeout=settings.bash_timeout,
+            retry_backoff=settings.retry_backoff,
+            passed_on=settings.agent_env,
+            identity=where.identity,
+            confine=cages.agent if cages else free,
+            confine_tools=cages.session if cages else free,
+            emit=self.around.emit,
             interrupt=self.around.interrupt,
-            passed_on=self.settings.agent_env,
-            identity=self.repository.identity,
-            confine=self.cages.agent if self.cages else free,
         )
-
-    def _replay_agent(self, script: str) -> Agent:
-        from redgreenrefactor.agents.replay import ReplayAgent  # noqa: PLC0415
-        from redgreenrefactor.agents.script_file import load_script  # noqa: PLC0415
-
-        return ReplayAgent(
-            load_script(script),
-            env=self.environ,
-            bash_timeout=self.settings.bash_timeout,
-            interrupt=self.around.interrupt,
-            identity=self.repository.identity,
-            confine=self.cages.session if self.cages else free,
-            note=lambda step: self.around.emit(SessionNoted(step)),
-        )
-
-    def _api_agent(self, model: str) -> Agent:
-        from redgreenrefactor.agents.api import ApiAgent  # noqa: PLC0415
-        from redgreenrefactor.agents.environment import environment  # noqa: PLC0415
-        from redgreenrefactor.agents.locks import locked_in  # noqa: PLC0415
-        from redgreenrefactor.agents.patience import Patience  # noqa: PLC0415
-        from redgreenrefactor.agents.providers import access  # noqa: PLC0415
-        from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in  # noqa: PLC0415
-
-        settings, emit = self.settings, self.around.emit
-        env = environment(dict(self.environ), settings.agent_env, self.repository.identity)
-
-        def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
-            cage = self.cages.session(brief) if self.cages else None
-            shell = shell_in(folder, env=env, interrupt=stop, cage=cage)
-            return Toolbox(
-                folder,
-                shell=shell,
-                env=env,
-                bash_timeout=settings.bash_timeout,
-                locked=locked_in(brief),
-            )
-
-        return ApiAgent(
-            access(model, settings.agent_url, self.around.environ),
-            tools=TOOLS,
-            toolbox=toolbox,
-            timeout=settings.session_timeout,
-            turns=settings.session_turns,
-            interrupt=self.around.interrupt,
-            patience=Patience(first_wait=settings.retry_backoff),
-            emit=emit,
-            note=lambda step: emit(SessionNoted(step)),
-            warn=lambda line: emit(Warned(line)),
-        )
-
-
-def _how_to_get(program: str, project: Path) -> str:
-    """Return what makes an agent's program one that can be started."""
-    if (project / program).is_file():
-        return f"Type 'chmod +x {program}', or start it with its interpreter: --agent 'command:sh {program}'."
-    where = f"Put it into {project} and commit it" if "/" in program else "Install it, or put it on PATH"
-    return f"{where}, or name another one: --agent 'command:PROGRAM …'."
+        return agent_for(spec, setup)

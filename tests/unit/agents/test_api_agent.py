@@ -29,8 +29,10 @@ from model_server import (
 )
 from redgreenrefactor.agents.api import ApiAgent
 from redgreenrefactor.agents.conversation import CUT_CALL, CUT_OFF, CUT_REPLIES, STALE_ROUNDS
-from redgreenrefactor.agents.patience import Patience
 from redgreenrefactor.agents.providers import access
+from redgreenrefactor.agents.schemas import ToolSchema
+from redgreenrefactor.agents.toolbox import ToolResult
+from redgreenrefactor.agents.trouble import Patience
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError
 from redgreenrefactor.model.events import Event, ModelAnswered, ModelAsked, ToolUsed
 from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Step, Usage, Uttered
@@ -51,21 +53,15 @@ PREAMBLE = "You are one of many."
 SWIFT = Patience(tries=4, first_wait=0.001)
 
 
-@dataclass(frozen=True)
-class Result:
-    text: str
-    failed: bool = False
-
-
 @dataclass
 class Tools:
     """Tools that do what the test says."""
 
-    do: Callable[[str, Mapping[str, Any]], Result]
+    do: Callable[[str, Mapping[str, Any]], ToolResult]
     calls: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list[tuple[str, Mapping[str, Any]]])
     closed: bool = False
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         self.calls.append((name, arguments))
         return self.do(name, arguments)
 
@@ -73,17 +69,11 @@ class Tools:
         self.closed = True
 
 
-@dataclass(frozen=True)
-class Schema:
-    name: str = "Bash"
-    description: str = "Run a command."
-    parameters: Mapping[str, Any] = field(
-        default_factory=lambda: {"type": "object", "properties": {"command": {"type": "string"}}}
-    )
+BASH = ToolSchema("Bash", "Run a command.", {"type": "object", "properties": {"command": {"type": "string"}}})
 
 
-def done(name: str, arguments: Mapping[str, Any]) -> Result:
-    return Result(f"did {arguments['command']}")
+def done(name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    return ToolResult(f"did {arguments['command']}")
 
 
 @dataclass
@@ -107,7 +97,7 @@ class Bench:
 def bench(
     mind: Mind,
     spec: str = CLAUDE,
-    do: Callable[[str, Mapping[str, Any]], Result] = done,
+    do: Callable[[str, Mapping[str, Any]], ToolResult] = done,
     **more: Any,
 ) -> Generator[Bench]:
     tools, stops, events, warnings = Tools(do), list[Interrupt](), list[Event](), list[str]()
@@ -121,7 +111,7 @@ def bench(
         options: dict[str, Any] = {"timeout": 60, "patience": SWIFT, **more}
         agent = ApiAgent(
             access(spec, server.url, KEYS),
-            tools=[Schema()],
+            tools=[BASH],
             toolbox=made,
             emit=events.append,
             warn=warnings.append,
@@ -223,7 +213,9 @@ def test_silence_is_a_failure_where_an_answer_was_asked() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("spec", APIS)
 def test_a_failed_call_is_told_as_one(spec: str) -> None:
-    with bench(script(RUN, END), spec, lambda _name, _arguments: Result("no such file", failed=True)) as it:
+    with bench(
+        script(RUN, END), spec, lambda _name, _arguments: ToolResult("no such file", failed=True)
+    ) as it:
         assert it.work().failure is None
         assert "no such file" in it.server.asked[-1].results[0]
         assert [event.failed for event in it.events if isinstance(event, ToolUsed)] == [True]
@@ -281,7 +273,7 @@ def test_the_same_call_with_other_results_is_progress() -> None:
     rounds = 3 * STALE_ROUNDS
     results = iter(range(rounds))
     mind = script(*[RUN] * rounds, END)
-    with bench(mind, do=lambda _name, _arguments: Result(f"{next(results)} tests pass")) as it:
+    with bench(mind, do=lambda _name, _arguments: ToolResult(f"{next(results)} tests pass")) as it:
         assert it.work().message == "All is well."
 
 
@@ -389,9 +381,9 @@ def test_without_waits_no_trouble_is_tried_without_end() -> None:
 
 
 def test_waits_for_a_server_are_not_the_sessions_own_time() -> None:
-    def slow(_name: str, _arguments: Mapping[str, Any]) -> Result:
+    def slow(_name: str, _arguments: Mapping[str, Any]) -> ToolResult:
         threading.Event().wait(0.7)
-        return Result("done")
+        return ToolResult("done")
 
     with bench(script(RUN, END), do=slow, timeout=1.6) as it:
         it.server.troubles = {1: Status(429, "slow down", "rate_limit_error", after="1")}
@@ -730,12 +722,12 @@ def test_an_interruption_ends_a_tool_before_the_session() -> None:
     interrupt = Interrupt()
     over = threading.Event()
 
-    def until_stopped(_name: str, _arguments: Mapping[str, Any]) -> Result:
+    def until_stopped(_name: str, _arguments: Mapping[str, Any]) -> ToolResult:
         try:
             it.stop[0].pause(60)
         finally:
             over.set()
-        return Result("")
+        return ToolResult("")
 
     with bench(script(RUN), do=until_stopped, interrupt=interrupt) as it:
         assert interrupted_when(lambda it: it.tools.calls, it, interrupt) < 2
@@ -789,12 +781,12 @@ def test_a_session_that_takes_too_long_is_ended() -> None:
 def test_a_tool_that_takes_too_long_is_ended_with_its_session() -> None:
     ended: list[str] = []
 
-    def until_stopped(_name: str, _arguments: Mapping[str, Any]) -> Result:
+    def until_stopped(_name: str, _arguments: Mapping[str, Any]) -> ToolResult:
         try:
             it.stop[0].pause(60)
         finally:
             ended.append("tool")
-        return Result("")
+        return ToolResult("")
 
     with bench(script(RUN), do=until_stopped, timeout=0.5) as it:
         report = it.work()

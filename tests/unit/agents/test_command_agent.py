@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.agents.command import LAST_LINES, CommandAgent
+from redgreenrefactor.agents.command_agent import LAST_LINES, CommandAgent
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.session import Brief, Report, Role
 from redgreenrefactor.model.verdict import FindingType

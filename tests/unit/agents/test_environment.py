@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from redgreenrefactor.agents.environment import environment, of_a_program, without_git
+from redgreenrefactor.agents.session_environment import environment, of_a_program, without_git
 from repos import Repo
 
 

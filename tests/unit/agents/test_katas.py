@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.agents.replay import ReplayAgent, Script, load_script
-from redgreenrefactor.agents.script import Scene
-from redgreenrefactor.agents.script_file import katas
+from redgreenrefactor.agents.replay import ReplayAgent, load_script
+from redgreenrefactor.agents.script import Scene, Script, katas
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.sandbox.process import call

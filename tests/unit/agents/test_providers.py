@@ -1,6 +1,6 @@
 import pytest
 
-from redgreenrefactor.agents.providers import Access, access, base_url
+from redgreenrefactor.agents.providers import ModelAccess, access, base_url
 from redgreenrefactor.errors import NotReadyError, UsageError
 
 KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "GEMINI_API_KEY": "g"}
@@ -99,7 +99,9 @@ def test_a_provider_whose_client_is_not_installed_says_how_to_get_it() -> None:
 def test_any_other_provider_that_is_known_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "d")
 
-    assert access("deepseek:deepseek-chat", None, KEYS) == Access("deepseek", "deepseek-chat", "deepseek")
+    assert access("deepseek:deepseek-chat", None, KEYS) == ModelAccess(
+        "deepseek", "deepseek-chat", "deepseek"
+    )
     with pytest.raises(UsageError, match=r"agent\.url"):
         access("deepseek:deepseek-chat", "http://localhost:1", KEYS)
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from redgreenrefactor.agents.recorded import load_recorded
-from redgreenrefactor.agents.replay import ReplayAgent
+from redgreenrefactor.agents.replay import ReplayAgent, load_script
 from redgreenrefactor.agents.script import Use
-from redgreenrefactor.agents.script_file import load_script
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
 from redgreenrefactor.model.verdict import FindingType

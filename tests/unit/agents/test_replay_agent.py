@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.agents.replay import ReplayAgent, Script
-from redgreenrefactor.agents.script import Scene, Use, bash, edit, write
+from redgreenrefactor.agents.replay import ReplayAgent
+from redgreenrefactor.agents.script import Scene, Script, Use, bash, edit, write
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Step, Usage
 from redgreenrefactor.model.verdict import Finding, FindingType

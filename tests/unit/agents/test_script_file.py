@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.agents.replay import load_script
-from redgreenrefactor.agents.script import Scene, Script, bash, edit, write
-from redgreenrefactor.agents.script_file import katas, parse
+from redgreenrefactor.agents.script import Scene, Script, bash, edit, katas, parse, write
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.workflow import PhaseName

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redgreenrefactor.agents.clipping import clipped
+from redgreenrefactor.agents.file_tools import clipped
 from redgreenrefactor.agents.search import alternatives
 from redgreenrefactor.agents.toolbox import Toolbox, ToolResult, shell_in
 from redgreenrefactor.errors import InterruptedRunError

@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from redgreenrefactor.agents.command import CommandAgent
+from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.lifecycle.factory import Factory

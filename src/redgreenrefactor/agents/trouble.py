@@ -1,11 +1,14 @@
-"""What can go wrong between us and a model: what it is called, what to type, and whether to try again."""
+"""What can go wrong between us and a model: what it is called, what to type, and how long it is tried again."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
-from redgreenrefactor.agents.providers import Access
+from redgreenrefactor.agents.providers import ModelAccess
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
@@ -42,7 +45,7 @@ class Trouble:
         return NotReadyError(self.message, hint=hint, type=kind)
 
 
-def trouble_of(error: Exception, way: Access) -> Trouble:
+def trouble_of(error: Exception, way: ModelAccess) -> Trouble:
     """Return what an exception of pydantic-ai means."""
     from pydantic_ai import exceptions as known  # noqa: PLC0415
 
@@ -79,14 +82,14 @@ _LATER = "Wait a while."
 _AGAIN = "Then type the same command again."  # nothing has been begun: there is nothing to resume
 
 
-def _refused(way: Access, said: str) -> Trouble:
+def _refused(way: ModelAccess, said: str) -> Trouble:
     key = f"the key in {way.variable}" if way.variable else "the key"
     message = f"{way.where} refused {key} for the model {way.model!r}: {said}"
     hint = f"Set {way.variable or 'the key'} to a valid key that may use this model."
     return Trouble(FindingType.MODEL_UNAVAILABLE, message, hint, refused=True)
 
 
-def _not_found(error: "ModelAPIError", way: Access, said: str) -> Trouble:
+def _not_found(error: "ModelAPIError", way: ModelAccess, said: str) -> Trouble:
     """A model that is not there, or, where the answer is not the API's own, an address that is wrong."""
     if _words(error.body) is None:
         message = f"nothing at {way.where} answers as {way.title}'s API{_status(error)}: {said}"
@@ -103,13 +106,13 @@ def _not_found(error: "ModelAPIError", way: Access, said: str) -> Trouble:
     )
 
 
-def _busy(error: Exception, way: Access, said: str, after: float | None) -> Trouble:
+def _busy(error: Exception, way: ModelAccess, said: str, after: float | None) -> Trouble:
     message = f"{way.where} takes no more requests to {way.model} for now{_status(error)}: {said}"
     hint = f"Wait {after:g} s, as it asks for." if after else _LATER
     return Trouble(FindingType.RATE_LIMITED, message, hint, again=True, after=after)
 
 
-def _no_connection(error: Exception, way: Access, said: str) -> Trouble:
+def _no_connection(error: Exception, way: ModelAccess, said: str) -> Trouble:
     cause = error.__cause__
     while cause is not None and cause.__cause__ is not None:
         cause = cause.__cause__
@@ -136,7 +139,7 @@ def _status(error: Exception) -> str:
     return f" (HTTP {code})" if code else ""
 
 
-def _said(error: Exception, way: Access) -> str:
+def _said(error: Exception, way: ModelAccess) -> str:
     """Return the server's own words on one line, without the key and without what the address holds of it."""
     words = _words(getattr(error, "body", None)) or getattr(error, "message", None) or str(error)
     return in_line(way.harmless(words), _WORDS)
@@ -157,3 +160,55 @@ def _words(body: Any) -> str | None:
     inside = inside.get("error", inside)
     message = inside.get("message") if isinstance(inside, dict) else inside  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return message if isinstance(message, str) and not message.lstrip().startswith("<") else None
+
+
+# --- trying again
+
+LONGEST_WAIT = 60.0  # seconds between two tries, unless the server asks for more
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often, and how soon, a request is made again."""
+
+    tries: int = 8  # of requests that cost something, make no sense, or are not waited between
+    first_wait: float = 1.0
+
+    def wait(self, number: int) -> float:
+        """Return the seconds before the next try: doubling, with a jitter so that many do not come at once."""
+        usual = min(self.first_wait * 2 ** (number - 1), LONGEST_WAIT)
+        return usual * random.uniform(0.75, 1.25)  # noqa: S311 - not for secrets
+
+
+ONCE = Patience(tries=1)
+
+
+def _uncounted(_seconds: float) -> None:
+    """Nobody keeps the time."""
+
+
+@dataclass
+class Waits:
+    """The waits of one session: they end before the session's time is over, and the work is not timed by them."""
+
+    patience: Patience
+    until: float = inf  # on the monotonic clock
+    tell: Callable[[float], None] = _uncounted  # hears of every wait before it begins
+    trouble: Trouble | None = None  # of the request that is being made again
+    _dear: int = field(default=0, init=False)  # tries that are counted, since the last success
+
+    def before(self, trouble: Trouble, number: int) -> float | None:
+        """Return the seconds before the next try, None where there is no point in one or no time for it."""
+        self.trouble = trouble
+        counted = trouble.begun or trouble.type is FindingType.AGENT_FAILURE or not self.patience.first_wait
+        self._dear += counted
+        seconds = max(self.patience.wait(min(number, 30)), trouble.after or 0.0)
+        late = time.monotonic() + seconds >= self.until
+        if not trouble.again or self.patience == ONCE or self._dear >= self.patience.tries or late:
+            return None
+        self.tell(seconds)
+        return seconds
+
+    def over(self) -> None:
+        """Know that a request succeeded."""
+        self.trouble, self._dear = None, 0

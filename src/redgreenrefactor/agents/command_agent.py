@@ -9,7 +9,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from signal import Signals
 
-from redgreenrefactor.agents.environment import Confine, free, of_a_program
+from redgreenrefactor.agents.session_environment import Confine, free, of_a_program
+from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered
 from redgreenrefactor.model.task import first_program
 from redgreenrefactor.model.verdict import Finding, FindingType
@@ -20,6 +22,25 @@ from redgreenrefactor.sandbox.process import Finished, Interrupt, run
 
 LAST_LINES = 10  # of standard error, for the message of a failure
 _LAST_CHARACTERS = 2000
+
+
+def build(argument: str, setup: AgentSetup) -> "CommandAgent":
+    """Return the agent that is this command; one whose program is not there is a NotReadyError."""
+    if absent := absent_program(argument, setup.project, setup.env):
+        raise NotReadyError(
+            f"the agent's program {absent!r} is not there, or may not be run",
+            hint=_how_to_get(absent, setup.project),
+            type="AgentMissing",
+        )
+    return CommandAgent(
+        argument,
+        env=setup.env,
+        timeout=setup.session_timeout,
+        interrupt=setup.interrupt,
+        passed_on=setup.passed_on,
+        identity=setup.identity,
+        confine=setup.confine,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +118,14 @@ def absent_program(command: str, folder: Path, env: Mapping[str, str]) -> str | 
         return None
     place = str(folder / program) if "/" in program else program
     return None if shutil.which(place, path=env.get("PATH", os.defpath)) else program
+
+
+def _how_to_get(program: str, project: Path) -> str:
+    """Return what makes an agent's program one that can be started."""
+    if (project / program).is_file():
+        return f"Type 'chmod +x {program}', or start it with its interpreter: --agent 'command:sh {program}'."
+    where = f"Put it into {project} and commit it" if "/" in program else "Install it, or put it on PATH"
+    return f"{where}, or name another one: --agent 'command:PROGRAM …'."
 
 
 def _link(brief: Brief) -> dict[str, str]:

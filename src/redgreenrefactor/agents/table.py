@@ -1,0 +1,79 @@
+"""Every agent there is: a new one is a module with `build`, and a line here."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from redgreenrefactor.agents.session_environment import Confine
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.events import Emit, SessionNoted
+from redgreenrefactor.model.session import Step
+from redgreenrefactor.ports import Agent
+from redgreenrefactor.sandbox.process import Interrupt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentKind:
+    """What is known of an agent before it is made."""
+
+    module: str = ""  # of this package, with `build(argument, setup)`; empty: not part of this version yet
+    argument: bool = False  # a colon follows its name, and what it is to work with
+    our_tools: bool = False  # it works with the six tools
+    own_model: bool = False  # it thinks with a model of its own, which nobody here knows
+    program: str = ""  # of the user's, that it is
+
+
+AGENTS: Mapping[str, AgentKind] = {
+    "api": AgentKind(module="api", our_tools=True),
+    "claude-code": AgentKind(program="claude"),
+    "codex": AgentKind(program="codex"),
+    "gemini": AgentKind(program="gemini"),
+    "opencode": AgentKind(program="opencode"),
+    "command": AgentKind(module="command_agent", argument=True, own_model=True),
+    "replay": AgentKind(module="replay", argument=True, our_tools=True, own_model=True),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSetup:
+    """What agents are made with; each takes what it needs."""
+
+    project: Path
+    env: Mapping[str, str]  # the user's
+    active_env: Mapping[str, str]  # the same, with the project's virtual environment active
+    model: str
+    url: str | None  # of the model's server
+    session_timeout: float
+    session_turns: int
+    bash_timeout: float
+    retry_backoff: float
+    passed_on: Collection[str]  # credentials the user wants it to have
+    identity: Mapping[str, str]  # GIT_AUTHOR_* and GIT_COMMITTER_*
+    confine: Confine  # what holds an agent that is a program
+    confine_tools: Confine  # what holds the tools of one that has ours
+    emit: Emit
+    interrupt: Interrupt
+
+    def note(self, step: Step) -> None:
+        """Have a step of a session written down."""
+        self.emit(SessionNoted(step))
+
+
+def kind_of(spec: str) -> AgentKind:
+    """Return what is known of the agent that is asked for, NAME or NAME:ARGUMENT."""
+    return AGENTS.get(spec.partition(":")[0], AgentKind())
+
+
+def agent_for(spec: str, setup: AgentSetup) -> Agent:
+    """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
+    name, _, argument = spec.partition(":")
+    kind = kind_of(spec)
+    if not kind.module:
+        raise NotReadyError(
+            f"the agent {name!r} is not part of this version yet",
+            hint="Use --agent 'command:SHELL COMMAND' (any program) or --agent replay:NAME-OR-FILE (a script).",
+            type="AgentMissing",
+        )
+    build: Callable[[str, AgentSetup], Agent] = import_module(f"{__package__}.{kind.module}").build
+    return build(argument, setup)
