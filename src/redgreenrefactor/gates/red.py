@@ -21,7 +21,7 @@ from redgreenrefactor.gates.rules.new_test import (
     silenced,
 )
 from redgreenrefactor.gates.rules.scope import brings_tools, history, misplaced, off_limits, tools_brought
-from redgreenrefactor.gates.rules.tampering import configuration, hooked, kept, shadowing
+from redgreenrefactor.gates.rules.tampering import configuration, edited_tests, hooked, shadowing
 from redgreenrefactor.languages import python, stubs
 from redgreenrefactor.languages.paths import inside, is_test, reconfigures
 from redgreenrefactor.model.evidence import (
@@ -44,7 +44,7 @@ def red(evidence: Evidence) -> Judgement:
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
     found += [
         *_scope(evidence),
-        *kept(evidence),
+        *edited_tests(evidence),
         *shadowing(evidence),
         *misplaced(evidence),
         *tools_brought(evidence),

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.languages import dataflow, python
@@ -28,22 +28,21 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Definition:
     """A function, and where its names are looked up."""
 
     file: str
     node: python.Function
-    owner: ast.ClassDef | None = None
+    owner: str = ""  # the class it is a method of
 
 
 def looks(read: Read, file: str, name: str, node: python.Function) -> Looks:
     """Return what a test expects, the functions, methods and fixtures that it uses included."""
-    tree = python.parsed(read(file))
-    owner = _class(tree, name.rpartition(".")[0].rpartition(".")[2]) if tree and "." in name else None
-    return _looks(read, _Place(file, node, owner), frozenset(), DEEPEST)
+    owner = name.rpartition(".")[0].rpartition(".")[2]
+    return _looks(read, _Definition(file, node, owner), frozenset(), DEEPEST)
 
 
-def _looks(read: Read, place: _Place, unset: frozenset[str], depth: int) -> Looks:
+def _looks(read: Read, place: _Definition, unset: frozenset[str], depth: int) -> Looks:
     """Return what a function expects when these of its parameters are left at None."""
     total, repeated = Looks(), _repeated(place.node)
     for call, reason in expected_errors(place.node):
@@ -60,116 +59,69 @@ def _repeated(node: ast.AST) -> set[ast.AST]:
     return {item for loop in loops for item in ast.walk(loop)}
 
 
-def _used(read: Read, place: _Place) -> Iterator[tuple[ast.Call | None, _Place]]:
+def _used(read: Read, place: _Definition) -> Iterator[tuple[ast.Call | None, _Definition]]:
     """Yield what a function calls, and the fixtures it asks for."""
     calls = [item for item in ast.walk(place.node) if isinstance(item, ast.Call)]
     for call in calls:
-        target = _called(read, place, call.func)
-        if target is not None and target.node is not place.node:
+        if (target := _called(read, place, call.func)) is not None:
             yield call, target
     for name in sorted(dataflow.arguments(place.node) - {"self", "cls"}):
-        target = _fixture(read, place, name)
-        if target is not None and target.node is not place.node:
+        if (target := _nearest(read, place, name, name)) is not None:
             own = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]
             yield from ((call, target) for call in own or [None])
 
 
-def _called(read: Read, place: _Place, function: ast.expr) -> _Place | None:
+def _called(read: Read, place: _Definition, function: ast.expr) -> _Definition | None:
     match function:
-        case ast.Name(id=name):
-            return _named(read, place.file, name)
+        case ast.Name(id=name) if name not in dataflow.arguments(place.node):
+            return _nearest(read, place, name, name)
         case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
-            return _method(read, place.file, place.owner, name)
-        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
-            return _inherited(read, place.file, place.owner, name)
+            return _nearest(read, place, name)
         case ast.Attribute(value=ast.Name(id=module), attr=name):
-            meant = _meant(read, place.file, module)
-            return _first(read, meant.replace(":", "."), name) if meant else None
+            return _nearest(read, place, name, module)
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+            return _nearest(read, replace(place, owner=""), name)
         case _:
             return None
 
 
-def _named(read: Read, file: str, name: str) -> _Place | None:
-    """Return the function of this name, where a file defines it or where it comes from."""
+def _nearest(read: Read, place: _Definition, name: str, via: str = "") -> _Definition | None:
+    """Return the function of this name that is nearest: in the class, the file, what it imports, its conftests.
+
+    Where the name comes from is known by `via`: that which is imported, and nothing else.
+    """
+    tree = python.parsed(read(place.file))
+    meant = python.resolved(tree).get(name, "").partition(":")[2] if tree else ""
+    for file in _files(place.file, tree, via):
+        wanted = name if file == place.file else meant or name
+        found = [
+            item
+            for item in _definitions(read, file)
+            if item.node.name == wanted and ast.dump(item.node) != ast.dump(place.node)
+        ]
+        if found:
+            return min(found, key=lambda item: item.owner != place.owner)
+    return None
+
+
+def _definitions(read: Read, file: str) -> Iterator[_Definition]:
     tree = python.parsed(read(file))
     for node in tree.body if tree else ():
-        if isinstance(node, python.Function) and node.name == name:
-            return _Place(file, node)
-    module, colon, original = _meant(read, file, name).partition(":")
-    return _first(read, module, original) if colon else None
+        for item in node.body if isinstance(node, ast.ClassDef) else (node,):
+            if isinstance(item, python.Function):
+                yield _Definition(file, item, node.name if isinstance(node, ast.ClassDef) else "")
 
 
-def _meant(read: Read, file: str, name: str) -> str:
-    """Return what an imported name stands for, with a relative one's folder put before it."""
-    tree = python.parsed(read(file))
-    meant = python.resolved(tree).get(name, "") if tree else ""
-    dots = len(meant) - len(meant.lstrip("."))
-    if not dots:
-        return meant
-    folder = PurePosixPath(file).parts[:-dots]
-    rest = meant[dots:]
-    return ".".join((*folder, rest)) if not rest.startswith(":") else ".".join(folder) + rest
-
-
-def _first(read: Read, module: str, name: str) -> _Place | None:
-    """Return the function of this name in a module of the project; tests see their own folder's modules, too."""
-    if not module:
-        return None
-    for path in module_files(module):
-        tree = python.parsed(read(path))
-        for node in tree.body if tree else ():
-            if isinstance(node, python.Function) and node.name == name:
-                return _Place(path, node)
-    return None
-
-
-def _method(
-    read: Read, file: str, owner: ast.ClassDef | None, name: str, depth: int = DEEPEST
-) -> _Place | None:
-    """Return the method of a class, its own or the one it inherits."""
-    for node in owner.body if owner else ():
-        if isinstance(node, python.Function) and node.name == name:
-            return _Place(file, node, owner)
-    return _inherited(read, file, owner, name, depth)
-
-
-def _inherited(
-    read: Read, file: str, owner: ast.ClassDef | None, name: str, depth: int = DEEPEST
-) -> _Place | None:
-    """Return the method as the classes above have it; a text may have them go round in a circle."""
-    for base in owner.bases if owner and depth else ():
-        last = ast.unparse(base).rpartition(".")[2]
-        for path in _files_of(read, file, last):
-            tree = python.parsed(read(path))
-            above = _class(tree, last) if tree else None
-            found = _method(read, path, above, name, depth - 1)
-            if found is not None:
-                return found
-    return None
-
-
-def _files_of(read: Read, file: str, name: str) -> Iterator[str]:
-    """Yield the files that may define what a name of this file stands for."""
+def _files(file: str, tree: ast.Module | None, via: str) -> Iterator[str]:
+    """Yield where names of a file may be defined: itself, what it imports, the conftests on the way to it."""
     yield file
-    module, colon, _ = _meant(read, file, name).partition(":")
-    if colon and module:
-        yield from module_files(module)
-
-
-def _class(tree: ast.Module, name: str) -> ast.ClassDef | None:
-    return next(
-        (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == name), None
-    )
-
-
-def _fixture(read: Read, place: _Place, name: str) -> _Place | None:
-    """Return the fixture of this name that a test of this place gets."""
-    found = _method(read, place.file, place.owner, name) or _named(read, place.file, name)
-    if found is not None:
-        return found
-    folders = PurePosixPath(place.file).parents
-    near = (_named(read, str(folder / "conftest.py"), name) for folder in folders)
-    return next((target for target in near if target is not None), None)
+    for item in (item for item in (python.imported(tree) if tree else ()) if via in ("", item.name)):
+        module = item.module.lstrip(".")
+        dots = len(item.module) - len(module)
+        folder = PurePosixPath(file).parts[:-dots] if dots else ()
+        for parts in ((*folder, module), (*folder, module, item.member)):
+            yield from module_files(".".join(part for part in parts if part))
+    yield from (str(folder / "conftest.py") for folder in PurePosixPath(file).parents)
 
 
 def _left_at_none(node: python.Function, call: ast.Call | None) -> frozenset[str]:

@@ -50,7 +50,7 @@ PROSE = re.compile(
 ROOTS = ("", "src/", "lib/", "tests/", "test/")  # where imports start from
 
 
-class Project(Protocol):
+class CaseContext(Protocol):
     """What tells a test from code: where the project lies in its repository, and the case that is worked on."""
 
     @property
@@ -71,12 +71,12 @@ class ProjectFolder(NamedTuple):
     case: Case | None
 
 
-def inside(project: Project, path: str) -> str | None:
+def inside(project: CaseContext, path: str) -> str | None:
     """Return a repository path as the project names it, None where it lies outside."""
     return path.removeprefix(project.prefix) if path.startswith(project.prefix) else None
 
 
-def is_test(project: Project, path: str) -> bool:
+def is_test(project: CaseContext, path: str) -> bool:
     """Tell whether a path holds tests, or fixtures, helpers and data of theirs."""
     local = inside(project, path)
     case = project.case
@@ -129,7 +129,7 @@ def is_plain_code(path: str, text: str) -> bool:
     return tree is not None and bool(tree.body) and not python.tests_in(text)
 
 
-def kept_from(phase: PhaseName, paths: Iterable[str], project: Project) -> Iterator[str]:
+def kept_from(phase: PhaseName, paths: Iterable[str], project: CaseContext) -> Iterator[str]:
     """Yield what a session of this phase may not touch: files, and whole folders of tests; the gates judge the rest."""
     shut = ("tdd.properties",) if phase is PhaseName.PLAN else ("tdd.properties", LIST)
     for path in paths:

@@ -26,7 +26,7 @@ _EMPTY = re.compile(r"true|false|True|False|null|None|nil|undefined|t|and|or|not
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """A text whose language is known."""
 
     dialect: Dialect
@@ -112,12 +112,12 @@ class Tally:
 NOTHING = Tally()
 
 
-def source_of(path: str, text: str | None) -> Source | None:
+def source_of(path: str, text: str | None) -> SourceText | None:
     """Return a text as its language reads it, None where that is not known; why no library does it: ADR 19."""
     dialect = dialect_of(path)
     if dialect is None or not text:
         return None
-    return Source(dialect, dialect.token.sub(_without_comment, text), dialect.token.sub(_hidden, text))
+    return SourceText(dialect, dialect.token.sub(_without_comment, text), dialect.token.sub(_hidden, text))
 
 
 def _without_comment(found: re.Match[str]) -> str:
@@ -161,7 +161,7 @@ def _constrained(path: str, text: str) -> int:
     return len(re.findall(r"^//\s*(?:go:build|\+build)\b", text, re.MULTILINE)) if path.endswith(".go") else 0
 
 
-def _blocks(source: Source) -> Iterator[Block]:
+def _blocks(source: SourceText) -> Iterator[Block]:
     code, mask = source.code, source.mask
     for found in source.dialect.test.finditer(mask):
         body, end = _extent(source, found)
@@ -177,7 +177,7 @@ def _title(code: str, mask: str, start: int) -> str:
     return code[found.start() + 1 : found.end() - 1] if found else " ".join(code[start : start + 80].split())
 
 
-def _extent(source: Source, found: re.Match[str]) -> tuple[int, int]:
+def _extent(source: SourceText, found: re.Match[str]) -> tuple[int, int]:
     """Return where a test's body begins and where it ends."""
     dialect, mask = source.dialect, source.mask
     if dialect in (PYTHON, RUBY):
@@ -214,7 +214,7 @@ def _indented(mask: str, found: re.Match[str]) -> tuple[int, int]:
     return body, end
 
 
-def functions(source: Source) -> Iterator[tuple[str, int, int]]:
+def functions(source: SourceText) -> Iterator[tuple[str, int, int]]:
     """Yield the functions of a text by name, with where each begins and ends."""
     mask = source.mask
     for found in _FUNCTION.finditer(mask):
@@ -223,7 +223,7 @@ def functions(source: Source) -> Iterator[tuple[str, int, int]]:
         yield found[1] or found[2], found.end(), end
 
 
-def _asserted_for(source: Source, blocks: tuple[Block, ...]) -> int:
+def _asserted_for(source: SourceText, blocks: tuple[Block, ...]) -> int:
     """Return how often tests call functions of this text that assert for them."""
     asserts = source.dialect.asserts
     names = {
@@ -236,7 +236,7 @@ def _asserted_for(source: Source, blocks: tuple[Block, ...]) -> int:
     return sum(name in helpers for calls in called for name in calls)
 
 
-def _values(source: Source, blocks: tuple[Block, ...]) -> Iterator[str]:
+def _values(source: SourceText, blocks: tuple[Block, ...]) -> Iterator[str]:
     """Yield the numbers of a text and its strings that are no prose and no module's name."""
     titles = {block.name for block in blocks}
     yield from re.findall(r"(?<![\w.])\d[\w.]*", source.mask)

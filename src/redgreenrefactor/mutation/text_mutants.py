@@ -8,7 +8,7 @@ from redgreenrefactor.languages.sources import (
     FAILING,
     LITERAL,
     Block,
-    Source,
+    SourceText,
     functions,
     source_of,
     statement_end,
@@ -52,7 +52,7 @@ def wrong_expectations(path: str, text: str, block: Block) -> Iterator[str]:
             yield _with_other(source, place)
 
 
-def _expecting(source: Source, block: Block) -> list[tuple[int, int]]:
+def _expecting(source: SourceText, block: Block) -> list[tuple[int, int]]:
     """Return where a test says what it expects: in assertions, or in the conditions before a failure is told."""
     mask = source.mask[: block.end]
     found = list(source.dialect.asserts.finditer(mask, block.body))
@@ -63,7 +63,7 @@ def _expecting(source: Source, block: Block) -> list[tuple[int, int]]:
     return sorted({*asserting, *(conditions if len(asserting) < len(found) else [])})
 
 
-def _with_other(source: Source, place: re.Match[str]) -> str:
+def _with_other(source: SourceText, place: re.Match[str]) -> str:
     """Return the code with another operator, or another value of the same kind, in a place."""
     was = source.code[place.start() : place.end()]
     other = f"{was[:-1]}~{was[-1]}" if was[0] in "\"'`" else _OTHER.get(was) or str(int(was) + 1)

@@ -245,7 +245,7 @@ def hooked(evidence: Evidence) -> Iterator[Finding]:
                 )
 
 
-def kept(evidence: Evidence) -> Iterator[Finding]:
+def edited_tests(evidence: Evidence) -> Iterator[Finding]:
     """Yield existing tests that were edited, taken away or shadowed, and new ways into the runner."""
     for change, before, after in python_tests(evidence):
         yield from _edited(change, before, after)

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gates_support import HEAD, Played, play, src
-from redgreenrefactor.gates.rules.new_test import SLOW
+from gates_support import HEAD, Played, change, evidence, play, src
+from redgreenrefactor.gates.rules.measurement import Measured
+from redgreenrefactor.gates.rules.new_test import SLOW, written
+from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.model.evidence import SuiteRun, Trial
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName
@@ -119,3 +121,11 @@ def test_a_green_whose_new_test_passes_is_judged_by_the_whole_suite() -> None:
     breaking = "def double(x):\n    return str(x) * 2 + '!'\n"
     played = green(breaking)
     assert (played.types, suites(played)) == ([FindingType.TEST_FAILURE], 1)
+
+
+def test_a_test_outside_the_project_is_none_of_its_own() -> None:
+    outside = change("other/test_a.py", None, "def test_a():\n    assert f()\n")
+    given = evidence(PhaseName.RED, prefix="app/", changes=(outside,))
+    assert list(written(given)) == []
+    rewrites = rewritten(given, Measured(SuiteRun(), SuiteRun(), SuiteRun()))
+    assert (rewrites.old, rewrites.new) == ({}, {})
