@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded
 from redgreenrefactor.reading import below
@@ -43,24 +44,22 @@ def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]
                     yield Path(entry.path), status
 
 
-def remove_holes(git: Git) -> tuple[str, ...]:
-    """Remove files that are mostly holes where there is too much of them; those that git ignores stay.
+def remove_holes(git: Git, moment: int) -> tuple[str, ...]:
+    """Remove files changed since a moment that are mostly holes where there is too much of them; ignored ones stay.
 
     They take no room until somebody copies them, as git does into a commit and out of it again.
     """
+    found = {path: hole for path, status in _changed(git.folder, moment) if (hole := _hole(status)) > HOLE}
+    if sum(found.values()) <= MOST:  # git is asked only where it may matter
+        return ()
     listing = git.attempt("ls-files", "-z", "--others", "--modified", "--exclude-standard").stdout
-    found = {path: _hole(git.folder / path) for path in decoded(listing).split("\0") if path}
-    holes = [path for path, hole in found.items() if hole > HOLE]
-    if sum(found[path] for path in holes) <= MOST:
+    holes = [path for path in decoded(listing).split("\0") if git.folder / path in found]
+    if sum(found[git.folder / path] for path in holes) <= MOST:
         return ()
     for path in holes:
         (git.folder / path).unlink()
-    more = f" and {len(holes) - 1} more" if len(holes) > 1 else ""
-    return (f"{holes[0]}{more} had room for far more than was in it: taken away",)
+    return (f"{some_of(holes, 1)} had room for far more than was in it: taken away",)
 
 
-def _hole(path: Path) -> int:
-    with suppress(OSError):
-        status = path.lstat()
-        return status.st_size - status.st_blocks * _BLOCK if stat.S_ISREG(status.st_mode) else 0
-    return 0
+def _hole(status: os.stat_result) -> int:
+    return status.st_size - status.st_blocks * _BLOCK if stat.S_ISREG(status.st_mode) else 0

@@ -223,11 +223,9 @@ class GitWorkspace(GitSnapshots):
     def _restore_steering(self) -> tuple[str, ...]:
         """Take back what the session did to the files that steer git, before git is asked anything; tell what."""
         begun, here = self._refs.mark, self._repository
-        told: tuple[str, ...] = ()
-        if begun and begun.steering:
-            began = here.mark.stat().st_ctime_ns if here.mark.exists() else 0
-            told = guard.put_back(begun.steering, here.cache, began)
-        return (*told, *here.look_again(), *remove_holes(self._git))
+        began = here.mark.stat().st_ctime_ns if here.mark.exists() else 0
+        told = guard.put_back(begun.steering, here.cache, began) if begun and begun.steering else ()
+        return (*told, *here.look_again(), *remove_holes(self._git, began))
 
     def _settle_untracked(self, status: CheckoutStatus) -> tuple[str, ...]:
         """Remember what the session did among ignored files, and put our settings back; tell what is worth a word."""
