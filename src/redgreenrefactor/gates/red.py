@@ -14,10 +14,10 @@ from redgreenrefactor.gates.rules.measurement import Measured, gone, interferenc
 from redgreenrefactor.gates.rules.new_test import (
     NewTest,
     asks_again,
-    legible,
     meaningless,
     new_test,
     new_test_alone,
+    shown_by_text,
     silenced,
 )
 from redgreenrefactor.gates.rules.scope import brings_tools, history, misplaced, off_limits, tools_brought
@@ -51,7 +51,7 @@ def red(evidence: Evidence) -> Judgement:
     ]
     found += nothing_done(evidence, "Write the test and commit it.")
     if errors(found):
-        return rule(*found, *legible(evidence))
+        return rule(*found, *shown_by_text(evidence))
     if hopeless := (yield from _hopeless(evidence, found)):
         return hopeless
     measured = yield from measure(evidence)

@@ -9,7 +9,7 @@ from typing import Any, Generic
 from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
-from redgreenrefactor.gates.rules.legacy import sifted
+from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.git.worktrees import goes_on_in
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lifecycle.baseline import FirstMeasurement
@@ -271,7 +271,7 @@ class Run(Generic[Result]):
         if not after.finished:
             return f"the runner did not come to its end (exit code {after.exit_code})"
         failing = [after.results[name] for name in sorted(before.passed & after.ids - after.passed)]
-        return named([r.id for r in lab.judge(sifted(latest.commit, Trial(head), failing)).broken])
+        return named([r.id for r in lab.judge(rechecked(latest.commit, Trial(head), failing)).broken])
 
 
 def _carried(project: OpenProject, latest: Entry, head: str) -> Handoff:

@@ -67,27 +67,29 @@ def baseline(opening: str) -> Generator[Question, SuiteRun, Baseline]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sifted:
+class Rechecked:
     """Tests that failed after a turn: through it, or by chance."""
 
     broken: tuple[TestResult, ...]
     flaky: tuple[TestId, ...]
 
 
-def sifted(base: str, after: Trial, suspects: Sequence[TestResult]) -> Generator[Question, SuiteRun, Sifted]:
+def rechecked(
+    base: str, after: Trial, suspects: Sequence[TestResult]
+) -> Generator[Question, SuiteRun, Rechecked]:
     """Return which of these tests fail by chance: pass when run again, or fail where nothing was touched, too.
 
     A test that fails only among others is compared among others: code may break a test through what it leaves behind.
     """
     names = {result.id for result in suspects}
     if not names:
-        return Sifted((), ())
+        return Rechecked((), ())
     again = yield replace(after, tests=tuple(sorted(names)), repeat=1)
     alone = names - again.passed
     chance, leaning = yield from _on_base(base, alone)
     crowd = (names & again.passed) | leaning
     flaky = chance | (yield from _among_others(base, after, crowd))
-    return Sifted(tuple(r for r in suspects if r.id not in flaky), tuple(sorted(flaky)))
+    return Rechecked(tuple(r for r in suspects if r.id not in flaky), tuple(sorted(flaky)))
 
 
 def _on_base(base: str, names: set[TestId]) -> Generator[Question, SuiteRun, tuple[set[TestId], set[TestId]]]:
@@ -171,10 +173,10 @@ def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, S
     reports = evidence.rules.legacy_on_break == "report"  # then what is broken stays so, and was told already
     broken = [r for r in measured.broken if not reports or r.id in measured.before.passed]
     old = [result for result in broken if result.id in known]
-    sieve = yield from sifted(evidence.base, Trial(evidence.head), old)
-    found = list(_by_chance(sieve.flaky))
+    recheck = yield from rechecked(evidence.base, Trial(evidence.head), old)
+    found = list(_by_chance(recheck.flaky))
     for result in broken:
-        if result in old and result not in sieve.broken:
+        if result in old and result not in recheck.broken:
             continue
         found.append(_stopped(evidence, measured, result))
     return found

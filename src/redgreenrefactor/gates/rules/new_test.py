@@ -82,7 +82,7 @@ def _uncollected(
             missing=error.missing,
         )
         return NewTest(error.file, test.name, (result,), test, python.parsed(text))
-    return [*(_uncollectable(evidence, error) for error in broken), *legible(evidence)]
+    return [*(_uncollectable(evidence, error) for error in broken), *shown_by_text(evidence)]
 
 
 def _uncollectable(evidence: Evidence, error: CollectError) -> Finding:
@@ -98,7 +98,7 @@ def _is_planned(evidence: Evidence, error: CollectError) -> bool:
     return bool(case and missing and python.is_planned(missing.name, missing.owner, case.impl_file))
 
 
-def legible(evidence: Evidence) -> Iterator[Finding]:
+def shown_by_text(evidence: Evidence) -> Iterator[Finding]:
     """Yield what the text of the new tests shows, where no run tells: otherwise the retry would walk into it."""
     new = list(written(evidence))
     if len(new) - _taken_away(evidence) > 1:

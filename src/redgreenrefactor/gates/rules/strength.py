@@ -4,7 +4,7 @@ import ast
 from collections.abc import Generator, Iterator, Sequence
 
 from redgreenrefactor.gates.rules.findings import about, brief, errors, named
-from redgreenrefactor.gates.rules.legacy import sifted
+from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.gates.rules.rewrites import Key, Rewritten, Tests
 from redgreenrefactor.languages import python
@@ -55,8 +55,8 @@ def _behaviour(evidence: Evidence, measured: Measured) -> Findings:
     run = yield trial
     changed = [run.results[name] for name in ids if name in run.results and not _excused(run.results[name])]
     old = [result for result in changed if result.id in measured.legacy.ids]
-    sieve = yield from sifted(evidence.base, trial, old)
-    return [_changed(result) for result in changed if result not in old or result in sieve.broken]
+    recheck = yield from rechecked(evidence.base, trial, old)
+    return [_changed(result) for result in changed if result not in old or result in recheck.broken]
 
 
 def _excused(result: TestResult) -> bool:

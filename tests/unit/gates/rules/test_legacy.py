@@ -26,8 +26,8 @@ from redgreenrefactor.gates.rules.legacy import (
     also_mended,
     baseline,
     mended,
+    rechecked,
     regressions,
-    sifted,
 )
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.strength import strength
@@ -102,7 +102,7 @@ def test_a_note_lists_some_tests_and_counts_the_rest() -> None:
 
 
 def test_a_test_that_passes_when_run_again_alone_and_among_others_fails_by_chance() -> None:
-    found, asked = drive(sifted(BASE, Trial(HEAD), BROKEN), told(head=always))
+    found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=always))
     assert (found.broken, found.flaky) == ((), (ONE,))
     assert asked == [Trial(HEAD, tests=(ONE,), repeat=1), Trial(HEAD, repeat=3)]
 
@@ -111,22 +111,22 @@ def test_a_test_that_only_fails_among_others_is_broken_where_it_did_not_before()
     def head(trial: Trial) -> bool:
         return bool(trial.tests)
 
-    found, asked = drive(sifted(BASE, Trial(HEAD), BROKEN), told(head=head, base=always))
+    found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=head, base=always))
     assert (found.broken, found.flaky) == ((failing(ONE),), ())
     assert asked[-1] == Trial(BASE, repeat=3)
-    found, _ = drive(sifted(BASE, Trial(HEAD), BROKEN), told(head=head, base=never))
+    found, _ = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=head, base=never))
     assert found.flaky == (ONE,)
 
 
 def test_a_test_that_fails_again_and_never_on_the_untouched_tree_is_broken() -> None:
-    found, asked = drive(sifted(BASE, Trial(HEAD), BROKEN), told(head=never, base=always))
+    found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=never, base=always))
     assert found.broken == (failing(ONE),)
     assert len(asked) == 1 + ROUNDS
 
 
 def test_a_test_that_fails_now_and_then_on_the_untouched_tree_fails_by_chance() -> None:
     answer = told(head=never, base=lambda trial: trial.repeat != 2)
-    found, asked = drive(sifted(BASE, Trial(HEAD), BROKEN), answer)
+    found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), answer)
     assert (found.broken, found.flaky) == ((), (ONE,))
     assert [trial.commit for trial in asked] == [HEAD, BASE, BASE]
 
@@ -137,19 +137,19 @@ def test_a_test_that_leans_on_others_is_compared_among_others(
     flaky: tuple[str, ...],
 ) -> None:
     answer = told(head=never, base=lambda trial: among_others and not trial.tests)
-    found, _ = drive(sifted(BASE, Trial(HEAD), BROKEN), answer)
+    found, _ = drive(rechecked(BASE, Trial(HEAD), BROKEN), answer)
     assert found.flaky == flaky
 
 
 def test_many_broken_tests_are_not_run_again_and_again() -> None:
     names = [f"test_a.py::test_{number:02}" for number in range(30)]
     answer = {HEAD: suite(*map(failing, names)), BASE: suite(*map(result, names))}
-    found, asked = drive(sifted(BASE, Trial(HEAD), [*map(failing, names)]), lambda t: answer[t.commit])
+    found, asked = drive(rechecked(BASE, Trial(HEAD), [*map(failing, names)]), lambda t: answer[t.commit])
     assert (len(found.broken), len(asked)) == (30, 2)
 
 
 def test_without_suspects_nothing_is_run() -> None:
-    assert drive(sifted(BASE, Trial(HEAD), []), nothing_is_run)[0].flaky == ()
+    assert drive(rechecked(BASE, Trial(HEAD), []), nothing_is_run)[0].flaky == ()
 
 
 # --- findings
