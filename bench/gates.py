@@ -24,7 +24,7 @@ from typing import Any
 from gates_corpus import CORPUS, CorpusError, Entry, load
 from gates_player import Cost, Grade, Played, play_all
 
-from redgreenrefactor.model.handoff import finding_to_json
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.workflow import PhaseName
 
 TOGETHER = 8  # entries that share what is known about their common past
@@ -198,7 +198,7 @@ def as_json(item: Played) -> dict[str, Any]:
         "expect": list(entry.expect) or ["accepted"],
         "grade": item.grade,
         "got": item.got,
-        "findings": [finding_to_json(found) for found in item.findings],
+        "findings": written(item.findings),
         "suites": item.cost.suites,
         "singles": item.cost.singles,
         "cpu": round(item.cost.cpu, 3),

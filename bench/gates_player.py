@@ -28,6 +28,7 @@ from redgreenrefactor.model import result
 from redgreenrefactor.model.decision import Turn, accepted, opening, rejected
 from redgreenrefactor.model.events import Event, Judged, SuiteEnded
 from redgreenrefactor.model.evidence import SuiteRun, Trial
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
@@ -308,7 +309,7 @@ class Stage:
                 plan = parse(commit.files[LIST])
                 turn = Turn(TDD.phase(commit.phase), commit.cycle, 1, plan, TIMESTAMP)
                 verdict = self._verdict_then(lab, commit, oids[index - 1], oid)
-                handoff = accepted(handoff, turn, verdict, agent="corpus")
+                handoff = replace(accepted(handoff, turn, verdict), agent="corpus")
                 notes[oid] = handoff
         if self.entry.again:
             due = TDD.phase(handoff.next_phase)
@@ -329,10 +330,11 @@ class Stage:
         """Return the verdict with which a step of the past was accepted."""
         if commit.phase is PhaseName.PLAN:
             return Verdict(Ruling.ACCEPTED, case=commit.case)
-        facts: dict[str, object] = {"evidence": "per-test"}
+        facts = Facts(evidence="per-test")
         red = commit.phase is PhaseName.RED
         if red and self.entry.phase is not PhaseName.PLAN:
-            facts["tests"] = _added(lab.answer(Trial(before)), lab.answer(Trial(oid)), commit)
+            added = _added(lab.answer(Trial(before)), lab.answer(Trial(oid)), commit)
+            facts = replace(facts, tests=tuple(added))
         warned = red and self.entry.warned and commit.case == self.entry.project.next.case
         failing = red and not warned
         return Verdict(

@@ -14,6 +14,7 @@ import pytest
 
 from redgreenrefactor.gates import REVIEW_GATES, TDD_GATES
 from redgreenrefactor.gates.rules.measurement import Measured
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.evidence import (
     Change,
     CollectError,
@@ -158,6 +159,11 @@ class Played:
     asked: list[Trial]
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What was learned, as a note says it."""
+        return written(self.verdict.facts)
+
+    @property
     def types(self) -> list[FindingType]:
         """The types of what rejects, in order."""
         return [item.type for item in self.verdict.findings if item.severity is Severity.ERROR]
@@ -204,7 +210,7 @@ def play(
     handoff = given.handoff
     if phase is PhaseName.GREEN:
         fresh = notes if notes is not None else new_ids(before)
-        handoff = replace(handoff, extra={**handoff.extra, "tests": list(fresh)})
+        handoff = replace(handoff, facts=replace(handoff.facts, tests=tuple(fresh)))
     given = replace(given, handoff=handoff, rules=rules or given.rules)
     return judge(given, answer)
 

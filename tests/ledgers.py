@@ -11,6 +11,7 @@ from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.model.events import Event
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, State
+from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
@@ -80,7 +81,9 @@ def tell_run(
                 current_test=Case(f"case {cycle}", "t.py", "i.py"),
                 timestamp=stamp(start + len(commits)),
                 attempts=1,
-                extra={"retries": 0, "seconds": 1.0, "usage": {"inputTokens": 10, "costUsd": 0.5}},
+                retries=0,
+                seconds=1.0,
+                usage=Usage(10, cost_usd=0.5),
             )
     if complete:
         commit = repo.commit("plan: tick the last", {f"{run_id}-plan.txt": "done\n"})
@@ -94,7 +97,7 @@ def tell_run(
             cycles + 1,
             timestamp=stamp(start + len(commits)),
             attempts=1,
-            extra={"retries": 0},
+            retries=0,
         )
     write(repo, notes)
     return Told(commits)

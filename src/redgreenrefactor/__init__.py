@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     )
     from redgreenrefactor.model.events import Event
     from redgreenrefactor.model.goal import Case
-    from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+    from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, WorktreeInfo
     from redgreenrefactor.model.pull_request import PullRequest, PullRequestState
     from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
-    from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus, WorktreeInfo
+    from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus
     from redgreenrefactor.model.session import Role, Usage
     from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
     from redgreenrefactor.model.verdict import Finding, FindingType
@@ -103,10 +103,10 @@ _HOMES = {
     "run_async status task tdd",
     "model.events": "Event",
     "model.goal": "Case",
-    "model.handoff": "ErrorDetails Handoff State",
+    "model.handoff": "ErrorDetails Handoff State WorktreeInfo",
     "model.pull_request": "PullRequest PullRequestState",
     "model.result": "CycleCommits CycleResult Entry RunStatus WorkflowResult",
-    "model.review_task": "TaskResult TaskState TaskStatus WorktreeInfo",
+    "model.review_task": "TaskResult TaskState TaskStatus",
     "model.session": "Role Usage",
     "model.task_result": "TaskFileResult TaskFileStatus",
     "model.verdict": "Finding FindingType",

@@ -96,13 +96,13 @@ class Cages:
         auto = self._settings.sandbox_suite_network == "auto"
         return auto and not self.suite_network and self.level is not Level.OFF
 
-    def noted(self) -> dict[str, Any]:
-        """Return what notes say about all this."""
-        return {"sandbox": str(self.level), **({"suiteNetwork": True} if self.suite_network else {})}
+    def noted(self, handoff: Handoff) -> Handoff:
+        """Return a handoff whose note says all this."""
+        return replace(handoff, sandbox=str(self.level), suite_network=self.suite_network or None)
 
     def as_noted(self, handoff: Handoff) -> None:
         """Give suites the network if a note says that they need it."""
-        if self.suite_may_need_network and handoff.extra.get("suiteNetwork") is True:
+        if self.suite_may_need_network and handoff.suite_network:
             self.suite_network = True
 
     def suite(self, folder: Path, manner: Manner = ALL) -> Cage | None:

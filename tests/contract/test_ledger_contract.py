@@ -14,6 +14,7 @@ from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import Entry
@@ -23,7 +24,7 @@ from redgreenrefactor.testing import FakeLedger, FakeWorkspace
 from repos import Repo
 
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r", feature="count", timestamp="t0")
-PLANNED = replace(OPENING, next_phase=PhaseName.RED, cycle_number=1, timestamp="t1", extra={"agent": "fake"})
+PLANNED = replace(OPENING, next_phase=PhaseName.RED, cycle_number=1, timestamp="t1", agent="fake")
 SHOW = ("notes", "--ref=tdd-handoffs", "show")
 
 
@@ -106,11 +107,11 @@ def test_what_another_run_noted_on_a_commit_is_kept_in_the_note(book: Book) -> N
     book.ledger.write({book.head: OPENING})
     latest = book.ledger.latest()
     assert latest is not None
-    assert (latest.handoff.run_id, latest.handoff.extra["previous"]["runId"]) == ("r", "theirs")
+    assert (latest.handoff.run_id, latest.handoff.previous) == ("r", theirs)
     book.ledger.write({book.head: replace(theirs, attempts=7)})
     again = book.ledger.latest()
     assert again is not None
-    assert (again.handoff.run_id, again.handoff.extra["previous"]["attempts"]) == ("r", 7)
+    assert (again.handoff.run_id, again.handoff.previous) == ("r", replace(theirs, attempts=7))
 
 
 def test_all_notes_are_written_or_none(book: Book) -> None:
@@ -262,7 +263,7 @@ def test_snake_case_notes_of_another_tool_are_read(repo: Repo, git_ledger: GitLe
     assert latest is not None
     assert (latest.handoff.cycle_number, latest.handoff.next_phase) == (2, PhaseName.REFACTOR)
     assert latest.handoff.current_test == Case("d", "t.py", "i.py")
-    assert latest.handoff.extra == {"their_own": {"x": 1}}
+    assert latest.handoff.unknown.value == {"their_own": {"x": 1}}
 
 
 def test_the_line_of_first_parents_is_followed(repo: Repo, git_ledger: GitLedger) -> None:
@@ -363,7 +364,8 @@ def test_secrets_are_masked_in_notes_but_not_in_what_is_compared_with_files(repo
         feature=f"log in with {key}",
         error=f"http://me:pa55word@gateway refused {secret}",
         pending_tests=(f"rejects {secret}",),
-        extra={"message": secret, "previous": {"error": secret}},
+        facts=Facts(message=secret),
+        previous=replace(OPENING, run_id="q", error=secret),
     )
     GitLedger(repository).write({head: handoff})
     repository.close()

@@ -11,7 +11,6 @@ from stage import CASES, CODE, PLAIN, PLAIN_SETTINGS, TEST, Stage, calculator, c
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.loop.workflows import PLAIN as PLAIN_TASK
-from redgreenrefactor.model.review_task import KEY
 from repos import Repo
 
 Files = Mapping[str, str]
@@ -353,9 +352,8 @@ def test_a_task_that_brings_a_command_of_its_own_is_told_of(plain: Past) -> None
         "implementation": [{"step": 1, "title": "Write it", "description": "All of it."}],
     }
     opening = {**plain.note("HEAD"), "runId": "r", "phase": "CODE", "nextPhase": "CODE", "workflow": "plain"}
-    noted(
-        plain, root(plain), {**opening, "completedTests": [], "pendingTests": [], KEY: {"document": document}}
-    )
+    mark = {"id": "T-1", "digest": "d", "session": "s", "document": document}
+    noted(plain, root(plain), {**opening, "completedTests": [], "pendingTests": [], "task": mark})
     head = plain.repo.commit("feat: by hand", {CODE: "broken\n"})
     body = {**opening, "nextPhase": "COMPLETE", "state": "complete", "cycleNumber": 1, "testResult": "PASS"}
     noted(plain, head, {**body, "evidence": "exit-code"})

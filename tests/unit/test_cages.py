@@ -353,11 +353,12 @@ def test_programs_that_are_agents_are_free_unless_they_are_to_be_held(repo: Repo
 
 def test_a_note_that_says_so_gives_suites_the_network(repo: Repo) -> None:
     made = imagined(repo)
-    assert made.noted() == {"sandbox": "bubblewrap"}
-    made.as_noted(Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN, extra={"suiteNetwork": True}))
-    assert made.noted() == {"sandbox": "bubblewrap", "suiteNetwork": True}
+    opening = Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN)
+    assert made.noted(opening) == replace(opening, sandbox="bubblewrap")
+    made.as_noted(replace(opening, suite_network=True))
+    assert made.noted(opening) == replace(opening, sandbox="bubblewrap", suite_network=True)
     strict = imagined(repo, sandbox_suite_network="off")
-    strict.as_noted(Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN, extra={"suiteNetwork": True}))
+    strict.as_noted(replace(opening, suite_network=True))
     assert not strict.suite_network
 
 

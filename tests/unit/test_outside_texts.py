@@ -32,12 +32,11 @@ from redgreenrefactor.languages.manifests import adds_for_tests, files_run
 from redgreenrefactor.languages.paths import reconfigures
 from redgreenrefactor.languages.sources import tally
 from redgreenrefactor.loop.workflows import taskfile
-from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
 from redgreenrefactor.model.evidence import Change, File
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
-from redgreenrefactor.model.result import Entry, RunStatus, due_of, result_of
+from redgreenrefactor.model.result import Entry, RunStatus, result_of
 from redgreenrefactor.model.verdict import TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation import mutants
@@ -187,9 +186,7 @@ properties = (
 def read_note(text: str) -> None:
     handoff = from_json(text)
     assert from_json(to_json(handoff)) == handoff
-    previous_of(handoff)
     cycle_of(handoff)
-    due_of(handoff)
     diagnosis_due(handoff, taskfile(3).phases[1], 1)
     result_of([Entry("c", handoff)], RunStatus.STOPPED, 1.0).to_json()
 

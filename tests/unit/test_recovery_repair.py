@@ -415,10 +415,8 @@ def test_a_commit_that_vanished_is_known_by_its_list(repo: Repo) -> None:
     listed = repo.commit("plan: list", {"test-list.md": "- [ ] a\n"})
     red = repo.commit("test: a", {"t.py": "1\n"})
     blob = repo.git("rev-parse", "HEAD:test-list.md")
-    write(
-        repo, {listed: Handoff(PhaseName.PLAN, PhaseName.RED, "r", cycle_number=1, extra={"testList": blob})}
-    )
-    lost = Handoff(PhaseName.RED, PhaseName.GREEN, "r", cycle_number=1, extra={"testList": blob})
+    write(repo, {listed: Handoff(PhaseName.PLAN, PhaseName.RED, "r", cycle_number=1, test_list=blob)})
+    lost = Handoff(PhaseName.RED, PhaseName.GREEN, "r", cycle_number=1, test_list=blob)
     text = repo.git("hash-object", "-w", "--stdin", stdin=to_json(lost))
     rows = repo.git("ls-tree", NOTES) + f"\n100644 blob {text}\t{'1' * 40}\n"
     repo.git(

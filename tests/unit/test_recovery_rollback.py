@@ -18,7 +18,6 @@ from redgreenrefactor.git.refs import Refs
 from redgreenrefactor.git.repository import own_folder
 from redgreenrefactor.git.rewinding import Rewinder
 from redgreenrefactor.git.workspace import GitWorkspace
-from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.rollback import attempts_left_behind
@@ -92,7 +91,7 @@ def test_an_earlier_runs_handoff_stays_below_the_opening(repo: Repo) -> None:
     tell_run(repo, 1, "first", complete=True)
     second = tell_run(repo, 1, "second", start=60)
     done = back(repo, second.commits["0-PLAN"])
-    earlier = previous_of(done.entry.handoff)
+    earlier = done.entry.handoff.previous
     assert earlier is not None
     assert (done.entry.handoff.run_id, earlier.run_id) == ("second", "first")
     with pytest.raises(UsageError, match="not a commit of this run"):
@@ -109,7 +108,7 @@ def test_the_run_that_went_back_is_the_one_that_goes_on(repo: Repo) -> None:
         assert latest is not None
         assert latest.handoff.run_id == "r"
         assert [entry.handoff.run_id for entry in ledger.history()] == ["r"] * 3
-    assert previous_of(latest.handoff) == other
+    assert latest.handoff.previous == other
 
 
 def test_a_detached_head_a_subfolder_and_a_linked_worktree_do_as_well(repo: Repo) -> None:

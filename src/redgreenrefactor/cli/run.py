@@ -72,7 +72,7 @@ def _resumed_task(around: Surroundings, flags: dict[str, Any]) -> TaskFileResult
     """Go on with the task whose run stands here, if it is a task's."""
     worktree = flags["worktree"]
     latest = None if worktree else status(around.project, around.environ)
-    if not worktree and (latest is None or "task" not in latest.handoff.extra):
+    if not worktree and (latest is None or latest.handoff.task is None):
         return None
     return resume_task(around, worktree)
 

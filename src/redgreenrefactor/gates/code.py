@@ -1,7 +1,7 @@
 """CODE: whatever was asked for is written, the suite is green, and nothing that worked was given up for it."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
@@ -20,6 +20,7 @@ from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_l
 from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
 from redgreenrefactor.languages.paths import inside
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun
+from redgreenrefactor.model.facts import Counts, Facts
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.verdict import Finding, Severity, TestOutcome, Verdict, rule
 
@@ -31,26 +32,22 @@ def code(evidence: Evidence) -> Judgement:
     found = [*history(evidence), *_off_limits(evidence), *configuration(evidence)]
     found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
     found += nothing_done(evidence, "Write what the specification, and the reviewer, ask for, and commit it.")
-    said = {"message": evidence.report.message[:LONGEST]}
+    facts = Facts(message=evidence.report.message[:LONGEST])
     if errors(found):
-        return rule(*found, facts=said)
+        return rule(*found, facts=facts)
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured
-    facts = {**said, "tests": counted(measured.after)}
+    facts = replace(facts, tests=counted(measured.after))
     if measured.after.measure is Measure.EXIT_CODE:
         verdict = yield from by_exit_code(evidence, measured)
-        return rule(
-            *found,
-            *hooked(evidence),
-            *verdict.findings,
-            test_result=verdict.test_result,
-            facts={**verdict.facts, **facts},
-        )
+        found += [*hooked(evidence), *verdict.findings]
+        facts = replace(verdict.facts, message=facts.message, tests=facts.tests)
+        return rule(*found, test_result=verdict.test_result, facts=facts)
     found += [*interference(evidence, measured), *_gone(evidence, measured), *failing(measured)]
     found += yield from regressions(evidence, measured)
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
-    return rule(*found, test_result=outcome, facts={"evidence": str(Measure.PER_TEST), **facts})
+    return rule(*found, test_result=outcome, facts=replace(facts, evidence=Measure.PER_TEST))
 
 
 def coded(evidence: Evidence) -> Judgement:
@@ -66,18 +63,18 @@ def failing(measured: Measured) -> Iterator[Finding]:
             yield failure(result)
 
 
-def counted(run: SuiteRun) -> dict[str, Any]:
+def counted(run: SuiteRun) -> Counts:
     """Return what a run of the suite came to, as notes and reviewers read it."""
     if run.measure is Measure.EXIT_CODE:
-        return {"exitCode": run.exit_code, "seconds": round(run.seconds, 3)}
+        return Counts(exit_code=run.exit_code, seconds=round(run.seconds, 3))
     failed = sum(result.failed for result in run.results.values())
-    return {
-        "passed": len(run.passed),
-        "failed": failed + len(run.errors),
-        "skipped": len(run.results) - len(run.passed) - failed,
-        "total": len(run.results) + len(run.errors),
-        "seconds": round(run.seconds, 3),
-    }
+    return Counts(
+        passed=len(run.passed),
+        failed=failed + len(run.errors),
+        skipped=len(run.results) - len(run.passed) - failed,
+        total=len(run.results) + len(run.errors),
+        seconds=round(run.seconds, 3),
+    )
 
 
 def _off_limits(evidence: Evidence) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """GREEN: every test passes, the new one too, and no test or configuration was touched."""
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any, cast
+from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
@@ -33,6 +33,7 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
+from redgreenrefactor.model.facts import Facts, MutantCounts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import (
     HANDFUL,
@@ -46,7 +47,7 @@ from redgreenrefactor.mutation.detection import (
 
 TOLD = 3  # failures of the new test alone
 LOOKED_AT = 3  # tests whose expectations are made wrong
-Probing = Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]
+Probing = Generator[Question, SuiteRun, tuple[list[Finding], Facts]]
 
 
 def green(evidence: Evidence) -> Judgement:
@@ -61,9 +62,9 @@ def _green(evidence: Evidence) -> Judgement:
         found += nothing_done(evidence, "Write the least code that makes the new test pass.")
     if errors(found):
         return rule(*found)
-    facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
+    facts = Facts(evidence=Measure.PER_TEST)
     before = yield Trial(evidence.base)
-    if failing := (yield from _still_failing(evidence, before, noted(evidence))):
+    if failing := (yield from _still_failing(evidence, before, evidence.handoff.facts.new_tests)):
         return rule(*found, *failing, test_result=TestOutcome.FAIL, facts=facts)
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
@@ -78,8 +79,8 @@ def _green(evidence: Evidence) -> Judgement:
     more, learned = yield from _probes(evidence, measured)
     now_passing = mended(measured)
     found += also_mended(evidence, now_passing)
-    learned |= {"mended": now_passing} if now_passing else {}
-    return rule(*found, *more, test_result=TestOutcome.PASS, facts=facts | learned)
+    facts = replace(learned, mended=tuple(now_passing))
+    return rule(*found, *more, test_result=TestOutcome.PASS, facts=facts)
 
 
 def _unlisted_tests_touched(evidence: Evidence, measured: Measured) -> list[Finding]:
@@ -135,12 +136,12 @@ def _collected(measured: Measured, file: str) -> bool:
 def _probes(evidence: Evidence, measured: Measured) -> Probing:
     """Run the new test alone, in disguise, with wrong expectations, on broken and on smaller code."""
     ids = new_ids(evidence, measured)
-    facts: dict[str, Any] = {"tests": list(ids)}
+    facts = Facts(evidence=Measure.PER_TEST, tests=ids)
     found = yield from honest_code(evidence, measured, ids)
     if ids and not errors(found):
         noticed = yield from _bites(evidence, ids)
         more, share = yield from minimality(evidence, ids)
-        found, facts = [*found, *more], {**facts, **noticed, **share}
+        found, facts = [*found, *more], replace(facts, mutants=noticed, minimality=share)
     return found, facts
 
 
@@ -158,16 +159,11 @@ def honest_code(
 
 def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
     """Return the tests RED wrote, as its note names them, or those that did not run before."""
-    known = tuple(name for name in noted(evidence) if any(belongs(test, name) for test in measured.after.ids))
+    names = evidence.handoff.facts.new_tests
+    known = tuple(name for name in names if any(belongs(test, name) for test in measured.after.ids))
     fresh = tuple(sorted(measured.after.ids - measured.before.ids))
     planned = evidence.case.test_file if evidence.case else ""
     return known or fresh or tuple(r.id for r in measured.after.results.values() if r.file == planned)
-
-
-def noted(evidence: Evidence) -> list[TestId]:
-    """Return the tests RED wrote, as its note names them."""
-    names = cast("list[Any]", evidence.handoff.extra.get("tests") or [])
-    return [name for name in names if isinstance(name, str)]
 
 
 def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:
@@ -232,7 +228,7 @@ def _equals_everything(evidence: Evidence, name: TestId) -> Finding:
     )
 
 
-def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, dict[str, Any]]:
+def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, MutantCounts | None]:
     """Return how many mutants of the lines written now the new test notices."""
     lines = {
         local: added_lines(change)
@@ -244,9 +240,9 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
     mutants = spread(mutants_in(evidence, lines), HANDFUL)
     found = yield from noticed_by(evidence.head, ids, mutants, enough=len(mutants), least=len(mutants))
     if not found.tried:
-        return {}
-    missed = [item.place for item in mutants[: found.tried] if item not in found.by_failing]
-    return {"mutants": {"tried": found.tried, "noticed": len(found.by_failing), "missed": missed}}
+        return None
+    missed = tuple(item.place for item in mutants[: found.tried] if item not in found.by_failing)
+    return MutantCounts(found.tried, len(found.by_failing), missed=missed)
 
 
 def _still_failing(

@@ -10,10 +10,11 @@ from redgreenrefactor.gates.rules.answers import objects
 from redgreenrefactor.gates.rules.findings import errors, scope
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.languages.paths import holds_tests, inside, is_plain_code, is_runners
+from redgreenrefactor.model.codec import ShapeError, reader
 from redgreenrefactor.model.decision import has_worked, is_finished, progress
 from redgreenrefactor.model.evidence import Evidence, Judgement
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
-from redgreenrefactor.model.handoff import case_from_json
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 
 ANSWER = (
@@ -46,14 +47,13 @@ def plan(evidence: Evidence) -> Judgement:
     found += [*_list_kept(evidence, answer.dropped), *_agrees(evidence, answer)]
     if errors(found):
         return rule(*found)
-    return rule(*found, case=_as_listed(evidence, answer.case), facts=_dropped(evidence))
+    return rule(*found, case=_as_listed(evidence, answer.case), facts=Facts(dropped=_dropped(evidence)))
 
 
-def _dropped(evidence: Evidence) -> dict[str, list[str]]:
+def _dropped(evidence: Evidence) -> tuple[str, ...]:
     """Return the open items that were given up, in their own words."""
     present = {item.key for item in evidence.plan_after.items}
-    gone = [item.text for item in evidence.plan_before.open if item.key not in present]
-    return {"dropped": gone} if gone else {}
+    return tuple(item.text for item in evidence.plan_before.open if item.key not in present)
 
 
 def read_answer(message: str) -> Answer | str:
@@ -64,10 +64,10 @@ def read_answer(message: str) -> Answer | str:
     body = bodies[-1]
     raw: Any = body["currentTest"] if "currentTest" in body else body["current_test"]
     try:
-        case = None if raw is None else case_from_json(raw)
+        case = reader(Case | None)(raw)
         given = cast("list[dict[str, Any]]", body.get("dropped") or [])
         dropped = frozenset(comparable(str(item["description"])) for item in given)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ShapeError) as error:
         return f"currentTest or dropped has the wrong shape: {error!r}"
     if case is not None and not all(
         (case.description.strip(), case.test_file.strip(), case.impl_file.strip())
@@ -86,15 +86,12 @@ def _scope(evidence: Evidence) -> Iterator[Finding]:
 
 def _earned(evidence: Evidence) -> set[str]:
     """Return the cases that cycles of this run, or of the one before it, have finished."""
-    before = cast("object", evidence.handoff.extra.get("previous"))
+    before = evidence.handoff.previous
     done, _ = progress(
         evidence.plan_before, evidence.handoff.current_test, finished=is_finished(evidence.handoff)
     )
-    earned = {comparable(text) for text in (*done, *evidence.handoff.completed_tests)}
-    if isinstance(before, dict):
-        texts: Any = cast("dict[str, Any]", before).get("completedTests")
-        earned |= {comparable(text) for text in cast("list[Any]", texts or []) if isinstance(text, str)}
-    return earned
+    earlier = before.completed_tests if before else ()
+    return {comparable(text) for text in (*done, *evidence.handoff.completed_tests, *earlier)}
 
 
 def _unticked(evidence: Evidence) -> list[Item]:

@@ -2,9 +2,9 @@
 
 import ast
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any
 
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.failure_reason import how_it_failed, wrong_reason
@@ -35,6 +35,7 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     Trial,
 )
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import proof
 
@@ -96,10 +97,10 @@ def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement
     return rule(*found, test_result=TestOutcome.FAIL, facts=_facts(new))
 
 
-def _facts(new: NewTest) -> dict[str, Any]:
+def _facts(new: NewTest) -> Facts:
     failing = next((result for result in new.results if result.failed), None)
-    told = {"failure": how_it_failed(failing)} if failing else {}
-    return {"evidence": "per-test", "tests": [result.id for result in new.results], **told}
+    ids = tuple(result.id for result in new.results)
+    return Facts(Measure.PER_TEST, tests=ids, failure=how_it_failed(failing) if failing else None)
 
 
 def _passes(new: NewTest) -> bool:
@@ -202,16 +203,11 @@ def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgemen
         return rule(*found, warning, test_result=TestOutcome.PASS, outcome=Outcome.WARNED, facts=facts)
     ids = [result.id for result in new.results]
     proved = yield from proof(evidence, ids, new.file, new.function)
+    facts = replace(facts, mutants=proved.mutants, perturbation=proved.perturbation)
     if not proved.noticed:
-        return rule(
-            *found,
-            _unexpected(new, f" and {proved.why}"),
-            test_result=TestOutcome.PASS,
-            facts={**facts, **proved.facts},
-        )
-    return rule(
-        *found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts={**facts, **proved.facts}
-    )
+        unexpected = _unexpected(new, f" and {proved.why}")
+        return rule(*found, unexpected, test_result=TestOutcome.PASS, facts=facts)
+    return rule(*found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts=facts)
 
 
 def _unexpected(new: NewTest, more: str) -> Finding:

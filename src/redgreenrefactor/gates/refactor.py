@@ -1,7 +1,5 @@
 """REFACTOR: the code reads better, does the same, and the tests are as strong as they were."""
 
-from typing import Any
-
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import errors
@@ -13,6 +11,7 @@ from redgreenrefactor.gates.rules.strength import strength
 from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.verdict import Finding, TestOutcome, Verdict, rule
 
 
@@ -39,8 +38,7 @@ def refactor(evidence: Evidence) -> Judgement:
         found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
     now_passing = mended(measured, rewrites.moved)
     found += also_mended(evidence, now_passing)
-    facts: dict[str, Any] = {"evidence": str(Measure.PER_TEST)}
-    facts |= {"mended": now_passing} if now_passing else {}
+    facts = Facts(Measure.PER_TEST, mended=tuple(now_passing))
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
     return rule(*found, test_result=outcome, facts=facts)
 

@@ -1,7 +1,6 @@
 """REVIEW: a clear answer, nothing touched, and no approval of a suite that fails."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from redgreenrefactor.gates.code import LONGEST, failing
 from redgreenrefactor.gates.rules.answers import objects
@@ -10,6 +9,7 @@ from redgreenrefactor.gates.rules.legacy import regressions
 from redgreenrefactor.gates.rules.measurement import measure
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
 
@@ -28,22 +28,22 @@ class Opinion:
     body: str = ""
     feedback: str = ""
 
-    def facts(self) -> dict[str, Any]:
-        """Return the opinion as the note spells it."""
+    def facts(self, message: str) -> Facts:
+        """Return what the note says of the opinion, and of the message that held it."""
         if self.outcome is Outcome.FEEDBACK:
-            return {"verdict": "feedback", "feedback": self.feedback}
-        return {"verdict": "approve", "title": self.title, "body": self.body}
+            return Facts(message=message, verdict="feedback", feedback=self.feedback)
+        return Facts(message=message, verdict="approve", title=self.title, body=self.body)
 
 
 def review(evidence: Evidence) -> Judgement:
     """The answer can be read, nothing was changed, and what is approved is green."""
     found = [*history(evidence), *_touched(evidence)]
-    said = {"message": evidence.report.message[:LONGEST]}
+    said = evidence.report.message[:LONGEST]
     opinion = read_opinion(evidence.report.message, title_of(evidence.handoff.feature))
     if isinstance(opinion, str):
         found.append(Finding(FindingType.MALFORMED_HANDOFF, opinion, hint=ANSWER))
     if isinstance(opinion, str) or errors(found):
-        return rule(*found, facts=said)
+        return rule(*found, facts=Facts(message=said))
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured
@@ -55,7 +55,7 @@ def review(evidence: Evidence) -> Judgement:
     outcome = TestOutcome.FAIL if errors(red) else TestOutcome.PASS
     if opinion.outcome is Outcome.APPROVED and errors(red):
         found += [_red(errors(red)[0].message)]
-    return rule(*found, test_result=outcome, outcome=opinion.outcome, facts={**said, **opinion.facts()})
+    return rule(*found, test_result=outcome, outcome=opinion.outcome, facts=opinion.facts(said))
 
 
 def read_opinion(message: str, title: str = "") -> Opinion | str:

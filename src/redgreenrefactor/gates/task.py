@@ -5,7 +5,6 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any
 
 from redgreenrefactor.gates import Gate
 from redgreenrefactor.gates.code import code, counted
@@ -39,9 +38,9 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     Trial,
 )
+from redgreenrefactor.model.facts import Complexity, Facts
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.task import Task
-from redgreenrefactor.model.task_result import UNMET
 from redgreenrefactor.model.verdict import (
     Finding,
     FindingType,
@@ -58,7 +57,7 @@ _PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z]\w*|(?:[\w.@+-]+/)+[\w.@+
 _SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 _MISSING = ("ImportError", "ModuleNotFoundError")
 FAILURES = 5  # failing tests that GREEN is told of
-UNMEASURED = ["how many tests were added", "which of them fail", "the reason they fail"]
+UNMEASURED = ("how many tests were added", "which of them fail", "the reason they fail")
 OUTPUT = 6_000  # characters of what rejected tests printed that a note keeps
 _NOT_STARTED = (126, 127)  # what a shell answers for a program that it cannot start or find
 
@@ -84,11 +83,7 @@ def task_red(task: Task, evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     files = [change.path for change in evidence.changes if change.after and is_test(evidence, change.path)]
-    facts: dict[str, Any] = {
-        "expected": task.test_count,
-        "testFiles": files,
-        "suite": counted(measured.after),
-    }
+    facts = Facts(expected=task.test_count, test_files=tuple(files), suite=counted(measured.after))
     if measured.after.measure is Measure.EXIT_CODE:
         found += [*hooked(evidence), *text_rules(evidence), *_worth(evidence, measured), *_silent(evidence)]
         return _by_exit_code(found, measured, facts)
@@ -170,7 +165,7 @@ def _unparsable(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _judged(
-    task: Task, evidence: Evidence, measured: Measured, found: list[Finding], facts: dict[str, Any]
+    task: Task, evidence: Evidence, measured: Measured, found: list[Finding], facts: Facts
 ) -> Verdict:
     broken, waiting = _uncollected(evidence, measured)
     found += broken
@@ -182,14 +177,19 @@ def _judged(
     if passing:
         found.append(_unexpected(passing))
     failing = list(_failing(measured))
-    facts = {**facts, "failure": "\n".join(failing[:FAILURES])} if failing else facts
     warned = bool(ids) and len(passing) == len(ids)
     outcome = TestOutcome.PASS if warned else TestOutcome.FAIL
     return rule(
         *found,
         test_result=outcome,
         outcome=Outcome.WARNED if warned else None,
-        facts={"evidence": str(Measure.PER_TEST), **facts, "tests": ids, "written": definitions},
+        facts=replace(
+            facts,
+            evidence=Measure.PER_TEST,
+            tests=tuple(ids),
+            written=definitions,
+            failure="\n".join(failing[:FAILURES]) if failing else None,
+        ),
     )
 
 
@@ -286,9 +286,9 @@ def _unexpected(passing: list[str]) -> Finding:
 # --- judged by exit code
 
 
-def _by_exit_code(found: list[Finding], measured: Measured, facts: dict[str, Any]) -> Verdict:
+def _by_exit_code(found: list[Finding], measured: Measured, facts: Facts) -> Verdict:
     """Return what an exit code tells: the suite should fail now."""
-    facts = {**facts, "evidence": str(Measure.EXIT_CODE), "unmeasured": UNMEASURED}
+    facts = replace(facts, evidence=Measure.EXIT_CODE, unmeasured=UNMEASURED)
     run = measured.after
     if run.green:
         return rule(
@@ -298,9 +298,9 @@ def _by_exit_code(found: list[Finding], measured: Measured, facts: dict[str, Any
             outcome=Outcome.WARNED,
             facts=facts,
         )
-    facts["failure"] = tail(run)
+    facts = replace(facts, failure=tail(run))
     broken = next((line for line in run.output.splitlines() if any(name in line for name in _SYNTAX)), None)
-    files = [PurePosixPath(str(path)).name for path in facts["testFiles"]] if broken else []
+    files = [PurePosixPath(path).name for path in facts.test_files or ()] if broken else []
     if broken and any(name in run.output for name in files):
         found.append(
             Finding(
@@ -326,8 +326,9 @@ def task_refactor(task: Task, evidence: Evidence) -> Judgement:
     verdict = yield from refactor(evidence)
     if evidence.changes:
         verdict = yield from covered(evidence, verdict)
-        facts = {"refactored": [change.path for change in evidence.changes], **_simpler(evidence)}
-        verdict = replace(verdict, facts={**verdict.facts, **facts})
+        paths = tuple(change.path for change in evidence.changes)
+        facts = replace(verdict.facts, refactored=paths, complexity=_simpler(evidence))
+        verdict = replace(verdict, facts=facts)
     return (yield from _finished(task, evidence, verdict))
 
 
@@ -341,14 +342,13 @@ def task_plain(task: Task, evidence: Evidence) -> Judgement:
 def _finished(task: Task, evidence: Evidence, verdict: Verdict) -> Judgement:
     """Return the verdict with the figures of the suite, turned down where another criterion does not hold."""
     run = yield Trial(evidence.head)
-    facts = {**verdict.facts, "suite": counted(run)}
+    facts = replace(verdict.facts, suite=counted(run))
     broken: dict[str, Finding] = {}
     if verdict.ruling is Ruling.ACCEPTED:
         broken = yield from _broken(task, evidence)
     else:
-        facts["output"] = run.output[-OUTPUT:]
-    if broken:
-        facts[UNMET] = list(broken)
+        facts = replace(facts, output=run.output[-OUTPUT:])
+    facts = replace(facts, unmet=tuple(broken))
     found = broken.values()
     wrong = {finding.type for finding in found if finding.severity is Severity.ERROR}
     ruling = verdict.ruling
@@ -375,7 +375,7 @@ def _broken(task: Task, evidence: Evidence) -> Generator[Question, SuiteRun, dic
     return found
 
 
-def _simpler(evidence: Evidence) -> dict[str, Any]:
+def _simpler(evidence: Evidence) -> Complexity:
     """Return how many ways lead through the files REFACTOR changed, before and after."""
     paths = [
         change.path
@@ -383,8 +383,8 @@ def _simpler(evidence: Evidence) -> dict[str, Any]:
         if change.path.endswith(".py") and not is_test(evidence, change.path)
     ]
     if not paths:
-        return {"complexity": {"why": "only Python code is measured, and none was changed"}}
+        return Complexity(why="only Python code is measured, and none was changed")
     before, after = (
         complexity(evidence.read(commit, path) for path in paths) for commit in (evidence.base, evidence.head)
     )
-    return {"complexity": {"before": before, "after": after}}
+    return Complexity(before, after)

@@ -16,9 +16,8 @@ from redgreenrefactor.git.notes import (
 from redgreenrefactor.git.objects import EMPTY, Commit
 from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, folder_of
 from redgreenrefactor.git.repository import Repository
-from redgreenrefactor.model.chain import of_run, previous_of, runs_of, stacked
+from redgreenrefactor.model.chain import compacted, of_run, runs_of, stacked
 from redgreenrefactor.model.handoff import Handoff, to_json
-from redgreenrefactor.model.long_feature import compacted
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
 from redgreenrefactor.sandbox.secrets import masked_in, masking
@@ -65,7 +64,7 @@ class GitLedger:
             handoff: Handoff | None = entry.handoff
             while handoff is not None:
                 yield Entry(entry.commit, handoff)
-                handoff = previous_of(handoff)
+                handoff = handoff.previous
 
     def along(self, start: str) -> Iterator[tuple[Commit, Handoff | None]]:
         """Yield a commit and its first parents, as far as they are here, each with the handoff it carries."""
@@ -197,7 +196,7 @@ class GitLedger:
         return store_feature(self._git, handoff, self._mask)
 
     def _written(self, handoff: Handoff) -> bytes:
-        return to_json(handoff, lambda body: masked_in(compacted(body), self._mask, READ_BACK)).encode()
+        return to_json(compacted(handoff), lambda body: masked_in(body, self._mask, READ_BACK)).encode()
 
 
 def _stream(tip: Commit | None, notes: Mapping[str, bytes], features: Iterable[str]) -> bytes:

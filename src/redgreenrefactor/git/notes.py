@@ -12,14 +12,13 @@ from redgreenrefactor.git.objects import DIGITS, EMPTY, Commit, Node, Objects
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import OURS
 from redgreenrefactor.model import chain
-from redgreenrefactor.model.chain import age, merged, runs_of
-from redgreenrefactor.model.handoff import Handoff, from_json, from_object, to_json, to_object
-from redgreenrefactor.model.long_feature import BLOB, LONG, compacted, expanded
+from redgreenrefactor.model.chain import age, compacted, expanded, merged, runs_of
+from redgreenrefactor.model.goal import LONG
+from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.sandbox.secrets import Mask
 
 FAN = 256  # folders a level fans out into
 FEATURES = "features/"  # no commit is called like that
-_MARK = f'"{BLOB}"'.encode()
 
 
 # --- one note
@@ -69,9 +68,7 @@ def handoff_in(raw: bytes, objects: Objects) -> Handoff:
         handoff = from_json(raw.decode())
     except UnicodeDecodeError as error:
         raise LedgerError(str(error)) from error
-    if _MARK not in raw:
-        return handoff
-    return from_object(expanded(to_object(handoff), lambda blob: _text(objects, blob)))
+    return expanded(handoff, lambda blob: _text(objects, blob)) if b'"featureBlob"' in raw else handoff
 
 
 def read_note(objects: Objects, blob: str | None) -> Handoff | None:
@@ -227,7 +224,7 @@ def write_tree(git: Git, notes: Mapping[str, str | Handoff], others: Mapping[str
 
 
 def _write_blob(git: Git, handoff: Handoff) -> str:
-    return git.text("hash-object", "-w", "--stdin", stdin=to_json(handoff, compacted).encode())
+    return git.text("hash-object", "-w", "--stdin", stdin=to_json(compacted(handoff)).encode())
 
 
 def commit_notes(git: Git, tree: str, parents: Sequence[str], before: str | None, why: str) -> None:

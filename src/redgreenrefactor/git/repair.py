@@ -23,10 +23,9 @@ from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.refs import ATTEMPTS, KEPT, NOTES, list_refs, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.rewritten_commits import RewrittenCommits
-from redgreenrefactor.model.chain import age
+from redgreenrefactor.model.chain import age, mended
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.mending import mended
 
 KEPT_NOTES = f"{KEPT}notes/"
 SHORT = 10

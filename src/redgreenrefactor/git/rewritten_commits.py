@@ -80,7 +80,7 @@ class RewrittenCommits:
     def _told(self, handoff: Handoff, one: CommitTraits) -> int:
         """Compare a commit with all that is left of another, its note: the list of cases."""
         node = self._objects.node(one.tree, self._listed)
-        same_list = node is not None and node.oid == handoff.extra.get("testList")
+        same_list = node is not None and node.oid == handoff.test_list
         return ENOUGH if same_list else 0
 
 

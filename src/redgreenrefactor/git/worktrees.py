@@ -13,7 +13,6 @@ from redgreenrefactor.git.local_files import bring_ignored
 from redgreenrefactor.git.refs import KEPT, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.chain import of_run
-from redgreenrefactor.model.decision import BRANCH
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.writing import remove, replace_file
 
@@ -50,7 +49,7 @@ def goes_on_in(repository: Repository, ledger: GitLedger, entry: Entry) -> Path 
     for tree in others:
         tip = repository.objects.resolve(tree.branch or "")
         if tip == entry.commit:
-            branch = entry.handoff.extra.get(BRANCH)
+            branch = entry.handoff.branch
             going_on = tree.branch == branch if branch else _is_worked_at(tree.path)
         else:
             noted = ledger.read(tip) if tip else None

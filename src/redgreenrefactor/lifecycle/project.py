@@ -18,7 +18,7 @@ from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.model.events import Emit, Event, Warned
 from redgreenrefactor.model.goal import LIST, Plan
-from redgreenrefactor.model.result import due_of, rolled_back_of, total_usage
+from redgreenrefactor.model.result import expense_of
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking
@@ -59,12 +59,7 @@ class OpenProject:
 
     def spent(self, run_id: str) -> float:
         """Return what a run has cost so far in US dollars, as far as its notes tell."""
-        history = list(self.ledger.history(run_id))
-        if not history:
-            return 0.0
-        latest = history[0].handoff
-        notes = [*(entry.handoff.extra for entry in history), due_of(latest), rolled_back_of(latest)]
-        used = total_usage(notes)
+        used = expense_of(self.ledger.history(run_id)).usage
         return used.cost_usd or 0.0 if used else 0.0
 
     def run_on_finish(self, run_id: str, status: str, head: str) -> None:

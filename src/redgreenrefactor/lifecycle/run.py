@@ -20,11 +20,11 @@ from redgreenrefactor.loop.budget import RunLimits, Spent
 from redgreenrefactor.loop.engine import Engine
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.loop.sessions import Sessions
-from redgreenrefactor.model.decision import BRANCH, carried, exhausted, opening, refreshed, relisted
+from redgreenrefactor.model.decision import carried, exhausted, opening, refreshed, relisted
 from redgreenrefactor.model.events import Event, RunEnded, RunStarted, Warned
 from redgreenrefactor.model.evidence import Measure, Trial
 from redgreenrefactor.model.goal import LIST, Plan, cited
-from redgreenrefactor.model.handoff import Handoff, State, with_extra
+from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.model.workflow import PhaseName
@@ -115,17 +115,15 @@ class Run(Generic[Result]):
         with _nothing_begun():
             self.equipment.sessions.probe(job.workflow, handoff)
             base = project.workspace.first_commit() if project.unborn else project.workspace.head()
-            legacy = (
-                self._first_measurement.baseline(base, job.asked, may_fail=job.tests_may_fail).facts or None
-            )
+            before = self._first_measurement.baseline(base, job.asked, may_fail=job.tests_may_fail)
         branch = project.workspace.status().branch
-        noted = {
-            "suiteRun": lab.keep_result(base),
-            "legacy": legacy,
-            BRANCH: branch and f"refs/heads/{branch}",
-            **self.equipment.cages.noted(),
-        }
-        entry = Entry(base, project.ledger.store_feature(with_extra(handoff, **noted)))
+        begun = replace(
+            self.equipment.cages.noted(handoff),
+            suite_run=lab.keep_result(base),
+            legacy=before.noted,
+            branch=branch and f"refs/heads/{branch}",
+        )
+        entry = Entry(base, project.ledger.store_feature(begun))
         project.ledger.write({base: entry.handoff})
         return self._take_turns(entry, base)
 
@@ -189,8 +187,8 @@ class Run(Generic[Result]):
 
     def _recall(self, history: list[Entry]) -> None:
         """Know again what the suite did where the run began and where it stands."""
-        noted = [entry.handoff.extra.get("suiteRun") for entry in (history[-1], history[0])]
-        self.equipment.lab.recall(receipt for receipt in noted if isinstance(receipt, str))
+        noted = (entry.handoff.suite_run for entry in (history[-1], history[0]))
+        self.equipment.lab.recall(receipt for receipt in noted if receipt)
 
     def _take_turns(self, entry: Entry, base: str) -> Result:
         """Take turns until the end, and tell what came of it."""
@@ -227,7 +225,7 @@ class Run(Generic[Result]):
             opening=base,
             backoff=project.settings.retry_backoff,
             command=equipment.suite.command,
-            noted=equipment.cages.noted(),
+            noted=equipment.cages.noted,
         )
 
     def _publish(self, seconds: float) -> None:

@@ -10,14 +10,14 @@ from redgreenrefactor.git import lock
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.worktrees import goes_on_in, worktrees
+from redgreenrefactor.model.decision import uncommitted
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import AtWork, Entry
 from redgreenrefactor.model.review_task import belongs_to_a_task
-from redgreenrefactor.model.uncommitted import uncommitted
 
 if TYPE_CHECKING:
-    from redgreenrefactor.model.transcript import Json
+    from redgreenrefactor.model.codec import Json
 
 
 def status(project: Path, environ: Mapping[str, str]) -> Entry | None:

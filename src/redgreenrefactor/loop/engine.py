@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, StoppedRunError
 from redgreenrefactor.gates import Gate
@@ -28,6 +27,7 @@ from redgreenrefactor.model.decision import (
     rejected,
     stopped,
     unmeasured,
+    with_uncommitted,
 )
 from redgreenrefactor.model.events import (
     Diagnosed,
@@ -39,10 +39,9 @@ from redgreenrefactor.model.events import (
 )
 from redgreenrefactor.model.evidence import Change, Evidence, Rules
 from redgreenrefactor.model.goal import LIST, Plan
-from redgreenrefactor.model.handoff import State, with_extra
-from redgreenrefactor.model.result import Entry, RunStatus, due_with
+from redgreenrefactor.model.handoff import Diagnosis, Expense, Handoff, State
+from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Report
-from redgreenrefactor.model.uncommitted import with_uncommitted
 from redgreenrefactor.model.verdict import (
     STOPPING,
     Finding,
@@ -96,7 +95,7 @@ class Engine:
     opening: str  # the commit that the run began from
     backoff: float = 1.0
     command: str = ""  # the test command
-    noted: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what every note says beside
+    noted: Callable[[Handoff], Handoff] = lambda note: note  # with what every note says beside
 
     def run(self, start: Entry, limits: RunLimits) -> Ended:
         """Take turns until the work is done, cannot be done, or a limit is reached."""
@@ -195,9 +194,9 @@ class Engine:
         if report.failure is not None and report.failure.type in STOPPING:
             raise SessionStoppedError(report.failure, report.usage)
         message = report.failure.message if report.failure else report.message
-        found = {"before": attempt, "message": message, "failed": report.failure is not None}
-        due = due_with(here.handoff, report.usage, self.clock() - started)
-        handoff = with_extra(here.handoff, diagnosis=found, due=due)
+        found = Diagnosis(attempt, message, report.failure is not None)
+        used = Expense(report.usage, self.clock() - started)
+        handoff = replace(here.handoff, diagnosis=found, due=here.handoff.due_expense + used)
         self.ledger.write({here.commit: handoff})
         self.emit(Diagnosed(attempt, message, failed=report.failure is not None))
         return Entry(here.commit, handoff), cost_of(report)
@@ -247,9 +246,9 @@ class Engine:
         return record[done.verdict.ruling](done)
 
     def _accepted(self, done: FinishedTurn) -> Entry:
-        kept = {"testList": done.turn.plan.blob, "suiteRun": self.lab.keep_result(done.sealed.commit)}
-        handoff = accepted(done.here.handoff, done.turn, done.verdict, **self._noted(done), **kept)
-        handoff = exhausted(self.workflow, handoff)
+        note = self._noted(done, accepted(done.here.handoff, done.turn, done.verdict))
+        note = replace(note, suite_run=self.lab.keep_result(done.sealed.commit))
+        handoff = exhausted(self.workflow, note)
         self.ledger.write({done.sealed.commit: handoff})
         self.workspace.end()
         self._judged(done, aborts=handoff.state is State.ABORTED)
@@ -262,12 +261,12 @@ class Engine:
         kept = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}" if made else ""
         shown = kept if done.changed else ""
         after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries, kept=shown)
-        notes = {here.commit: with_extra(after, due=done.due())}
+        notes = {here.commit: replace(after, due=done.due)}
         if made:
             self.workspace.set_aside(done.sealed.commit, after.run_id, kept)
             if turn.phase.builds_on and may_be_built_on(done.verdict):
-                notes[here.commit] = with_extra(notes[here.commit], buildsOn=kept)
-            notes[done.sealed.commit] = attempted(here.handoff, turn, done.verdict, **self._noted(done))
+                notes[here.commit] = replace(notes[here.commit], builds_on=kept)
+            notes[done.sealed.commit] = self._noted(done, attempted(here.handoff, turn, done.verdict))
         elif done.sealed.commit == here.commit:
             notes[here.commit] = with_uncommitted(notes[here.commit], turn)
         if turn.phase.builds_on and after.state is State.ABORTED:
@@ -279,15 +278,15 @@ class Engine:
         self._judged(done, aborts=after.state is State.ABORTED)
         return Entry(here.commit, notes[here.commit])
 
-    def _noted(self, done: FinishedTurn) -> dict[str, Any]:
-        also = self.hooks.remembered(done.here.handoff, done.turn, done.report)
-        return {**done.extra(), **self.noted, **also}
+    def _noted(self, done: FinishedTurn, note: Handoff) -> Handoff:
+        note = self.noted(done.told_in(note))
+        return self.hooks.remembered(note, done.here.handoff, done.turn, done.report)
 
     def _undecided(self, done: FinishedTurn) -> Entry:
         here = done.here
         why = str(done.report.failure.type) if done.report.failure else "undecided attempt"
         self.workspace.keep(here.handoff.run_id, here.commit, why)
-        after = with_extra(unmeasured(here.handoff, done.turn, done.verdict), due=done.due())
+        after = replace(unmeasured(here.handoff, done.turn, done.verdict), due=done.due)
         self.ledger.write({here.commit: after})
         self.workspace.rewind(here.commit)
         self.workspace.end()
@@ -354,5 +353,5 @@ def _billed(here: Entry, error: RgrError) -> Entry:
     """Return where a run stands with what a session had used that was ended: it is to be paid all the same."""
     if not isinstance(error, SessionInterruptedError | SessionStoppedError):
         return here
-    due = due_with(here.handoff, error.usage, 0.0)
-    return Entry(here.commit, with_extra(here.handoff, due=due))
+    due = here.handoff.due_expense + Expense(error.usage)
+    return Entry(here.commit, replace(here.handoff, due=due))

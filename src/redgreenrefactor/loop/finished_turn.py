@@ -1,12 +1,11 @@
 """A turn that is over and judged: what its commit is called, and what its note says beside the verdict."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from redgreenrefactor.model.decision import Turn, cycle_of
 from redgreenrefactor.model.goal import title_of
-from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.result import Entry, due_with
+from redgreenrefactor.model.handoff import Expense, Handoff
+from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.verdict import Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName
@@ -28,20 +27,23 @@ class FinishedTurn:
     seconds: float
     changed: bool  # anything: a commit may be empty
 
-    def extra(self) -> dict[str, Any]:
-        """Return what else its note says."""
-        return {
-            "agent": self.agent,
-            "model": self.report.model or None,
-            **self.due(),
-            "retries": self.turn.attempt - 1,
-            "sealed": True if self.sealed.resealed else None,
-            "signed": self.sealed.signed,
-        }
+    def told_in(self, note: Handoff) -> Handoff:
+        """Return a note that says who worked, and what it took."""
+        return replace(
+            note,
+            agent=self.agent,
+            model=self.report.model or None,
+            usage=self.due.usage,
+            seconds=self.due.seconds,
+            retries=self.turn.attempt - 1,
+            sealed=self.sealed.resealed or None,
+            signed=self.sealed.signed,
+        )
 
-    def due(self) -> dict[str, Any]:
-        """Return what the attempts at the due phase have used so far, this one included."""
-        return due_with(self.here.handoff, self.report.usage, self.seconds)
+    @property
+    def due(self) -> Expense:
+        """What the attempts at the due phase have used so far, this one included."""
+        return self.here.handoff.due_expense + Expense(self.report.usage, self.seconds)
 
 
 def cost_of(report: Report) -> float:

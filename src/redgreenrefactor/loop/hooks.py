@@ -1,8 +1,5 @@
 """Where a workflow does something between the turns of its run."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from redgreenrefactor.model.decision import Turn
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
@@ -14,9 +11,9 @@ class Hooks:
 
     needs_approval: bool = False  # a person is to see the first list
 
-    def remembered(self, handoff: Handoff, turn: Turn, report: Report) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return what else a turn's note says."""
-        return {}
+    def remembered(self, note: Handoff, before: Handoff, turn: Turn, report: Report) -> Handoff:  # noqa: ARG002
+        """Return a turn's note with what else it says; the turn started from the one before."""
+        return note
 
     def approved(self, entry: Entry) -> Entry | None:
         """Let a person change the first list; return where the run goes on, None if it has to wait."""

@@ -1,26 +1,24 @@
 """Several runs on one commit: each note holds under `previous` the one that stood there before it."""
 
-from collections.abc import Sequence
-from typing import Any
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import cast
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.handoff import Handoff, from_object, to_object, with_extra
+from redgreenrefactor.model.codec import Json
+from redgreenrefactor.model.goal import outline
+from redgreenrefactor.model.handoff import Handoff, from_object
 
-
-def previous_of(handoff: Handoff) -> Handoff | None:
-    """Return the earlier run's handoff that a note holds, if it is readable."""
-    body: Any = handoff.extra.get("previous")
-    try:
-        return from_object(body) if isinstance(body, dict) else None  # pyright: ignore[reportUnknownArgumentType]
-    except LedgerError:
-        return None
+NOTED = 600  # characters of a long feature's outline in a note
 
 
 def of_run(handoff: Handoff, run_id: str) -> Handoff | None:
     """Return this run's handoff among those that a note holds."""
     found: Handoff | None = handoff
     while found is not None and found.run_id != run_id:
-        found = previous_of(found)
+        found = found.previous
     return found
 
 
@@ -29,10 +27,10 @@ def stacked(standing: Handoff | None, handoff: Handoff) -> Handoff:
     if standing is None:
         return handoff
     if standing.run_id == handoff.run_id:  # which may be known by itself only
-        return with_extra(handoff, previous=handoff.extra.get("previous") or standing.extra.get("previous"))
+        return replace(handoff, previous=handoff.previous or standing.previous)
     if of_run(standing, handoff.run_id) is None:
-        return with_extra(handoff, previous=to_object(standing))
-    return with_extra(standing, previous=to_object(stacked(previous_of(standing), handoff)))
+        return replace(handoff, previous=standing)
+    return replace(standing, previous=stacked(standing.previous, handoff))
 
 
 def runs_of(handoff: Handoff | None) -> list[Handoff]:
@@ -40,7 +38,7 @@ def runs_of(handoff: Handoff | None) -> list[Handoff]:
     found: list[Handoff] = []
     while handoff is not None:
         found.append(_alone(handoff))
-        handoff = previous_of(handoff)
+        handoff = handoff.previous
     return found
 
 
@@ -67,7 +65,7 @@ def piled(handoffs: Sequence[Handoff]) -> Handoff:
     """Return one note that holds these handoffs, the first one on top."""
     *upper, pile = handoffs
     for handoff in reversed(upper):
-        pile = with_extra(handoff, previous=to_object(pile))
+        pile = replace(handoff, previous=pile)
     return pile
 
 
@@ -78,11 +76,53 @@ def only_others_wrote(before: Handoff | None, after: Handoff | None, run_id: str
     if after is None:
         return False
     if after.run_id != run_id and before is not None and before.run_id != after.run_id:
-        return previous_of(after) == before
+        return after.previous == before
     if after.run_id == run_id and (before is None or _alone(before) != _alone(after)):
         return False
-    return only_others_wrote(previous_of(before) if before else None, previous_of(after), run_id)
+    return only_others_wrote(before.previous if before else None, after.previous, run_id)
+
+
+def compacted(handoff: Handoff) -> Handoff:
+    """Return a note with the outline in the place of every feature that is kept elsewhere."""
+    return _with_features(handoff, lambda _blob, text: outline(text, NOTED))
+
+
+def expanded(handoff: Handoff, read: Callable[[str], str | None]) -> Handoff:
+    """Return a note with every feature in full, as far as its text can be read."""
+    return _with_features(handoff, lambda blob, text: read(blob) or text)
+
+
+def _with_features(handoff: Handoff, text: Callable[[str, str], str]) -> Handoff:
+    blob, feature = handoff.feature_blob, handoff.feature
+    previous = handoff.previous and _with_features(handoff.previous, text)
+    return replace(handoff, feature=text(blob, feature) if blob else feature, previous=previous)
+
+
+def mended(raw: bytes) -> Handoff | None:
+    """Return what a note still says that other tools have spoilt: of all that stands whole in it, the newest of each run."""
+    found = sorted(_handoffs(raw.decode("utf-8", "replace")), key=age)
+    if not found:
+        return None
+    handoff = found[0]
+    for later in found[1:]:
+        handoff = merged(later, handoff)
+    return handoff
+
+
+def _handoffs(text: str) -> Iterator[Handoff]:
+    decoder = json.JSONDecoder()
+    place = text.find("{")
+    while place >= 0:
+        try:
+            body, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            # What stands inside an object that is cut off is no note by itself: on with the next line's.
+            end = text.find("\n{", place) % (len(text) + 1)
+        else:
+            with suppress(LedgerError):
+                yield from_object(cast("Json", body))
+        place = text.find("{", end)
 
 
 def _alone(handoff: Handoff) -> Handoff:
-    return with_extra(handoff, previous=None)
+    return replace(handoff, previous=None)

@@ -1,23 +1,30 @@
 """What follows from a handoff: pure functions that a fresh run and a resumed run share."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from redgreenrefactor.model.goal import Case, Plan, comparable
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, to_object, with_extra
-from redgreenrefactor.model.rejections import REJECTIONS, Rejection, in_short, noted, rejections_of
-from redgreenrefactor.model.remarks import REMARKS, remarks_after
+from redgreenrefactor.model.handoff import (
+    ErrorDetails,
+    Handoff,
+    LegacyTests,
+    Rejection,
+    State,
+    UncommittedAttempt,
+    bare,
+)
 from redgreenrefactor.model.verdict import STOPPING, Finding, FindingType, Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 
 ROUNDS_USED_UP = "RoundsUsedUp"
 RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, FindingType.SCOPE_VIOLATION)
-ROLLED_BACK = "rolledBack"  # what turns have used that were rolled back, handed on
-LEGACY = "legacy"  # tests that fail since before the run, handed on
-ACCEPTED_AT = "acceptedAt"  # when a turn was accepted whose note was written again since
-BRANCH = "branch"  # what was checked out when the run began, by its full name
-STOPPED_BY = "stoppedBy"  # why the run stopped between turns, as findings are called
-UNCOMMITTED = "uncommitted"  # rejected attempts that left no commit to carry a note of their own
+MOST_REMARKS, LONGEST_REMARK = 8, 400  # that are handed on, the newest; characters of one
+MOST_MISSED = 3  # mistakes that a remark names
+MOST_UNCOMMITTED, LONGEST_REASON = (
+    20,
+    500,
+)  # attempts that are listed, the latest; characters of why one was rejected
+LONGEST_MESSAGE = 300  # characters that are remembered of each rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class Turn:
     timestamp: str
 
 
-def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Handoff:
+def accepted(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
     """Return the handoff of a turn that was accepted."""
     plans = turn.phase.name is PhaseName.PLAN
     case = verdict.case if plans else handoff.current_test
@@ -96,35 +103,39 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Ha
         attempts=turn.attempt,
         outcome=verdict.outcome,
         findings=verdict.findings,
-        extra={
-            key: value
-            for key, value in {
-                **verdict.facts,
-                **extra,
-                ROLLED_BACK: handoff.extra.get(ROLLED_BACK),
-                LEGACY: still_failing(handoff.extra.get(LEGACY), verdict.facts.get("mended")),
-                REMARKS: remarks_after(handoff, turn.phase.name, verdict),
-            }.items()
-            if value is not None
-        },
+        test_list=turn.plan.blob,
+        facts=verdict.facts,
+        rolled_back=handoff.rolled_back,
+        legacy=still_failing(handoff.legacy, verdict.facts.mended),
+        remarks=remarks_after(handoff, turn.phase.name, verdict),
     )
 
 
-def still_failing(legacy: Any, mended: Any) -> Any:
-    """Return what a note says of tests that failed before the run, without those that pass now."""
-    facts = cast("dict[str, Any]", legacy) if isinstance(legacy, dict) else {}
-    listed: Any = facts.get("failing")
-    if not mended or not isinstance(listed, list):
-        return cast("Any", legacy)
-    passing = cast("list[Any]", mended)
-    left = [name for name in cast("list[Any]", listed) if name not in passing]
-    count = facts.get("failingCount")
-    rest: dict[str, Any] = {key: v for key, v in facts.items() if key not in ("failing", "failingCount")}
-    if left:
-        rest["failing"] = left
-    if left and isinstance(count, int):
-        rest["failingCount"] = max(count - len(passing), len(left))
-    return rest or None
+def still_failing(legacy: LegacyTests | None, mended: tuple[str, ...]) -> LegacyTests | None:
+    """Return the tests that failed before the run, without those that pass now."""
+    if legacy is None or not mended:
+        return legacy
+    left = tuple(name for name in legacy.failing if name not in mended)
+    count = legacy.failing_count
+    fewer = None if count is None or not left else max(count - len(mended), len(left))
+    rest = replace(legacy, failing=left, failing_count=fewer)
+    return None if rest == LegacyTests() else rest
+
+
+def remarks_after(handoff: Handoff, phase: PhaseName, verdict: Verdict) -> tuple[str, ...]:
+    """Return what was noticed in the cycle and rejected nothing, for the sessions that come later."""
+    opens = phase in (PhaseName.PLAN, PhaseName.CODE)  # what was noticed before belongs to another cycle
+    earlier = () if opens else handoff.remarks
+    warnings = [finding.message for finding in verdict.findings if finding.severity is Severity.WARNING]
+    new = [f"{phase}: {text}"[:LONGEST_REMARK] for text in (*warnings, *_missed(verdict))]
+    return (*earlier, *new)[-MOST_REMARKS:]
+
+
+def _missed(verdict: Verdict) -> list[str]:
+    missed = (verdict.facts.mutants.missed if verdict.facts.mutants else None) or ()
+    more = f" and {len(missed) - MOST_MISSED} more" if len(missed) > MOST_MISSED else ""
+    named = ", ".join(missed[:MOST_MISSED])
+    return [f"the new test does not notice mistakes at {named}{more}"] if missed else []
 
 
 def exhausted(workflow: Workflow, handoff: Handoff) -> Handoff:
@@ -152,12 +163,13 @@ def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int, ke
     retries = retries if turn.phase.retries is None else turn.phase.retries
     used = retries_used(handoff) + 1
     gravest = verdict.gravest
-    last = Rejection(
-        turn.attempt, str(gravest.type) if gravest else "", in_short(gravest.message if gravest else ""), kept
-    )
+    message = " ".join(gravest.message.split()) if gravest else ""
+    short = message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
+    last = Rejection(turn.attempt, str(gravest.type) if gravest else "", short, kept)
     earlier = rejections_of(handoff) if used > 1 else ()
     return replace(
-        with_extra(written_again(handoff, turn.timestamp), **{REJECTIONS: noted(earlier, last)}),
+        written_again(handoff, turn.timestamp),
+        rejections=(*earlier, last),
         state=State.ABORTED if used > retries or verdict.final else State.RUNNING,
         retry_count=min(used, retries),
         attempts=turn.attempt,
@@ -166,10 +178,41 @@ def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int, ke
     )
 
 
+def rejections_of(handoff: Handoff) -> tuple[Rejection, ...]:
+    """Return what the note tells of the due phase's rejections, the last one last; nothing where none is due."""
+    return handoff.rejections if handoff.error is not None else ()
+
+
+def with_uncommitted(handoff: Handoff, turn: Turn) -> Handoff:
+    """Return the handoff with one more attempt that left no commit: the one it tells the rejection of."""
+    kind = handoff.error_details.type if handoff.error_details else ""
+    reason = (handoff.error or "")[:LONGEST_REASON]
+    last = UncommittedAttempt(turn.phase.name, turn.cycle, turn.attempt, kind, reason, turn.timestamp)
+    return replace(handoff, uncommitted=(*handoff.uncommitted, last)[-MOST_UNCOMMITTED:])
+
+
+def uncommitted(handoff: Handoff) -> list[Handoff]:
+    """Return the notes that such attempts would carry if they had left a commit."""
+    return [
+        replace(
+            bare(handoff),
+            phase=one.phase,
+            next_phase=one.phase,
+            cycle_number=one.cycle,
+            attempts=one.attempt,
+            timestamp=one.timestamp,
+            error=one.message,
+            error_details=ErrorDetails(one.type, one.message),
+            findings=(),
+            carried_from=None,
+        )
+        for one in handoff.uncommitted
+    ]
+
+
 def written_again(handoff: Handoff, timestamp: str) -> Handoff:
     """Return a handoff whose note is written anew; when its turn was accepted is kept in it."""
-    accepted_at = handoff.extra.get(ACCEPTED_AT) or handoff.timestamp
-    return replace(with_extra(handoff, **{ACCEPTED_AT: accepted_at}), timestamp=timestamp)
+    return replace(handoff, accepted_at=handoff.accepted_at or handoff.timestamp, timestamp=timestamp)
 
 
 def unmeasured(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
@@ -187,10 +230,10 @@ def unmeasured(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
     )
 
 
-def attempted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> Handoff:
+def attempted(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
     """Return the note a rejected attempt's own commit carries."""
-    told = replace(
-        handoff,
+    return replace(
+        bare(handoff),
         phase=turn.phase.name,
         next_phase=turn.phase.name,
         cycle_number=turn.cycle,
@@ -200,10 +243,9 @@ def attempted(handoff: Handoff, turn: Turn, verdict: Verdict, **extra: Any) -> H
         timestamp=turn.timestamp,
         findings=verdict.findings,
         carried_from=None,
-        extra={},
+        facts=verdict.facts,
         **error_of(verdict),
     )
-    return with_extra(told, **{**verdict.facts, **extra})
 
 
 def error_of(verdict: Verdict) -> dict[str, Any]:
@@ -218,21 +260,21 @@ def stopped(
     handoff: Handoff, timestamp: str, *, awaiting: str | None = None, why: FindingType | None = None
 ) -> Handoff:
     """Return the handoff of a run that stops here and can go on; what stopped it, if it has a name, is noted."""
-    after = replace(written_again(handoff, timestamp), state=State.STOPPED, awaiting=awaiting)
-    return with_extra(after, **{STOPPED_BY: why and str(why)})
+    after = written_again(handoff, timestamp)
+    return replace(after, state=State.STOPPED, awaiting=awaiting, stopped_by=why)
 
 
 def finished(handoff: Handoff, timestamp: str) -> Handoff:
     """Return the handoff of a run whose goal was reached by other means than its last phase."""
-    done = replace(
+    return replace(
         handoff,
         state=State.COMPLETE,
         next_phase=PhaseName.COMPLETE,
         error=None,
         error_details=None,
         timestamp=timestamp,
+        reached=True,
     )
-    return with_extra(done, reached=True)
 
 
 def opening(
@@ -245,7 +287,7 @@ def opening(
 ) -> Handoff:
     """Return the handoff a run starts from; an earlier run's that ended on the same commit is kept in it."""
     completed, pending = progress(plan, None, finished=False)
-    handoff = Handoff(
+    return Handoff(
         phase=first,
         next_phase=first,
         run_id=run_id,
@@ -253,14 +295,19 @@ def opening(
         completed_tests=completed,
         pending_tests=pending,
         timestamp=timestamp,
+        previous=previous,
     )
-    return handoff if previous is None else with_extra(handoff, previous=to_object(previous))
 
 
 def carried(handoff: Handoff, commit: str, timestamp: str) -> Handoff:
     """Return a handoff as it is put on a later commit that is not a turn of the run."""
-    here = with_extra(handoff, **{ACCEPTED_AT: None, UNCOMMITTED: None})  # these stay where they were
-    return replace(here, carried_from=handoff.carried_from or commit, timestamp=timestamp)
+    return replace(
+        handoff,
+        carried_from=handoff.carried_from or commit,
+        timestamp=timestamp,
+        accepted_at=None,  # these two stay where they were
+        uncommitted=(),
+    )
 
 
 def relisted(handoff: Handoff, commit: str, plan: Plan, timestamp: str) -> Handoff:
@@ -272,6 +319,8 @@ def relisted(handoff: Handoff, commit: str, plan: Plan, timestamp: str) -> Hando
         carried(handoff, commit, timestamp),
         completed_tests=completed,
         pending_tests=pending,
+        completed_count=None,
+        pending_count=None,
         awaiting=None,
         state=State.RUNNING,
     )
@@ -285,7 +334,8 @@ def relisted(handoff: Handoff, commit: str, plan: Plan, timestamp: str) -> Hando
 def refreshed(handoff: Handoff) -> Handoff:
     """Return the handoff a resumed run starts from: going on, with a fresh set of retries."""
     return replace(
-        with_extra(handoff, **{STOPPED_BY: None}),
+        handoff,
+        stopped_by=None,
         state=State.COMPLETE if handoff.next_phase is PhaseName.COMPLETE else State.RUNNING,
         retry_count=0 if handoff.error is not None else handoff.retry_count,
         awaiting=None,
@@ -322,8 +372,7 @@ def has_worked(handoff: Handoff) -> bool:
 
 def built_on(handoff: Handoff) -> str | None:
     """Return the name of the attempt that the next try goes on from, if there is one."""
-    name = handoff.extra.get("buildsOn")
-    return name if isinstance(name, str) and handoff.error is not None else None
+    return handoff.builds_on if handoff.error is not None else None
 
 
 def may_be_built_on(verdict: Verdict) -> bool:
@@ -345,6 +394,5 @@ def was_rejected(handoff: Handoff) -> bool:
 
 def diagnosis_due(handoff: Handoff, phase: Phase, attempt: int) -> Phase | None:
     """Return the phase that looks at the last rejection before this attempt, unless it has been looked at."""
-    known = handoff.extra.get("diagnosis")
-    told = isinstance(known, dict) and cast("dict[str, Any]", known).get("before") == attempt
+    told = handoff.diagnosis is not None and handoff.diagnosis.before == attempt
     return phase.diagnosis if was_rejected(handoff) and not told else None

@@ -1,7 +1,11 @@
 """What was asked for, and the list of cases it is broken into."""
 
+import re
 from dataclasses import dataclass
 
+LONG = 2000  # characters of a feature from which on its outline does for whoever does not plan
+_HEADING = re.compile(r"^#{1,6}[ \t]+\S.*$", re.MULTILINE)
+_CUT = "\n[…]\n"
 LIST = "test-list.md"  # where a plan is written
 # What a person may do to it before it is worked through.
 EDITING = "add, reword, reorder or drop open cases, leave ticked ones, and do not commit it"
@@ -64,3 +68,15 @@ def cited(text: str, most: int = 60) -> str:
     """Return what a text is about in quotation marks, marked where it is cut off."""
     title = title_of(text)
     return f"'{title}'" if len(title) <= most else f"'{title[: most - 1].rstrip()}…'"
+
+
+def outline(text: str, most: int) -> str:
+    """Return how a text begins, and the headings of the rest, in at most so many characters; a short one whole."""
+    if len(text) <= most:
+        return text
+    later = [found[0] for found in _HEADING.finditer(text, most // 2)]
+    head = text[: most // 2 if later else most - len(_CUT)]
+    if later:
+        head = head[: head.rfind("\n", len(head) // 2)] if "\n" in head[len(head) // 2 :] else head
+    room = most - len(head) - len(_CUT)
+    return (head + _CUT + "\n".join(later)[:room]).rstrip("\n")

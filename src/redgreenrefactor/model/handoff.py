@@ -1,23 +1,23 @@
-"""The one thing that is remembered between sessions: a JSON note on a commit."""
+"""The one thing that is remembered between sessions: a JSON note on a commit. Here is every key that it may have."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from math import isfinite
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.extra import Extra
+from redgreenrefactor.model.codec import Json, JsonObject, ShapeError, Sparse, camel, reader, written
+from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.long_feature import BLOB
-from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome
+from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
 SCHEMA_VERSION = 1
+NOTHING_ELSE = JsonObject("{}")
 LONG_LIST = 200  # more items than this are counted in a note, not listed
-
-Json = dict[str, Any]
 
 
 class State(StrEnum):
@@ -38,11 +38,117 @@ class ErrorDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class Handoff:
-    """One immutable note: where the run stands, and what comes next.
+class Expense:
+    """What sessions have used."""
 
-    `extra` holds every other key of the note as it was read, and survives being written again.
-    """
+    usage: Usage | None = None
+    seconds: float = 0.0
+
+    def __add__(self, other: "Expense") -> "Expense":
+        known = [usage for usage in (self.usage, other.usage) if usage is not None]
+        total = sum(known[1:], known[0]) if known else None
+        return Expense(total, round(self.seconds + other.seconds, 3))
+
+
+NOTHING_USED = Expense()
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """What turns have used that were left behind, and the highest numbers of their attempts, by cycle and phase."""
+
+    attempts: JsonObject = NOTHING_ELSE
+    usage: Usage | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyTests(Sparse):
+    """Tests that failed before the run, always or by chance; more than are listed are counted."""
+
+    failing: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    failing_count: int | None = None
+    flaky_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One rejected attempt, in short."""
+
+    attempt: int
+    type: str
+    message: str
+    kept: str = ""  # what its commit is called under refs/tdd/attempts/RUN/; nothing where it changed nothing
+
+
+@dataclass(frozen=True, slots=True)
+class UncommittedAttempt:
+    """A rejected attempt that left no commit to carry a note of its own."""
+
+    phase: PhaseName
+    cycle: int
+    attempt: int
+    type: str
+    message: str
+    timestamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What a session said about a rejected try, before the next attempt."""
+
+    before: int
+    message: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLink:
+    """The id that a task's sessions are known by to later ones, and the ids they went on from."""
+
+    id: str
+    strategy: str
+    resume_from: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFileMark(Sparse):
+    """The task file that a run works at; its opening note holds all of it."""
+
+    id: str
+    digest: str
+    session: str
+    file: str = ""
+    document: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeInfo:
+    """Where a task of coder and reviewer is worked at, and what it started from."""
+
+    path: str
+    branch_name: str
+    base_branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewMark:
+    """The task of coder and reviewer that a run works at: what its other notes do not say."""
+
+    task_id: str
+    spec_path: str
+    max_iterations: int
+    branch_name: str
+    worktree: WorktreeInfo = field(metadata={"key": "worktreeInfo"})
+    created_at: str
+    forge: str = "github"
+    tdd: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What steers a run: a note in which one of these cannot be read is none."""
 
     phase: PhaseName
     next_phase: PhaseName
@@ -64,12 +170,48 @@ class Handoff:
     carried_from: str | None = None
     awaiting: str | None = None
     feature_blob: str | None = None  # where git keeps a feature that is too long for every note
-    extra: Mapping[str, Any] = field(default_factory=Extra)
 
-    def __post_init__(self) -> None:
-        """Keep the other keys from being changed by whoever gave them."""
-        if not isinstance(self.extra, Extra):
-            object.__setattr__(self, "extra", Extra(self.extra))
+
+@dataclass(frozen=True, slots=True)
+class Handoff(_Core):
+    """One immutable note: where the run stands, and what comes next.
+
+    What of the keys below cannot be read is kept as it is, like those that nobody here knows.
+    """
+
+    completed_count: int | None = None  # instead of a long list
+    pending_count: int | None = None
+    agent: str | None = None
+    model: str | None = None  # that answered
+    usage: Usage | None = None  # of all attempts at the phase
+    seconds: float | None = None
+    retries: int | None = None  # rejected attempts at the phase
+    sealed: bool | None = None
+    signed: bool | None = None
+    sandbox: str | None = None
+    suite_network: bool | None = None
+    workflow: str | None = None
+    task: TaskFileMark | ReviewMark | None = None
+    session: SessionLink | None = None
+    earlier_attempts: int | None = None  # before a task was gone on with, with a fresh set of tries
+    diagnosis: Diagnosis | None = None
+    test_list: str | None = None  # blob
+    suite_run: str | None = None  # receipt
+    rejections: tuple[Rejection, ...] = ()  # of the due phase, since its retries began anew
+    due: Expense | None = None  # of the attempts at the due phase
+    builds_on: str | None = None  # the attempt that the next try goes on from
+    uncommitted: tuple[UncommittedAttempt, ...] = ()  # that started from here
+    rolled_back: RolledBack | None = None
+    legacy: LegacyTests | None = None
+    remarks: tuple[str, ...] = ()  # what was noticed in the cycle and rejected nothing
+    accepted_at: str | None = None  # where the note was written again since
+    stopped_by: FindingType | None = None  # between turns
+    branch: str | None = None  # that was checked out when the run began, by its full name
+    reached: bool | None = None  # by other means than the last phase
+    cleaned: str | None = None  # when a person had the task taken away
+    facts: Facts = NO_FACTS  # what the gate learned; its keys stand beside the others
+    previous: "Handoff | None" = None  # of an earlier run on the same commit
+    unknown: JsonObject = NOTHING_ELSE  # every other key as it was read
 
     @property
     def attempts_due(self) -> int:
@@ -80,14 +222,14 @@ class Handoff:
         return self.attempts if self.error is not None or self.phase is self.next_phase else 0
 
     @property
-    def completed_count(self) -> int:
+    def cases_done(self) -> int:
         """How many cases are done; a list too long for a note is only counted there."""
-        return len(self.completed_tests) or self._counted("completedCount")
+        return len(self.completed_tests) or self.completed_count or 0
 
     @property
-    def pending_count(self) -> int:
+    def cases_open(self) -> int:
         """How many cases are to come."""
-        return len(self.pending_tests) or self._counted("pendingCount")
+        return len(self.pending_tests) or self.pending_count or 0
 
     @property
     def left_as(self) -> str:
@@ -96,27 +238,47 @@ class Handoff:
             return f"its list waits for {self.awaiting}"
         return "cut off" if self.state is State.RUNNING else str(self.state)
 
-    def _counted(self, key: str) -> int:
-        number = self.extra.get(key)
-        return number if isinstance(number, int) else 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """How one attribute is spelled, read and written."""
-
-    name: str
-    attribute: str
-    read: Callable[[Any], Any]
-    write: Callable[[Any], Any] = lambda value: value
-    required: bool = False
-    always: bool = True  # written even when it says nothing
-    also: tuple[str, ...] = ()
+    @property
+    def expense(self) -> Expense:
+        """What the turn has used, rejected attempts included."""
+        return Expense(self.usage, self.seconds or 0.0)
 
     @property
-    def spellings(self) -> tuple[str, ...]:
-        """Every key it is read from."""
-        return (self.name, _snake(self.name), *self.also)
+    def due_expense(self) -> Expense:
+        """What the sessions at the phase that is due have used so far, rejected and interrupted ones."""
+        return self.due or NOTHING_USED
+
+    @property
+    def lost_expense(self) -> Expense:
+        """What the turns have used that were rolled back on the way here."""
+        back = self.rolled_back
+        return Expense(back.usage, back.seconds) if back else NOTHING_USED
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ShapeError(f"is {value!r:.50}")
+    return value
+
+
+_HINTS = get_type_hints(Handoff)
+_APART = ("facts", "previous", "unknown")
+_CORE = [each.name for each in fields(_Core)]
+_ALWAYS = set(_CORE) - {"outcome", "carried_from", "awaiting", "feature_blob"}  # even where they say nothing
+_FIRST = ("runId", "feature", "state")  # a person looks for these first
+_OF_FACTS = {each.name for each in fields(Facts)}
+_READERS = {name: reader(hint) for name, hint in _HINTS.items() if name not in _APART} | {
+    name: reader(hint) for name, hint in get_type_hints(Facts).items()
+}
+_READERS.update(dict.fromkeys(("cycle_number", "retry_count", "attempts"), _count))
+_NAMES = (
+    {name: name for name in _READERS} | {"cycle": "cycle_number"} | {camel(name): name for name in _READERS}
+)
+
+
+def bare(handoff: Handoff) -> Handoff:
+    """Return a handoff with what steers a run, and nothing of what stands beside it."""
+    return Handoff(**{name: getattr(handoff, name) for name in _CORE})
 
 
 def _as_it_is(body: Json) -> Json:
@@ -132,17 +294,20 @@ def to_json(handoff: Handoff, told: Callable[[Json], Json] = _as_it_is) -> str:
 
 def to_object(handoff: Handoff) -> Json:
     """Return the note as a JSON object."""
-    known = {
-        key.name: key.write(value)
-        for key in _KEYS
-        if (value := getattr(handoff, key.attribute)) or key.always
-    }
-    body: Json = {"schemaVersion": SCHEMA_VERSION, **known, **handoff.extra}
+    body: Json = {}
+    for each in fields(handoff):
+        value = getattr(handoff, each.name)
+        if each.name in _ALWAYS or (value != each.default and each.name not in _APART):
+            body[camel(each.name)] = written(value)
+    body |= written(handoff.facts)
     if len(handoff.completed_tests) + len(handoff.pending_tests) > LONG_LIST:
         body |= {"completedCount": len(handoff.completed_tests), "pendingCount": len(handoff.pending_tests)}
     if "completedCount" in body:
         body |= {"completedTests": None, "pendingTests": None}
-    return body
+    if handoff.previous:
+        body["previous"] = to_object(handoff.previous)
+    first = {key: body[key] for key in _FIRST}
+    return {"schemaVersion": SCHEMA_VERSION, **first, **handoff.unknown.value, **body}
 
 
 def from_json(text: str) -> Handoff:
@@ -157,18 +322,47 @@ def from_json(text: str) -> Handoff:
 
 
 def from_object(body: Json) -> Handoff:
-    """Return the handoff a decoded note holds."""
-    rest = dict(body)
-    if rest.pop("schemaVersion", rest.pop("schema_version", SCHEMA_VERSION)) != SCHEMA_VERSION:
+    """Return the handoff a decoded note holds; an earlier run's in it that cannot be read is kept as it is."""
+    bodies = [body]
+    while isinstance(before := bodies[-1].get("previous"), dict):
+        bodies.append(cast("Json", before))
+    handoff: Handoff | None = None
+    for each in reversed(bodies[1:]):
+        try:
+            handoff = _read(each, handoff)
+        except LedgerError:
+            handoff = None
+    return _read(body, handoff)
+
+
+def _read(body: Json, previous: Handoff | None) -> Handoff:
+    if body.get("schemaVersion", body.get("schema_version", SCHEMA_VERSION)) != SCHEMA_VERSION:
         raise LedgerError("a handoff note has a schema version this program does not know")
     values: Json = {}
-    for key, spellings in _SPELLINGS:
-        found = [rest.pop(spelling) for spelling in spellings if spelling in rest]
-        if key.required and (not found or found[0] is None):
-            raise LedgerError(f"a handoff note lacks {key.name!r}")
-        if found and found[0] is not None:
-            values[key.attribute] = _read(key, found[0])
-    return Handoff(**values, extra=rest)
+    unknown: Json = {}
+    for key, value in body.items():
+        name = _NAMES.get(key)
+        if name is None:
+            unknown[key] = value
+        elif value is not None and (name not in values or key == camel(name)):
+            try:
+                values[name] = _READERS[name](value)
+            except ShapeError as error:
+                if name in _CORE:
+                    raise LedgerError(f"a handoff note has an unusable {key!r}: {value!r:.100}") from error
+                unknown[key] = value
+    for name in ("phase", "next_phase"):
+        if name not in values:
+            raise LedgerError(f"a handoff note lacks {camel(name)!r}")
+    for key in ("schemaVersion", "schema_version", *(["previous"] if previous else [])):
+        unknown.pop(key, None)
+    facts = {name: values.pop(name) for name in _OF_FACTS & values.keys()}
+    return Handoff(
+        **values,
+        facts=Facts(**facts) if facts else NO_FACTS,
+        previous=previous,
+        unknown=JsonObject.of(dict(sorted(unknown.items()))) if unknown else NOTHING_ELSE,
+    )
 
 
 def _finite(number: str) -> float | None:
@@ -177,126 +371,3 @@ def _finite(number: str) -> float | None:
 
 # Other writers' numbers that are none, and that JSON has no words for, say nothing.
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
-
-
-def with_extra(handoff: Handoff, **extra: Any) -> Handoff:
-    """Return the handoff with these keys beside the others; None takes a key away."""
-    merged = {**handoff.extra, **extra}
-    return replace(handoff, extra={key: value for key, value in merged.items() if value is not None})
-
-
-def finding_to_json(finding: Finding) -> Json:
-    """Return a finding as the note spells it."""
-    return {
-        "type": str(finding.type),
-        "message": finding.message,
-        "file": finding.file,
-        "line": finding.line,
-        "hint": finding.hint,
-        "severity": str(finding.severity),
-    }
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-def _read(key: _Key, value: Any) -> Any:
-    try:
-        return key.read(value)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise LedgerError(f"a handoff note has an unusable {key.name!r}: {value!r:.100}") from error
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError
-    return tuple(_text(item) for item in cast("list[Any]", value))
-
-
-def _object(value: Any) -> Json:
-    if not isinstance(value, dict):
-        raise TypeError
-    return cast("Json", value)
-
-
-def _either(body: Json, name: str) -> str:
-    return _text(body[name] if name in body else body[_snake(name)])
-
-
-def case_from_json(value: Any) -> Case:
-    """Return the case an object names; a missing or wrong key is a KeyError or TypeError."""
-    body = _object(value)
-    return Case(_either(body, "description"), _either(body, "testFile"), _either(body, "implFile"))
-
-
-def case_to_json(case: Case | None) -> Json | None:
-    """Return a case as notes and answers spell it."""
-    if case is None:
-        return None
-    return {"description": case.description, "testFile": case.test_file, "implFile": case.impl_file}
-
-
-def _error_from_json(value: Any) -> ErrorDetails:
-    body = _object(value)
-    return ErrorDetails(_text(body["type"]), _text(body["message"]))
-
-
-def _error_to_json(error: ErrorDetails | None) -> Json | None:
-    return None if error is None else {"type": error.type, "message": error.message}
-
-
-def finding_from_json(value: Any) -> Finding:
-    """Return the finding an object names; a missing or wrong key is a KeyError, TypeError or ValueError."""
-    body = _object(value)
-    return Finding(
-        FindingType(body["type"]),
-        _text(body["message"]),
-        body.get("file"),
-        body.get("line"),
-        body.get("hint"),
-        Severity(body.get("severity", "error")),
-    )
-
-
-def _findings(value: Any) -> tuple[Finding, ...]:
-    if not isinstance(value, list):
-        raise TypeError
-    return tuple(finding_from_json(item) for item in cast("list[Any]", value))
-
-
-_KEYS = (
-    _Key("runId", "run_id", _text),
-    _Key("feature", "feature", _text),
-    _Key("state", "state", State, str),
-    _Key("phase", "phase", PhaseName, str, required=True),
-    _Key("nextPhase", "next_phase", PhaseName, str, required=True),
-    _Key("cycleNumber", "cycle_number", _count, also=("cycle",)),
-    _Key("currentTest", "current_test", case_from_json, case_to_json),
-    _Key("completedTests", "completed_tests", _texts, list),
-    _Key("pendingTests", "pending_tests", _texts, list),
-    _Key("testResult", "test_result", TestOutcome),
-    _Key("error", "error", _text),
-    _Key("errorDetails", "error_details", _error_from_json, _error_to_json),
-    _Key("retryCount", "retry_count", _count),
-    _Key("timestamp", "timestamp", _text),
-    _Key("attempts", "attempts", _count),
-    _Key("outcome", "outcome", Outcome, always=False),
-    _Key("findings", "findings", _findings, lambda found: [finding_to_json(item) for item in found]),
-    _Key("carriedFrom", "carried_from", _text, always=False),
-    _Key("awaiting", "awaiting", _text, always=False),
-    _Key(BLOB, "feature_blob", _text, always=False),
-)
-_SPELLINGS = tuple((key, key.spellings) for key in _KEYS)

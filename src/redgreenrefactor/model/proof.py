@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redgreenrefactor.model.handoff import finding_to_json
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -33,10 +33,6 @@ class Checked:
     result: TestOutcome | None
     ok: bool
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as `rgr verify --json` prints it."""
-        return {"commit": self.commit, "result": self.result and str(self.result), "ok": self.ok}
-
 
 @dataclass(frozen=True, slots=True)
 class CheckedCycle:
@@ -58,16 +54,14 @@ class CheckedCycle:
     def to_json(self) -> dict[str, Any]:
         """Return it as `rgr verify --json` prints it."""
         rows = ROUND if self.is_round else WORKED
-        phases = {
-            phase.lower(): self.phases[phase].to_json() if phase in self.phases else None for phase in rows
-        }
+        phases = {phase.lower(): written(self.phases.get(phase)) for phase in rows}
         return {
             "cycleNumber": self.cycle_number,
             "test": self.test,
             **phases,
             "ok": self.ok,
-            "findings": [finding_to_json(finding) for finding in self.findings],
-            "warnings": [finding_to_json(finding) for finding in self.warnings],
+            "findings": written(self.findings),
+            "warnings": written(self.warnings),
             "runId": self.run_id,
         }
 
@@ -81,16 +75,6 @@ class Merged:
     head: str  # the run's last commit
     tree: str  # equal, merged or differs
     differs: tuple[str, ...] = ()  # paths
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as `rgr verify --json` prints it."""
-        return {
-            "commit": self.commit,
-            "runId": self.run_id,
-            "head": self.head,
-            "tree": self.tree,
-            "differs": list(self.differs),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +106,10 @@ class Verification:
             "ok": self.ok,
             "cycles": [cycle.to_json() for cycle in self.cycles],
             "rounds": [cycle.to_json() for cycle in self.rounds],
-            "findings": [finding_to_json(finding) for finding in self.findings],
-            "warnings": [finding_to_json(finding) for finding in self.warnings],
+            "findings": written(self.findings),
+            "warnings": written(self.warnings),
             "missing": list(self.missing),
-            "merged": [merged.to_json() for merged in self.merged],
+            "merged": written(self.merged),
         }
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from redgreenrefactor.model.codec import written
+
 
 class PullRequestState(StrEnum):
     """What became of a pull request."""
@@ -26,14 +28,7 @@ class PullRequest:
 
     def to_json(self) -> dict[str, Any]:
         """Return the value `rgr tdd --prs --json` prints a list of."""
-        return {
-            "number": self.number,
-            "title": self.title,
-            "url": self.url,
-            "state": str(self.state),
-            "headBranch": self.head_branch,
-            "baseBranch": self.base_branch,
-        }
+        return written(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,18 @@
 """A task of coder and reviewer as people and scripts read it: a pure function of its handoffs."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.codec import ShapeError, read, written
 from redgreenrefactor.model.decision import ROUNDS_USED_UP, cycle_of
-from redgreenrefactor.model.handoff import Handoff, State
+from redgreenrefactor.model.handoff import Handoff, ReviewMark, State, WorktreeInfo
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.workflow import PhaseName
 
-KEY = "task"  # of the opening note: what the task's other notes do not say
-CLEANED = "cleaned"  # of the last note: when a person had the task taken away
 _RUN, _INNER = "-review", "-code-"
 _OF_A_TASK = re.compile(rf"{_RUN}$|{_INNER}\d+$")
 
@@ -27,15 +26,6 @@ class TaskStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class WorktreeInfo:
-    """Where a task is worked at, and what it started from."""
-
-    path: str
-    branch_name: str
-    base_branch: str
-
-
-@dataclass(frozen=True, slots=True)
 class TaskState:
     """Everything `.codex/task-TASKID.json` says."""
 
@@ -44,7 +34,7 @@ class TaskState:
     original_spec: str
     max_iterations: int
     branch_name: str
-    worktree: WorktreeInfo
+    worktree: WorktreeInfo = field(metadata={"key": "worktreeInfo"})
     created_at: str
     updated_at: str
     current_iteration: int = 1
@@ -62,41 +52,11 @@ class TaskState:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as the file spells it."""
-        return {
-            "taskId": self.task_id,
-            "specPath": self.spec_path,
-            "originalSpec": self.original_spec,
-            "currentIteration": self.current_iteration,
-            "maxIterations": self.max_iterations,
-            "branchName": self.branch_name,
-            "worktreeInfo": {
-                "path": self.worktree.path,
-                "branchName": self.worktree.branch_name,
-                "baseBranch": self.worktree.base_branch,
-            },
-            "coderResponses": list(self.coder_responses),
-            "reviewerResponses": list(self.reviewer_responses),
-            "createdAt": self.created_at,
-            "updatedAt": self.updated_at,
-            "status": str(self.status),
-            "forge": self.forge,
-            "tdd": self.tdd,
-            "prUrl": self.pr_url,
-        }
+        return written(self)
 
-    def noted(self) -> dict[str, Any]:
+    def mark(self) -> ReviewMark:
         """Return what the opening note keeps, so that the file can be made again from the notes."""
-        own = (
-            "taskId",
-            "specPath",
-            "maxIterations",
-            "branchName",
-            "worktreeInfo",
-            "createdAt",
-            "forge",
-            "tdd",
-        )
-        return {key: value for key, value in self.to_json().items() if key in own}
+        return ReviewMark(**{each.name: getattr(self, each.name) for each in fields(ReviewMark)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,41 +133,30 @@ def inner_run_id(task_id: str, cycle: int) -> str:
 
 def read_state(body: Any) -> TaskState:
     """Return the state a decoded file holds; another shape is a NotReadyError that names the key."""
-    given = _Given(_object(body, ""), "")
-    inner = _Given(_object(given.body.get("worktreeInfo"), "worktreeInfo"), "worktreeInfo.")
-    return TaskState(
-        task_id=given.text("taskId"),
-        spec_path=given.text("specPath"),
-        original_spec=given.text("originalSpec"),
-        max_iterations=given.count("maxIterations"),
-        branch_name=given.text("branchName"),
-        worktree=WorktreeInfo(inner.text("path"), inner.text("branchName"), inner.text("baseBranch")),
-        created_at=given.text("createdAt"),
-        updated_at=given.text("updatedAt"),
-        current_iteration=given.count("currentIteration"),
-        coder_responses=given.texts("coderResponses"),
-        reviewer_responses=given.texts("reviewerResponses"),
-        status=given.status("status"),
-        forge=given.text("forge", "github"),
-        tdd=given.body.get("tdd") is True,
-        pr_url=given.text("prUrl", "") or None,
-    )
+    try:
+        state = read(TaskState, body)
+    except ShapeError as error:
+        raise _malformed(str(error)) from error
+    if min(state.max_iterations, state.current_iteration) < 1:
+        raise _malformed("maxIterations or currentIteration is less than 1")
+    return state
 
 
 def rebuilt(history: Sequence[Entry]) -> TaskState:
     """Return the state that a task's handoffs tell of, newest first down to its opening; never empty."""
     first, latest = history[-1].handoff, history[0].handoff
-    noted: Any = first.extra.get(KEY)
-    body: dict[str, Any] = {
-        **_object(noted, KEY),
-        "originalSpec": first.feature,
-        "currentIteration": _iteration(latest),
-        "coderResponses": _messages(history, PhaseName.CODE),
-        "reviewerResponses": _messages(history, PhaseName.REVIEW),
-        "updatedAt": latest.timestamp,
-        "status": str(_status(latest)),
-    }
-    return read_state(body)
+    mark = first.task
+    if not isinstance(mark, ReviewMark):
+        raise _malformed("the opening note does not tell of the task")
+    return TaskState(
+        **{each.name: getattr(mark, each.name) for each in fields(mark)},
+        original_spec=first.feature,
+        current_iteration=_iteration(latest),
+        coder_responses=_messages(history, PhaseName.CODE),
+        reviewer_responses=_messages(history, PhaseName.REVIEW),
+        updated_at=latest.timestamp,
+        status=_status(latest),
+    )
 
 
 def _status(latest: Handoff) -> TaskStatus:
@@ -220,66 +169,20 @@ def _iteration(latest: Handoff) -> int:
     return latest.cycle_number if over else cycle_of(latest)
 
 
-def _messages(history: Sequence[Entry], phase: PhaseName) -> list[str]:
-    own = [
-        entry.handoff
-        for entry in reversed(history)
-        if entry.handoff.phase is phase
-        and entry.handoff.cycle_number > 0
-        and entry.handoff.carried_from is None
-    ]
-    return [str(handoff.extra.get("message") or "") for handoff in own]
+def _messages(history: Sequence[Entry], phase: PhaseName) -> tuple[str, ...]:
+    return tuple(handoff.facts.message or "" for handoff in _of(history, phase) if handoff.cycle_number)
+
+
+def _of(history: Sequence[Entry], phase: PhaseName) -> list[Handoff]:
+    """Return a phase's own handoffs, the oldest first."""
+    notes = [entry.handoff for entry in reversed(history)]
+    return [note for note in notes if note.phase is phase and note.carried_from is None]
 
 
 def feedback_of(history: Sequence[Entry]) -> tuple[str, ...]:
     """Return what reviewers have asked for so far, the oldest first."""
-    told = [
-        entry.handoff.extra.get("feedback")
-        for entry in reversed(history)
-        if entry.handoff.phase is PhaseName.REVIEW and entry.handoff.carried_from is None
-    ]
-    return tuple(text for text in told if isinstance(text, str))
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """An object from outside, read key by key."""
-
-    body: Mapping[str, Any]
-    path: str
-
-    def text(self, key: str, default: str | None = None) -> str:
-        found: Any = self.body.get(key)
-        if found is None and default is not None:
-            return default
-        return str(self._checked(key, found, isinstance(found, str)))
-
-    def count(self, key: str) -> int:
-        found: Any = self.body.get(key)
-        good = isinstance(found, int) and not isinstance(found, bool) and found > 0
-        return int(self._checked(key, found, good))
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        found: Any = self.body.get(key)
-        items = cast("list[Any]", self._checked(key, found, isinstance(found, list)))
-        return tuple(str(self._checked(key, item, isinstance(item, str))) for item in items)
-
-    def status(self, key: str) -> TaskStatus:
-        try:
-            return TaskStatus(self.text(key))
-        except ValueError:
-            raise _malformed(f"{self.path}{key} is {self.body.get(key)!r:.50}") from None
-
-    def _checked(self, key: str, found: Any, good: bool) -> Any:  # noqa: FBT001
-        if not good:
-            raise _malformed(f"{self.path}{key} is {found!r:.50}")
-        return found
-
-
-def _object(value: Any, path: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise _malformed(f"{path or 'the whole'} is no object")
-    return cast("dict[str, Any]", value)
+    told = (handoff.facts.feedback for handoff in _of(history, PhaseName.REVIEW))
+    return tuple(text for text in told if text is not None)
 
 
 def _malformed(what: str) -> NotReadyError:

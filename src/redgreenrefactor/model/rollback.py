@@ -1,21 +1,11 @@
 """Going back to an earlier handoff: what the run has used up since then is not forgotten."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
-from redgreenrefactor.model.decision import ROLLED_BACK, cycle_of, written_again
-from redgreenrefactor.model.handoff import Handoff, State, with_extra
-from redgreenrefactor.model.rejections import REJECTIONS
-from redgreenrefactor.model.result import (
-    due_of,
-    mapping_of,
-    number_of,
-    rolled_back_of,
-    seconds_of,
-    total_usage,
-    usage_to_json,
-)
+from redgreenrefactor.model.codec import JsonObject
+from redgreenrefactor.model.decision import cycle_of, written_again
+from redgreenrefactor.model.handoff import NOTHING_USED, Handoff, RolledBack, State
 from redgreenrefactor.model.workflow import PhaseName
 
 
@@ -38,25 +28,27 @@ def gone_back(handoff: Handoff, left: Sequence[Handoff], timestamp: str) -> Hand
             findings=(),
             retry_count=0,
             attempts=_attempts_of_its_own(handoff),
+            rejections=(),
         )
-        due = with_extra(due, **{REJECTIONS: None})
-    spent = [later.extra for later in left if later.carried_from is None]
-    spent += [due_of(left[0]), rolled_back_of(left[0])]
-    used = {
-        "attempts": _highest([*reversed(left), handoff], mapping_of(rolled_back_of(left[0]), "attempts")),
-        "usage": usage_to_json(total_usage(spent)),
-        "seconds": round(sum(seconds_of(note) for note in spent), 3),
-    }
-    return with_extra(due, due=None, **{ROLLED_BACK: used})
+    spent = [later.expense for later in left if later.carried_from is None]
+    used = sum([*spent, left[0].due_expense, left[0].lost_expense], NOTHING_USED)
+    attempts = _highest([*reversed(left), handoff], _numbers(left[0]))
+    return replace(due, due=None, rolled_back=RolledBack(JsonObject.of(attempts), used.usage, used.seconds))
 
 
 def attempts_left_behind(handoff: Handoff, cycle: int, phase: str) -> int:
     """Return the highest number that an attempt at this phase had which has been rolled back since."""
-    return number_of(mapping_of(rolled_back_of(handoff), "attempts").get(f"{cycle}-{phase}"))
+    return _numbers(handoff).get(f"{cycle}-{phase}", 0)
 
 
-def _highest(handoffs: Sequence[Handoff], before: Mapping[str, Any]) -> dict[str, int]:
-    numbers = {name: number_of(number) for name, number in before.items()}
+def _numbers(handoff: Handoff) -> dict[str, int]:
+    """Return the highest numbers of attempts that a note tells of, by cycle and phase."""
+    noted = handoff.rolled_back.attempts.value if handoff.rolled_back else {}
+    return {name: number for name, number in noted.items() if isinstance(number, int)}
+
+
+def _highest(handoffs: Sequence[Handoff], before: dict[str, int]) -> dict[str, int]:
+    numbers = dict(before)
     for handoff in handoffs:
         for name, number in _attempts(handoff):
             numbers[name] = max(number, numbers.get(name, 0))
@@ -74,4 +66,4 @@ def _attempts(handoff: Handoff) -> Iterator[tuple[str, int]]:
 def _attempts_of_its_own(handoff: Handoff) -> int:
     """Return how many attempts its phase took; with an error, the note's own number tells of the due phase."""
     told_elsewhere = handoff.error is not None and handoff.phase is not handoff.next_phase
-    return number_of(handoff.extra.get("retries")) + 1 if told_elsewhere else handoff.attempts
+    return (handoff.retries or 0) + 1 if told_elsewhere else handoff.attempts

@@ -1,10 +1,12 @@
 """What became of a task: everything in it was measured, and stands in the notes of its run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
+from redgreenrefactor.model.codec import written
+from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
@@ -12,7 +14,6 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 PHASES = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
-EARLIER, UNMET = "earlierAttempts", "unmet"  # keys of notes
 _FAILING = (FindingType.TEST_FAILURE, FindingType.LEGACY_BROKEN, FindingType.COMPILATION_ERROR)
 
 
@@ -48,12 +49,9 @@ class TaskPhase:
     total: int | None = None
     coverage: float | None = None
     seconds: float = 0.0
-    facts: Mapping[str, Any] | None = None
+    measured: bool = False
+    facts: Facts = NO_FACTS
     findings: tuple[Finding, ...] = ()
-
-    def fact(self, name: str) -> Any:
-        """Return what else was noted about it."""
-        return (self.facts or {}).get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ class TaskFileResult:
     @property
     def last(self) -> TaskPhase | None:
         """The last phase of which something was measured."""
-        return next((phase for phase in reversed(self.phases) if phase.facts), None)
+        return next((phase for phase in reversed(self.phases) if phase.measured), None)
 
     @property
     def iterations(self) -> int:
@@ -102,7 +100,7 @@ class TaskFileResult:
     def lacks_passing_tests(self) -> bool:
         """Whether it ended for tests that fail, and not for a criterion, the coverage or something else."""
         last = self.phases[-1] if self.phases else None
-        unmet = last.fact(UNMET) if last else None
+        unmet = last.facts.unmet if last else ()
         return not unmet and self.error_details is not None and self.error_details.type in _FAILING
 
     @property
@@ -115,8 +113,8 @@ class TaskFileResult:
         """Why there is no figure."""
         if self.task.coverage_min is None:
             return "none expected"
-        facts = [phase.fact("coverage") for phase in self.phases if phase.fact("coverage")]
-        return str(facts[-1].get("why") or "not measured") if facts else "not measured"
+        figures = [phase.facts.coverage for phase in self.phases if phase.facts.coverage]
+        return (figures[-1].why if figures else "") or "not measured"
 
     @property
     def passed(self) -> int | None:
@@ -176,13 +174,11 @@ class TaskFileResult:
             "expectedCoverage": self.task.expected_coverage or None,
             "compliance": {
                 "score": self.compliance,
-                "deductions": [{"points": item.points, "why": item.why} for item in self.deductions],
+                "deductions": written(self.deductions),
             },
             "warnings": list(self.warnings),
             "error": self.error,
-            "errorDetails": None
-            if self.error_details is None
-            else {"type": self.error_details.type, "message": self.error_details.message},
+            "errorDetails": written(self.error_details),
             "hint": self.hint or None,
         }
 
@@ -206,10 +202,9 @@ def phases_of(history: Sequence[Entry], attempts: Sequence[Entry]) -> tuple[Task
         handoff = entry.handoff
         if handoff.cycle_number and handoff.carried_from is None:
             # The count in the note itself tells of the next phase, once one of its tries was rejected.
-            retries = handoff.extra.get("retries")
-            tries = retries + 1 if isinstance(retries, int) else handoff.attempts
+            tries = handoff.attempts if handoff.retries is None else handoff.retries + 1
             phase = TaskPhase(handoff.phase, done=True, commit=entry.commit, attempts=tries)
-            found.append(_told(replace(phase, earlier=earlier_attempts(handoff)), handoff))
+            found.append(_told(replace(phase, earlier=handoff.earlier_attempts or 0), handoff))
     latest = history[0].handoff if history else None
     if latest is not None and latest.error is not None:
         # The last try may have made no commit, or been measured in vain: another one's figures are not its own.
@@ -221,24 +216,17 @@ def phases_of(history: Sequence[Entry], attempts: Sequence[Entry]) -> tuple[Task
     return tuple(found)
 
 
-def earlier_attempts(handoff: Handoff) -> int:
-    """Return how many tries at its phase came before the task was gone on with."""
-    noted = handoff.extra.get(EARLIER)
-    return noted if isinstance(noted, int) else 0
-
-
 def _told(phase: TaskPhase, handoff: Handoff) -> TaskPhase:
     """Return the phase with what a handoff tells of it."""
-    suite, coverage = _object(handoff.extra.get("suite")), _object(handoff.extra.get("coverage"))
-    passed, total, percent = suite.get("passed"), suite.get("total"), coverage.get("percent")
-    seconds = handoff.extra.get("seconds")
+    suite, coverage = handoff.facts.suite, handoff.facts.coverage
     return replace(
         phase,
-        passed=passed if isinstance(passed, int) else None,
-        total=total if isinstance(total, int) else None,
-        coverage=float(percent) if isinstance(percent, int | float) else None,
-        seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
-        facts=handoff.extra if phase.done or suite else None,
+        passed=suite.passed if suite else None,
+        total=suite.total if suite else None,
+        coverage=coverage.percent if coverage else None,
+        seconds=handoff.seconds or 0.0,
+        measured=phase.done or suite is not None,
+        facts=handoff.facts,
         findings=handoff.findings,
     )
 
@@ -262,7 +250,7 @@ def _of_phase(phase: TaskPhase, task: Task) -> Iterator[Deduction]:
         yield Deduction(5 * more, f"{phase.name} took {phase.attempts} tries")
     if not phase.done:
         return
-    if phase.fact("evidence") == "exit-code":
+    if phase.facts.evidence == "exit-code":
         yield Deduction(5, f"{phase.name} could be judged by its exit code only")
     kinds = {finding.type for finding in phase.findings if finding.severity is Severity.WARNING}
     if FindingType.UNEXPECTED_PASS in kinds:
@@ -271,10 +259,6 @@ def _of_phase(phase: TaskPhase, task: Task) -> Iterator[Deduction]:
         yield Deduction(5, "more tests were written than cases were named")
     if task.coverage_min is not None and phase.name is PhaseName.GREEN and phase.coverage is None:
         yield Deduction(10, "the expected coverage could not be compared")
-    ways = _object(phase.fact("complexity"))
-    if isinstance(ways.get("before"), int) and ways["after"] > ways["before"]:
+    ways = phase.facts.complexity
+    if ways and ways.before is not None and (ways.after or 0) > ways.before:
         yield Deduction(5, "the code is more complicated after Refactor than before")
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from redgreenrefactor.model.codec import Json, reader, written
 from redgreenrefactor.model.events import (
     Event,
     Judged,
@@ -14,14 +15,11 @@ from redgreenrefactor.model.events import (
     WorkSealed,
 )
 from redgreenrefactor.model.evidence import Change
-from redgreenrefactor.model.handoff import finding_from_json, finding_to_json
-from redgreenrefactor.model.result import usage_of, usage_to_json
-from redgreenrefactor.model.session import Brief, Called, Report, Step, Uttered
+from redgreenrefactor.model.session import Brief, Called, Report, Step, Usage, Uttered
+from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import PhaseName
 
 SCHEMA = 1
-
-Json = dict[str, Any]
 
 
 def turn_name(brief: Brief) -> str:
@@ -50,8 +48,8 @@ def object_of(event: Event) -> Json | None:
                 "changes": changes,
             }
         case Judged():
-            findings = [finding_to_json(finding) for finding in event.verdict.findings]
-            return {"type": "judged", "ruling": str(event.verdict.ruling), "findings": findings}
+            verdict = event.verdict
+            return {"type": "judged", "ruling": str(verdict.ruling), "findings": written(verdict.findings)}
         case _:
             return None
 
@@ -87,8 +85,8 @@ def _report(report: Report, seconds: float) -> Json:
     return {
         "type": "report",
         "message": report.message,
-        "usage": usage_to_json(report.usage),
-        "failure": finding_to_json(report.failure) if report.failure else None,
+        "usage": written(report.usage),
+        "failure": written(report.failure),
         "seconds": round(seconds, 3),
     }
 
@@ -144,7 +142,7 @@ def _recorded(session: list[Mapping[str, Any]]) -> Recorded:
     by_type = {one["type"]: one for one in session}
     head, report, sealed = session[0], by_type["report"], by_type.get("sealed", {})
     failed = {one["id"]: bool(one["failed"]) for one in session if one["type"] == "result"}
-    failure: Any = report.get("failure")
+    used, failed_for = reader(Usage | None)(report["usage"]), reader(Finding | None)(report.get("failure"))
     return Recorded(
         phase=PhaseName(head["phase"]),
         cycle=int(head["cycle"]),
@@ -152,7 +150,7 @@ def _recorded(session: list[Mapping[str, Any]]) -> Recorded:
         run_id=str(head["runId"]),
         folder=str(head["folder"]),
         handoff=str(head.get("handoff", "")),
-        report=Report(report["message"], usage_of(report), finding_from_json(failure) if failure else None),
+        report=Report(report["message"], used, failed_for),
         calls=tuple(
             (Called(one["id"], one["tool"], dict(one["arguments"])), failed.get(one["id"], True))
             for one in session

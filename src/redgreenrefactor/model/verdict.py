@@ -1,10 +1,9 @@
 """What a gate says about a turn."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
+from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
 
 
@@ -109,7 +108,7 @@ class Verdict:
     test_result: TestOutcome | None = None
     outcome: Outcome | None = None
     case: Case | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    facts: Facts = NO_FACTS
     final: bool = False  # rejected for good: no retry could mend it
 
     @property
@@ -124,7 +123,7 @@ def rule(
     test_result: TestOutcome | None = None,
     outcome: Outcome | None = None,
     case: Case | None = None,
-    facts: Mapping[str, Any] | None = None,
+    facts: Facts = NO_FACTS,
 ) -> Verdict:
     """Return the verdict these findings lead to: errors reject, what is not the work's doing leaves it undecided."""
     errors = {finding.type for finding in findings if finding.severity is Severity.ERROR}
@@ -134,4 +133,4 @@ def rule(
         ruling = Ruling.UNDECIDED
     else:
         ruling = Ruling.ACCEPTED
-    return Verdict(ruling, findings, test_result, outcome, case, facts or {})
+    return Verdict(ruling, findings, test_result, outcome, case, facts)

@@ -1,12 +1,12 @@
 """Whether tests notice mutants of the code, and wrong expectations of their own."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.paths import is_test, module_files
 from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, TestResult, Trial
+from redgreenrefactor.model.facts import PERTURBED, MutantCounts
 from redgreenrefactor.mutation.expectations import Equalities, with_wrong_expectations
 from redgreenrefactor.mutation.mutants import Mutation, mutated, mutations
 
@@ -43,7 +43,8 @@ class Proof:
 
     noticed: bool
     why: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    mutants: MutantCounts | None = None
+    perturbation: str = ""
 
 
 def holds(run: SuiteRun, ids: Sequence[TestId]) -> bool:
@@ -73,15 +74,10 @@ def proof(
         evidence.head, ids, mutants, enough=1, least=HANDFUL, by_assertion=bool(slight)
     )
     tried, noticed = found.tried, found.by_assertion if slight else found.by_failing
-    facts: dict[str, Any] = {}
-    if tried:
-        facts["mutants"] = {
-            "tried": tried,
-            "noticed": len(noticed),
-            "examples": [item.place for item in noticed[:3]],
-        }
+    examples = tuple(item.place for item in noticed[:3])
+    counts = MutantCounts(tried, len(noticed), examples) if tried else None
     if noticed:
-        return Proof(noticed=True, facts=facts)
+        return Proof(noticed=True, mutants=counts)
     # Code that crashes when it is broken is run by the test; wrong expectations tell whether it is looked at.
     # What was given to the code and left alone no mutant's result can show.
     equalities = (
@@ -92,11 +88,11 @@ def proof(
         runs
         and (yield from ignores_expectations(evidence, ids, file, function, equalities=equalities)) is False
     ):
-        return Proof(noticed=True, facts={**facts, "perturbation": "failed as it should"})
+        return Proof(noticed=True, mutants=counts, perturbation=PERTURBED)
     why = (
         f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
     )
-    return Proof(noticed=False, why=why, facts=facts)
+    return Proof(noticed=False, why=why, mutants=counts)
 
 
 @dataclass(frozen=True, slots=True)

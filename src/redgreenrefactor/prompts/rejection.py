@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from redgreenrefactor.model.decision import built_on, was_rejected
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff
-from redgreenrefactor.model.rejections import Rejection, rejections_of
+from redgreenrefactor.model.decision import built_on, rejections_of, was_rejected
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, Rejection
 from redgreenrefactor.model.verdict import GRAVITY, STOPPING, Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.advice import advice

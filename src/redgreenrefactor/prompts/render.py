@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.model.decision import cycle_of, has_worked
+from redgreenrefactor.model.goal import LONG, outline
 from redgreenrefactor.model.handoff import Handoff, to_json
-from redgreenrefactor.model.long_feature import LONG, outline
-from redgreenrefactor.model.remarks import remarks_of
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.verdict import Finding, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
@@ -90,8 +88,8 @@ def _values(ask: Ask) -> dict[str, str]:
         "description": in_line(case.description, _LONG_LINE) if case else "",
         "test_file": _code(case.test_file) if case else "",
         "impl_file": _code(case.impl_file) if case else "",
-        "completed": str(handoff.completed_count),
-        "pending": str(handoff.pending_count),
+        "completed": str(handoff.cases_done),
+        "pending": str(handoff.cases_open),
         "next": _next(handoff),
         "progress": _progress(ask),
         "finished": _finished(handoff),
@@ -130,7 +128,7 @@ def _next(handoff: Handoff) -> str:
 def _progress(ask: Ask) -> str:
     """Return how far the list is; whoever writes code is not told what comes next, lest it be written now."""
     handoff, phase = ask.handoff, ask.phase.name
-    completed, pending = handoff.completed_count, handoff.pending_count
+    completed, pending = handoff.cases_done, handoff.cases_open
     if phase is PhaseName.PLAN and not has_worked(handoff) and not pending:
         return _unplanned(handoff)
     coming = _next(handoff) if phase in (PhaseName.PLAN, PhaseName.RED) else ""
@@ -149,10 +147,10 @@ def _unplanned(handoff: Handoff) -> str:
         return (
             "A person has looked at the list and left no open box: answer null, unless something is missing."
         )
-    if not handoff.completed_count:
+    if not handoff.cases_done:
         return "If `test-list.md` does not exist yet, write it now; otherwise go on with it."
     return (
-        f"The {handoff.completed_count} ticked cases are of earlier work. This is a new feature, whose cases are not on"
+        f"The {handoff.cases_done} ticked cases are of earlier work. This is a new feature, whose cases are not on"
         " the list yet: add them. If the feature is there already, add the case that shows it. Null is no answer now."
     )
 
@@ -167,14 +165,10 @@ def _finished(handoff: Handoff) -> str:
 
 def legacy(handoff: Handoff) -> str:
     """Return which tests have failed since before the run, lest somebody mends or mourns them unasked."""
-    noted: Any = handoff.extra.get("legacy")
-    facts = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
-    listed: Any = facts.get("failing")
-    names = [str(name) for name in cast("list[Any]", listed)] if isinstance(listed, list) else []
-    if not names:
+    if handoff.legacy is None or not handoff.legacy.failing:
         return ""
-    counted: Any = facts.get("failingCount")
-    more = (counted if isinstance(counted, int) else len(names)) - OLD_FAILURES
+    names = handoff.legacy.failing
+    more = (handoff.legacy.failing_count or len(names)) - OLD_FAILURES
     rest = f" and {more} more" if more > 0 else ""
     told = ", ".join(_code(name) for name in names[:OLD_FAILURES])
     return f"Failing since before this run: {told}{rest}. Let them fail, unless the feature or the case asks to mend them."
@@ -188,10 +182,9 @@ _WHAT_FOR = {
 
 def remarks(phase: PhaseName, handoff: Handoff) -> str:
     """Return what was noticed in the cycle and rejected nothing, for those who may do something about it."""
-    noticed = remarks_of(handoff)
-    if not noticed or phase not in _WHAT_FOR:
+    if not handoff.remarks or phase not in _WHAT_FOR:
         return ""
-    lines = "\n".join(f"- {in_line(text, _LONG_LINE)}" for text in noticed)
+    lines = "\n".join(f"- {in_line(text, _LONG_LINE)}" for text in handoff.remarks)
     return f"Noticed in this cycle ({_WHAT_FOR[phase]}):\n\n{lines}"
 
 
@@ -199,11 +192,10 @@ def _failing(ask: Ask) -> str:
     """Return which test GREEN has to make pass, and how it fails, as far as RED's note tells."""
     if ask.phase.name is not PhaseName.GREEN:
         return ""
-    listed: Any = ask.handoff.extra.get("tests")
-    names = [str(name) for name in cast("list[Any]", listed)] if isinstance(listed, list) else []
+    names = ask.handoff.facts.new_tests
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     lines = [f"- test: {_code(names[0])}{more}"] if names else []
-    failure = str(ask.handoff.extra.get("failure") or "").strip()
+    failure = (ask.handoff.facts.failure or "").strip()
     if failure and "\n" not in failure and len(failure) <= _SHORT:
         lines.append(f"- it fails: {_code(failure)}")
     elif failure:

@@ -1,11 +1,11 @@
 """What coder and reviewer are told about the rounds so far: feedback, the coder's account, results, the diff."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from redgreenrefactor.model.evidence import Change
+from redgreenrefactor.model.facts import NO_COUNTS, Counts
 from redgreenrefactor.prompts.quote import bounded, in_line, quoted
 
 DIFF_LIMIT = 60_000  # characters of the whole diff
@@ -19,7 +19,7 @@ class Round:
 
     feedback: tuple[str, ...] = ()  # of every round so far, the oldest first
     account: str = ""  # the coder's last message
-    tests: Mapping[str, Any] = field(default_factory=dict[str, Any])  # as the note of CODE counts them
+    tests: Counts = NO_COUNTS  # as the note of CODE counts them
     warnings: tuple[str, ...] = ()  # what the orchestrator noticed and did not reject
     changes: tuple[Change, ...] = ()
     opening: str = ""
@@ -56,18 +56,18 @@ def _told(rounds: Sequence[str]) -> list[str]:
     return [f"Round {number}:\n\n{quoted(text, WORDS_LIMIT)}" for number, text in enumerate(rounds, 1)]
 
 
-def _results(tests: Mapping[str, Any], warnings: Sequence[str]) -> str:
+def _results(tests: Counts, warnings: Sequence[str]) -> str:
     lines = [f"- {_counts(tests)}", *(f"- noticed: {in_line(warning, 500)}" for warning in warnings)]
     return "\n".join(lines)
 
 
-def _counts(tests: Mapping[str, Any]) -> str:
-    if "exitCode" in tests:
-        return f"the suite ended with exit code {tests['exitCode']}"
-    if "total" not in tests:
+def _counts(tests: Counts) -> str:
+    if tests.exit_code is not None:
+        return f"the suite ended with exit code {tests.exit_code}"
+    if tests.total is None:
         return "no counts were kept; the suite was accepted as green"
-    counts = ", ".join(f"{tests.get(key, 0)} {key}" for key in ("passed", "failed", "skipped"))
-    return f"{tests['total']} tests: {counts}, in {tests.get('seconds', 0)} s"
+    counts = f"{tests.passed or 0} passed, {tests.failed or 0} failed, {tests.skipped or 0} skipped"
+    return f"{tests.total} tests: {counts}, in {tests.seconds or 0} s"
 
 
 def _diff(changes: Sequence[Change], opening: str) -> str:

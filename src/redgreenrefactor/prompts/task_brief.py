@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.model.decision import built_on, cycle_of, retries_used
 from redgreenrefactor.model.handoff import Handoff, to_json
@@ -201,9 +200,9 @@ def _gathered(sources: Sequence[Source]) -> Iterator[str]:
 
 def _failing(phase: PhaseName, handoff: Handoff) -> Iterator[str]:
     """Yield how the tests failed when RED had written them; what a later try came to is told as its rejection."""
-    failure = handoff.extra.get("failure")
+    failure = handoff.facts.failure
     if phase is PhaseName.GREEN and failure and handoff.error is None:
-        yield f"### How the new tests fail\n\n{quoted(str(failure))}"
+        yield f"### How the new tests fail\n\n{quoted(failure)}"
 
 
 # --- after a rejection
@@ -244,6 +243,5 @@ def _told(handoff: Handoff) -> list[str]:
 
 def diagnosis_of(handoff: Handoff, attempt: int) -> str:
     """Return what a diagnosis session said before this attempt."""
-    known: Any = handoff.extra.get("diagnosis")
-    body = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
-    return str(body.get("message") or "") if body.get("before") == attempt else ""
+    found = handoff.diagnosis
+    return found.message if found and found.before == attempt else ""

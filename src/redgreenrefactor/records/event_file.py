@@ -1,16 +1,13 @@
 """Events as JSON lines, for scripts that follow a run."""
 
 import json
-import math
 import os
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.events import FOR_TRANSCRIPTS, Emit, Event, Warned
 from redgreenrefactor.records.held_file import HeldFile
 
@@ -60,33 +57,7 @@ class EventFile(HeldFile):
 def to_line(event: Event, time: datetime) -> str:
     """Return an event as one line of JSON, its name and time first."""
     stamp = time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return json.dumps({"event": type(event).__name__, "time": stamp, **_object(event)}) + "\n"
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return {_camel(field.name): _json(getattr(value, field.name)) for field in fields(value)}
-
-
-def _json(value: Any) -> Any:
-    """Return any frozen value as JSON spells it; what JSON has no word for becomes text."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else None
-        case Mapping():
-            return {str(key): _json(item) for key, item in cast("Mapping[Any, Any]", value).items()}
-        case list() | tuple():
-            return [_json(item) for item in cast("list[Any]", value)]
-        case AbstractSet():
-            return sorted((_json(item) for item in cast("AbstractSet[Any]", value)), key=str)
-        case _:
-            return _object(value) if is_dataclass(value) else str(value)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    return json.dumps({"event": type(event).__name__, "time": stamp, **written(event)}) + "\n"
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.handoff import Handoff
@@ -159,23 +158,19 @@ def _errors(handoff: Handoff | None) -> list[str]:
 def _figures(handoff: Handoff | None) -> list[str]:
     if handoff is None:
         return []
-    suite, coverage = (_object(handoff.extra.get(key)) for key in ("suite", "coverage"))
-    lines = [f"tests: {suite['passed']} of {suite['total']} pass"] if "total" in suite else []
-    if coverage.get("percent") is not None:
-        lines.append(f"coverage: {coverage['percent']:g} % ({coverage['wanted']:g} % are wanted)")
+    suite, coverage = handoff.facts.suite, handoff.facts.coverage
+    lines = [f"tests: {suite.passed} of {suite.total} pass"] if suite and suite.total is not None else []
+    if coverage and coverage.percent is not None:
+        lines.append(f"coverage: {coverage.percent:g} % ({coverage.wanted:g} % are wanted)")
     return lines
 
 
 def _diagnosis(handoff: Handoff | None) -> str:
-    return str(_object(handoff.extra.get("diagnosis")).get("message") or "").strip() if handoff else ""
+    return handoff.diagnosis.message.strip() if handoff and handoff.diagnosis else ""
 
 
 def _bullets(lines: Sequence[str]) -> str:
     return "\n".join("- " + line.replace("\n", "\n  ") for line in lines)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 __all__ = ["Iteration", "TaskFolder", "failure_text", "iteration_text", "ticked"]

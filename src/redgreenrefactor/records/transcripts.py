@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.model.codec import Json
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, SessionBegan, Warned
-from redgreenrefactor.model.transcript import Json, object_of, turn_name
+from redgreenrefactor.model.transcript import object_of, turn_name
 from redgreenrefactor.prompts.quote import bounded
 from redgreenrefactor.reading import head_of
 from redgreenrefactor.records.held_file import HeldFile

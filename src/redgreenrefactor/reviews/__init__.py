@@ -10,9 +10,10 @@ from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.git.worktrees import drop_branch, is_made, make, unmake
 from redgreenrefactor.goals.spec import Spec
 from redgreenrefactor.lifecycle.factory import new_run_id, now
+from redgreenrefactor.model.handoff import WorktreeInfo
 from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import RunStatus, WorkflowResult
-from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus, WorktreeInfo
+from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus
 from redgreenrefactor.reviews.cleaning import cleaned, require_idle
 from redgreenrefactor.reviews.home import Home, home_of
 from redgreenrefactor.reviews.review_job import work_at
@@ -170,7 +171,7 @@ def _completed(home: Home, state: TaskState) -> TaskResult:
         iterations=state.current_iteration,
         pr_url=state.pr_url,
         branch=state.branch_name,
-        approved=not any(entry.handoff.extra.get("reached") for entry in last),
+        approved=not any(entry.handoff.reached for entry in last),
     )
 
 

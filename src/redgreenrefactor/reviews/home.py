@@ -19,9 +19,9 @@ from redgreenrefactor.git.worktrees import main_root
 from redgreenrefactor.lifecycle.factory import now
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.events import Warned
-from redgreenrefactor.model.handoff import with_extra
+from redgreenrefactor.model.handoff import ReviewMark
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.review_task import CLEANED, KEY, TaskState, rebuilt, run_id_of, task_id_of
+from redgreenrefactor.model.review_task import TaskState, rebuilt, run_id_of, task_id_of
 from redgreenrefactor.records.task_files import TaskFiles
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
@@ -184,14 +184,12 @@ class Home:
             LedgerError
         ):  # notes that cannot be read list nothing, and are no reason to keep a worktree
             for entry in self.history(state)[:1]:
-                self.ledger.write({entry.commit: with_extra(entry.handoff, **{CLEANED: now()})})
+                self.ledger.write({entry.commit: replace(entry.handoff, cleaned=now())})
 
     def is_cleaned(self, task_id: str) -> bool:
         """Tell whether a task was cleaned up."""
         own = run_id_of(task_id)
-        return any(
-            entry.handoff.run_id == own and CLEANED in entry.handoff.extra for entry in self._entries()
-        )
+        return any(entry.handoff.run_id == own and entry.handoff.cleaned for entry in self._entries())
 
     def _entries(self) -> Iterator[Entry]:
         """Yield every handoff that is noted anywhere, each by itself."""
@@ -203,16 +201,16 @@ class Home:
         found: set[str] = set()
         gone: set[str] = set()
         for handoff in (entry.handoff for entry in self._entries()):
-            task_id, noted = task_id_of(handoff.run_id), handoff.extra.get(KEY)
-            if task_id and isinstance(noted, dict) and self.tip(task_id, str(noted.get("branchName"))):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+            task_id, task = task_id_of(handoff.run_id), handoff.task
+            if task_id and isinstance(task, ReviewMark) and self.tip(task_id, task.branch_name):
                 found.add(task_id)
-            if task_id and CLEANED in handoff.extra:
+            if task_id and handoff.cleaned:
                 gone.add(task_id)
         return found - gone
 
     def _from_notes(self, task_id: str) -> TaskState | None:
         for entry in self._entries():
-            if entry.handoff.run_id == run_id_of(task_id) and KEY in entry.handoff.extra:
+            if entry.handoff.run_id == run_id_of(task_id) and entry.handoff.task:
                 return rebuilt(self.history(rebuilt([entry])) or [entry])
         return None
 

@@ -6,6 +6,7 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.git import transfer
 from redgreenrefactor.model.events import Warned
+from redgreenrefactor.model.facts import NO_FACTS
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.pull_request import Draft, PullRequest
@@ -45,7 +46,7 @@ def _push(home: Home, state: TaskState, forge: GitHub) -> bool:
 
 def _draft(home: Home, state: TaskState, history: list[Entry], *, checkable: bool) -> Draft:
     approval = _approval(history)
-    words = {key: str(approval.extra.get(key) or "") if approval else "" for key in ("title", "body")}
+    words = approval.facts if approval else NO_FACTS
     tip = home.tip(state.task_id, state.branch_name)
     inner = [
         entry.handoff
@@ -55,14 +56,14 @@ def _draft(home: Home, state: TaskState, history: list[Entry], *, checkable: boo
     ]
     told = PullRequestMatter(
         task_id=state.task_id,
-        words=words["body"],
+        words=words.body or "",
         base=state.worktree.base_branch,
         branch=state.branch_name,
         history=history,
         inner=inner,
         checkable=checkable,
     )
-    title = words["title"] or title_of(state.original_spec) or state.branch_name
+    title = words.title or title_of(state.original_spec) or state.branch_name
     return Draft(title, body(told), state.branch_name, state.worktree.base_branch)
 
 
@@ -71,7 +72,7 @@ def _approval(history: list[Entry]) -> Handoff | None:
         (
             entry.handoff
             for entry in history
-            if entry.handoff.phase is PhaseName.REVIEW and entry.handoff.extra.get("verdict") == "approve"
+            if entry.handoff.phase is PhaseName.REVIEW and entry.handoff.facts.verdict == "approve"
         ),
         None,
     )

@@ -15,7 +15,7 @@ from redgreenrefactor.lifecycle.run import assemble, begin, go_on
 from redgreenrefactor.loop.engine import Ended
 from redgreenrefactor.loop.workflows import review
 from redgreenrefactor.model.events import Event, Judged, Warned
-from redgreenrefactor.model.handoff import Handoff, with_extra
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import RunStatus, WorkflowResult, result_of
 from redgreenrefactor.model.review_task import TaskState, TaskStatus, feedback_of, rebuilt
 from redgreenrefactor.model.verdict import Severity
@@ -62,7 +62,7 @@ class ReviewJob(FeatureJob):
 
     def opened_with(self, handoff: Handoff) -> Handoff:
         """Return the opening handoff with what the task's file is made again from."""
-        return with_extra(handoff, task=self.state.noted())
+        return replace(handoff, task=self.state.mark())
 
     def round_of(self, phase: Phase) -> Round:
         """Return where coder and reviewer stand."""
@@ -73,8 +73,8 @@ class ReviewJob(FeatureJob):
         opening = history[-1].commit
         return Round(
             feedback=feedback_of(history),
-            account=str(coded.extra.get("message") or ""),
-            tests=coded.extra.get("tests") or {},
+            account=coded.facts.message or "",
+            tests=coded.facts.counts,
             warnings=tuple(item.message for item in coded.findings if item.severity is Severity.WARNING),
             changes=self.project.workspace.changes(opening, history[0].commit),
             opening=opening,

@@ -8,7 +8,7 @@ from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
-from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, earlier_attempts
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.task_brief import Tried
 from redgreenrefactor.records.task_folder import Iteration, TaskFolder, failure_text
@@ -48,7 +48,7 @@ class Diary:
             before = tries.get(number - 1)
             changed = self._changed(ground, entry.commit) if entry else ()
             ref = f"refs/tdd/attempts/{run_id}/1-GREEN-{number}" if entry and entry is not green else None
-            earlier = earlier_attempts(entry.handoff) if entry else 0
+            earlier = (entry.handoff.earlier_attempts or 0) if entry else 0
             most = max(number, self.task.max_iterations + earlier)
             yield Iteration(number, most, entry, before.handoff if before else None, changed, ref)
             ground = entry.commit if entry else ground
@@ -63,7 +63,7 @@ class Diary:
         if not tries:
             return None
         ref = f"refs/tdd/attempts/{handoff.run_id}/1-{handoff.next_phase}-{handoff.attempts}"
-        output = str(tries[-1].handoff.extra.get("output") or "")
+        output = tries[-1].handoff.facts.output or ""
         return Tried(ref, self._changed(self.project.workspace.head(), tries[-1].commit), output)
 
     def _changed(self, base: str, head: str) -> tuple[str, ...]:

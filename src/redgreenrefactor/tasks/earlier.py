@@ -5,10 +5,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.lifecycle.project import OpenProject
+from redgreenrefactor.model.handoff import TaskFileMark
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
@@ -34,12 +35,11 @@ class Begun:
 def begun_in(project: OpenProject) -> Begun | None:
     """Return the task whose run is the latest here, if it is a task's."""
     history = list(project.ledger.history())
-    task = _object(history[-1].handoff.extra.get("task")) if history else {}
-    document = _object(task.get("document"))
-    if not document:
+    task = history[-1].handoff.task if history else None
+    if not isinstance(task, TaskFileMark) or task.document is None:
         return None
-    path = Path(str(task.get("file") or "task.json"))
-    return Begun(history[0], document, path, str(task.get("session") or history[0].handoff.run_id))
+    session = task.session or history[0].handoff.run_id
+    return Begun(history[0], task.document.value, Path(task.file or "task.json"), session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,11 @@ def done_before(project: OpenProject, digest: str) -> DoneBefore | None:
     """Return the completed run of the very same task along HEAD's first parents, if there is one."""
     entries = list(project.ledger.past())
     for entry in entries:
-        task = _object(entry.handoff.extra.get("task"))
-        if entry.handoff.next_phase is PhaseName.COMPLETE and task.get("digest") == digest:
+        task = entry.handoff.task
+        complete = entry.handoff.next_phase is PhaseName.COMPLETE
+        if complete and isinstance(task, TaskFileMark) and task.digest == digest:
             own = [item for item in entries if item.handoff.run_id == entry.handoff.run_id]
-            return DoneBefore(own, str(task.get("session") or ""))
+            return DoneBefore(own, task.session)
     return None
 
 
@@ -81,9 +82,9 @@ def said_by(project: OpenProject, name: str) -> str:
     said: list[str] = []
     known = False
     for entry in project.ledger.past():
-        if _object(entry.handoff.extra.get("session")).get("id") == name:
+        if entry.handoff.session and entry.handoff.session.id == name:
             known = True
-            if message := entry.handoff.extra.get("message"):
+            if message := entry.handoff.facts.message:
                 said.append(f"{entry.handoff.phase}: {message}")
     if not known:
         raise NotReadyError(
@@ -97,7 +98,3 @@ def said_by(project: OpenProject, name: str) -> str:
 def digest_of(document: Mapping[str, Any]) -> str:
     """Return what two task files have in common that say the same."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

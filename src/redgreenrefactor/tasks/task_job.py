@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Settings
@@ -17,14 +16,15 @@ from redgreenrefactor.lifecycle.job import Job
 from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.loop.engine import Ended
 from redgreenrefactor.loop.workflows import PLAIN, taskfile
+from redgreenrefactor.model.codec import JsonObject
 from redgreenrefactor.model.decision import Turn, retries_used
 from redgreenrefactor.model.events import Event, Judged
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, SessionLink, TaskFileMark
 from redgreenrefactor.model.result import RunStatus
 from redgreenrefactor.model.session import MORE_MONEY, Brief, Report
 from redgreenrefactor.model.task import Strategy, Task, command_of_tests
-from redgreenrefactor.model.task_result import EARLIER, TaskFileResult, TaskFileStatus, phases_of
+from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
 from redgreenrefactor.model.verdict import NOT_READY, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.ports import Agent, Continuing, Suite
@@ -67,7 +67,7 @@ class TaskJob(Job[TaskFileResult]):
         self.feature = task.description if titled else f"{task.title}\n\n{task.description}"
         planned = [point for step in task.steps for point in step.modification_points]
         self.asked = " ".join([self.feature, *planned])
-        self.mark = {"id": task.id, "digest": digest_of(file.document), "session": session}
+        self.mark = TaskFileMark(task.id, digest_of(file.document), session)
 
     # --- before
 
@@ -133,29 +133,23 @@ class TaskJob(Job[TaskFileResult]):
 
     def opened_with(self, handoff: Handoff) -> Handoff:
         """Return the opening handoff with the whole task in it."""
-        task = {**self.mark, "file": str(self.file.path), "document": self.file.document}
-        begun = replace(handoff, current_test=_case(self.task))
-        return with_extra(begun, workflow=self.workflow.name, task=task)
+        task = replace(self.mark, file=str(self.file.path), document=JsonObject.of(self.file.document))
+        return replace(handoff, current_test=_case(self.task), workflow=self.workflow.name, task=task)
 
     # --- on the way
 
-    def remembered(self, handoff: Handoff, turn: Turn, report: Report) -> Mapping[str, Any]:
-        """Return what later sessions and the logs want to know of a turn."""
-        link = self.task.link
-        found: dict[str, Any] = {"workflow": self.workflow.name, "task": self.mark}
-        if link.id:
-            found["session"] = {
-                "id": link.id,
-                "strategy": str(link.strategy),
-                "resumeFrom": list(link.resume_from),
-            }
-        if report.message:
-            found["message"] = bounded(report.message, SAID)
-        if earlier := turn.attempt - 1 - retries_used(handoff):
-            found[EARLIER] = earlier
-        if prompts.diagnosis_of(handoff, turn.attempt):
-            found["diagnosis"] = handoff.extra["diagnosis"]
-        return found
+    def remembered(self, note: Handoff, before: Handoff, turn: Turn, report: Report) -> Handoff:
+        """Return a turn's note with what later sessions and the logs want to know."""
+        link, said = self.task.link, bounded(report.message, SAID) if report.message else note.facts.message
+        return replace(
+            note,
+            workflow=self.workflow.name,
+            task=self.mark,
+            session=SessionLink(link.id, str(link.strategy), link.resume_from) if link.id else None,
+            facts=replace(note.facts, message=said),
+            earlier_attempts=turn.attempt - 1 - retries_used(before) or None,
+            diagnosis=before.diagnosis if prompts.diagnosis_of(before, turn.attempt) else None,
+        )
 
     def hear(self, event: Event) -> None:
         """Write the log of every try at Green."""

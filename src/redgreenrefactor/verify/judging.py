@@ -76,7 +76,7 @@ class Yardsticks:
 
     def _made(self, settings: Settings) -> Yardstick:
         cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
-        if self.noted is not None and self.noted.extra.get("suiteNetwork") and not cages.suite_network:
+        if self.noted is not None and self.noted.suite_network and not cages.suite_network:
             self.around.emit(Warned(WITHOUT_NETWORK))
         if cages.reduced:
             self.around.emit(Warned(cages.reduced))

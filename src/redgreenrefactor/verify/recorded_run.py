@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from redgreenrefactor.gates.rules.note_claims import RESTORE
 from redgreenrefactor.git.commit_message import fits
@@ -229,7 +228,5 @@ def tests_noted(ledger: GitLedger, run_id: str) -> frozenset[str]:
     names: set[str] = set()
     for entry in ledger.everything():
         handoff = of_run(entry.handoff, run_id)
-        noted = handoff.extra.get("tests") if handoff else None
-        if isinstance(noted, list):
-            names |= {name for name in cast("list[object]", noted) if isinstance(name, str)}
+        names |= set(handoff.facts.new_tests if handoff else ())
     return frozenset(names)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.rules.findings import tail
@@ -21,6 +21,7 @@ from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.languages.paths import module_files
 from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.events import LookedBack
 from redgreenrefactor.model.evidence import (
     Evidence,
@@ -31,7 +32,7 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.goal import LIST, Plan
-from redgreenrefactor.model.handoff import Handoff, case_to_json
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import ROUND, WORKED, Checked, CheckedCycle, Link, Verification
 from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.verdict import (
@@ -224,7 +225,7 @@ class Retrial:
         run = _settled(self.yardsticks.at(link.before.commit).lab, Trial(link.after.commit))
         if run.measure is Measure.EXIT_CODE or not run.finished:
             return (TestOutcome.PASS if run.green else TestOutcome.FAIL) if run.finished else None
-        tests = _tests(link.after.handoff) or _tests(link.before.handoff)
+        tests = link.after.handoff.facts.new_tests or link.before.handoff.facts.new_tests
         found = [r for r in run.results.values() if any(belongs(r.id, name) for name in tests)]
         passed = bool(found) and not run.errors and all(result.passed for result in found)
         return TestOutcome.PASS if passed else TestOutcome.FAIL
@@ -349,16 +350,9 @@ def _settled(lab: Lab, trial: Trial) -> SuiteRun:
 def _answer(note: Handoff) -> str:
     """Return what a session must have said, by its note."""
     if note.phase is not PhaseName.PLAN:
-        return str(note.extra.get("message") or "")
-    dropped: Any = note.extra.get("dropped")
-    texts = cast("list[Any]", dropped) if isinstance(dropped, list) else []
-    given = [{"description": text, "reason": ""} for text in texts]
-    return json.dumps({"currentTest": case_to_json(note.current_test), "dropped": given})
-
-
-def _tests(note: Handoff) -> tuple[TestId, ...]:
-    noted = cast("list[Any]", note.extra.get("tests") or [])
-    return tuple(name for name in noted if isinstance(name, str))
+        return note.facts.message or ""
+    given = [{"description": text, "reason": ""} for text in note.facts.dropped]
+    return json.dumps({"currentTest": written(note.current_test), "dropped": given})
 
 
 def _about(link: Link) -> str:

@@ -1,12 +1,12 @@
 """What a pull request tells about the work behind it: rounds, results, cases, cost, and how to check all of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
+from redgreenrefactor.model.facts import NO_COUNTS
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.result import Entry, total_usage
-from redgreenrefactor.model.session import dollars
+from redgreenrefactor.model.result import Entry, expense_of
+from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -42,48 +42,42 @@ def body(told: PullRequestMatter) -> str:
 
 
 def _facts(told: PullRequestMatter) -> str:
-    notes = [entry.handoff.extra for entry in told.history]
     coded = next((entry.handoff for entry in told.history if entry.handoff.phase is PhaseName.CODE), None)
     lines = [
         f"- Task: `{told.task_id}`, made with `rgr tdd`",
         f"- Tests, as run by the orchestrator: {_tests(coded)}",
         f"- Minimality: {_minimality(told.inner)}",
         f"- Coverage: {_coverage([*told.inner, *([coded] if coded else [])])}",
-        f"- Cost: {_cost(notes)}",
+        f"- Cost: {_cost(expense_of(told.history).usage)}",
     ]
     return "\n".join(lines)
 
 
 def _tests(coded: Handoff | None) -> str:
-    tests = _mapping(coded.extra.get("tests") if coded else None)
-    if "total" in tests:
-        return ", ".join(f"{tests.get(key, 0)} {key}" for key in ("passed", "failed", "skipped"))
-    return "exit code 0" if tests.get("exitCode") == 0 else "not counted"
+    tests = coded.facts.counts if coded else NO_COUNTS
+    if tests.total is not None:
+        return f"{tests.passed or 0} passed, {tests.failed or 0} failed, {tests.skipped or 0} skipped"
+    return "exit code 0" if tests.exit_code == 0 else "not counted"
 
 
 def _minimality(inner: Sequence[Handoff]) -> str:
-    found = [_mapping(handoff.extra.get("minimality")) for handoff in inner]
-    hunks = sum(_number(item.get("hunks")) for item in found)
-    unneeded = sum(len(cast("list[Any]", item.get("unneeded") or [])) for item in found)
+    found = [handoff.facts.minimality for handoff in inner if handoff.facts.minimality]
+    hunks = sum(item.hunks for item in found)
     if not hunks:
         return "not measured"
-    needed = hunks - unneeded
+    needed = hunks - sum(len(item.unneeded) for item in found)
     return f"{100 * needed / hunks:.0f} % ({needed:g} of {hunks:g} pieces of code are needed by a test)"
 
 
 def _coverage(handoffs: Sequence[Handoff]) -> str:
     for handoff in reversed(handoffs):
-        found = handoff.extra.get("coverage")
-        share: Any = (
-            _mapping(found).get("share", _mapping(found).get("percent")) if isinstance(found, dict) else found
-        )
-        if isinstance(share, int | float):
-            return f"{share:g} %"
+        figure = handoff.facts.coverage
+        if figure and figure.percent is not None:
+            return f"{figure.percent:g} %"
     return "not measured"
 
 
-def _cost(notes: Sequence[Mapping[str, Any]]) -> str:
-    usage = total_usage(notes)
+def _cost(usage: Usage | None) -> str:
     if usage is None:
         return "not told by the agents"
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
@@ -102,7 +96,7 @@ def _rounds(history: Sequence[Entry]) -> str:
 
 def _round(handoff: Handoff) -> Iterator[str]:
     if handoff.outcome is Outcome.FEEDBACK:
-        words = " ".join(str(handoff.extra.get("feedback") or "").split())[:FEEDBACK_LIMIT]
+        words = " ".join((handoff.facts.feedback or "").split())[:FEEDBACK_LIMIT]
         yield f"{handoff.cycle_number}. feedback: {words}"
     else:
         yield f"{handoff.cycle_number}. {handoff.outcome or 'reviewed'}"
@@ -123,11 +117,3 @@ def _check(told: PullRequestMatter) -> str:
         f"rgr verify origin/{told.base}..{told.branch}\n"
         "```"
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _number(value: Any) -> float:
-    return value if isinstance(value, int | float) else 0

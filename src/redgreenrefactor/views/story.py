@@ -1,8 +1,7 @@
 """Events told as rows of text, and what is being waited for meanwhile."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from redgreenrefactor.model.events import (
     Diagnosed,
@@ -21,6 +20,7 @@ from redgreenrefactor.model.events import (
     Warned,
 )
 from redgreenrefactor.model.evidence import Measure
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, Outcome, Ruling, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -437,15 +437,13 @@ def tally(suite: SuiteEnded) -> str:
     return ", ".join(part for part in [*parts, f"{skipped} skipped" if skipped > 0 else ""] if part)
 
 
-def probed(facts: Mapping[str, Any]) -> str:
+def probed(facts: Facts) -> str:
     """Return how much of a change its test needs, and how many planted mistakes it notices."""
-    minimality, mutants = facts.get("minimality"), facts.get("mutants")
     said: list[str] = []
-    if isinstance(minimality, dict):
-        said.append(f"{cast('dict[str, Any]', minimality).get('share')} % of the change needed by the test")
-    if isinstance(mutants, dict):
-        noticed, tried = (cast("dict[str, Any]", mutants).get(name) for name in ("noticed", "tried"))
-        said.append(f"{noticed} of {tried} planted mistakes noticed")
+    if facts.minimality:
+        said.append(f"{facts.minimality.share} % of the change needed by the test")
+    if facts.mutants:
+        said.append(f"{facts.mutants.noticed} of {facts.mutants.tried} planted mistakes noticed")
     return ", ".join(said)
 
 

@@ -1,7 +1,6 @@
 """What became of a task, in words: the summary that is kept, and the section the output ends with."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, TaskPhase
 from redgreenrefactor.model.workflow import PhaseName
@@ -142,8 +141,8 @@ def _phase(result: TaskFileResult, name: PhaseName) -> TaskPhase:
 
 def _red(result: TaskFileResult) -> str:
     red = _phase(result, PhaseName.RED)
-    files = ", ".join(str(path) for path in red.fact("testFiles") or ()) or "none"
-    count = "not counted" if red.fact("written") is None else red.fact("written")
+    files = ", ".join(red.facts.test_files or ()) or "none"
+    count = "not counted" if red.facts.written is None else red.facts.written
     early = "some tests passed already: see the warnings" if _warned(red) else "All tests failing as expected"
     lines = [
         "### Red Phase: Write Failing Tests",
@@ -165,7 +164,7 @@ def _green(result: TaskFileResult) -> str:
         "### Green Phase: Implement to Pass Tests",
         f"- Implementation Scope: {scopes or 'not said'}",
         f"- Test-Fix Iterations: {green.attempts}/{result.max_iterations}",
-        f"- Final Test Results: {results(green.passed, green.total) if green.facts else 'none'}",
+        f"- Final Test Results: {results(green.passed, green.total) if green.measured else 'none'}",
         f"- Coverage: {coverage(result)}",
         "- Iteration Details: See green-fix-iteration-*.md",
     ]
@@ -174,18 +173,18 @@ def _green(result: TaskFileResult) -> str:
 
 def _refactor(result: TaskFileResult) -> str:
     phase = _phase(result, PhaseName.REFACTOR)
-    ways: dict[str, Any] = phase.fact("complexity") or {}
-    if "before" in ways:
-        complexity = f"{ways['before']} before, {ways['after']} after"
+    ways = phase.facts.complexity
+    if ways and ways.before is not None:
+        complexity = f"{ways.before} before, {ways.after} after"
     else:
-        complexity = f"not measured ({ways.get('why') or 'nothing was changed'})"
+        complexity = f"not measured ({(ways and ways.why) or 'nothing was changed'})"
     regression = "All tests still passing" if phase.done else "not completed"
     lines = [
         "### Refactor Phase: Improve Code Quality",
-        f"- Refactorings Applied: {len(phase.fact('refactored') or ()) if phase.done else 0} files changed",
+        f"- Refactorings Applied: {len(phase.facts.refactored or ()) if phase.done else 0} files changed",
         f"- Complexity (cyclomatic): {complexity}",
         f"- Regression Test: {regression}",
-        f"- Final Test Results: {results(phase.passed, phase.total) if phase.facts else 'none'}",
+        f"- Final Test Results: {results(phase.passed, phase.total) if phase.measured else 'none'}",
     ]
     return "\n".join(lines)
 
@@ -194,7 +193,7 @@ def _plain(result: TaskFileResult) -> str:
     phase = _phase(result, PhaseName.CODE)
     return "\n".join(
         [
-            f"- Final Test Results: {results(phase.passed, phase.total) if phase.facts else 'none'}",
+            f"- Final Test Results: {results(phase.passed, phase.total) if phase.measured else 'none'}",
             f"- Coverage: {coverage(result)}",
         ]
     )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.model.decision import ACCEPTED_AT, STOPPED_BY, cases_worked, cycle_of
+from redgreenrefactor.model.decision import cases_worked, cycle_of
 from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
@@ -230,7 +230,7 @@ def _why(page: _Page, error: str | None, kind: str | None) -> None:
 
 def _list(page: _Page, handoff: Handoff) -> None:
     """Show the list around the current case; of the rest, how much there is."""
-    done, pending = handoff.completed_count, handoff.pending_count
+    done, pending = handoff.cases_done, handoff.cases_open
     current = handoff.current_test
     working = _in_work(handoff)
     if not (done or pending or working):
@@ -268,7 +268,7 @@ def _advice(page: _Page, handoff: Handoff) -> None:
     again = " and a fresh set of retries" if handoff.state is State.ABORTED else ""
     command = page.ink.line(resuming(handoff.run_id))
     tried = [("rgr history --attempts", "shows what was tried")] if handoff.error is not None else []
-    kind = str(handoff.extra.get(STOPPED_BY) or (handoff.error_details and handoff.error_details.type))
+    kind = handoff.stopped_by or (handoff.error_details.type if handoff.error_details else None)
     page.advise(going_on(command, f"goes on with {handoff.next_phase}{again}", kind), *tried)
 
 
@@ -297,7 +297,7 @@ def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
         f"cycle {handoff.cycle_number:<3} {handoff.phase:<8}" if handoff.cycle_number else f"{'start':<18}"
     )
     left = f"{short(ink.line(entry.commit)):<7}  {where}  {ink.headline(heading(_about(handoff)))}"
-    when = _when(str(handoff.extra.get(ACCEPTED_AT) or handoff.timestamp), ink)
+    when = _when(handoff.accepted_at or handoff.timestamp, ink)
     yield from page.row(left, _mark(handoff), when, indent=9, keep=0)
     if handoff.carried_from:
         yield from page.row(f"         carried over from {short(ink.line(handoff.carried_from))}")

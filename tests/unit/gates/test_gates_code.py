@@ -39,8 +39,8 @@ def test_new_code_with_new_tests_is_accepted_and_counted() -> None:
     played = coded(OLD, NEW)
     assert played.verdict.ruling is Ruling.ACCEPTED, played.told
     assert played.verdict.test_result is TestOutcome.PASS
-    assert played.verdict.facts["message"] == "I have added double."
-    tests = played.verdict.facts["tests"]
+    assert played.facts["message"] == "I have added double."
+    tests = played.facts["tests"]
     assert (tests["passed"], tests["failed"], tests["skipped"], tests["total"]) == (2, 0, 0, 2)
 
 
@@ -95,7 +95,7 @@ def test_a_new_test_may_be_skipped_where_it_cannot_run() -> None:
         evidence(PhaseName.CODE, OLD, NEW, case=None, report=SAID), by_commit(before, before, after)
     )
     assert played.types == []
-    assert played.verdict.facts["tests"]["skipped"] == 1
+    assert played.facts["tests"]["skipped"] == 1
 
 
 def test_the_coders_own_earlier_tests_may_go_and_the_reviewer_is_told() -> None:
@@ -148,7 +148,7 @@ def test_what_cannot_be_collected_is_named(exception: str, kind: FindingType) ->
         evidence(PhaseName.CODE, OLD, NEW, case=None, report=SAID), by_commit(before, before, after)
     )
     assert played.types == [kind]
-    counted = played.verdict.facts["tests"]
+    counted = played.facts["tests"]
     assert (counted["passed"] + counted["failed"] + counted["skipped"], counted["failed"]) == (
         counted["total"],
         1,
@@ -170,8 +170,8 @@ def test_a_suite_that_only_has_an_exit_code_is_judged_by_it() -> None:
     given = evidence(PhaseName.CODE, OLD, NEW, case=None, report=SAID)
     accepted = judge(given, by_commit(good, good, good))
     assert accepted.types == []
-    assert accepted.verdict.facts["tests"]["exitCode"] == 0
-    assert accepted.verdict.facts["message"] == SAID.message
+    assert accepted.facts["tests"]["exitCode"] == 0
+    assert accepted.facts["message"] == SAID.message
     assert judge(given, by_commit(good, good, bad)).types == [FindingType.TEST_FAILURE]
 
 

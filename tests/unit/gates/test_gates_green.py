@@ -18,6 +18,7 @@ from gates_support import (
     result,
     suite,
 )
+from notes import with_keys
 from redgreenrefactor.model.evidence import (
     UNANSWERED,
     CollectError,
@@ -58,7 +59,7 @@ def test_honest_code_is_accepted() -> None:
     played = coded()
     assert accepted(played), played.told
     assert played.verdict.test_result is TestOutcome.PASS
-    assert played.verdict.facts["evidence"] == "per-test"
+    assert played.facts["evidence"] == "per-test"
 
 
 def test_faking_it_is_legitimate() -> None:
@@ -66,7 +67,7 @@ def test_faking_it_is_legitimate() -> None:
 
 
 def test_how_many_mistakes_the_test_notices_is_recorded() -> None:
-    mutants = coded().verdict.facts["mutants"]
+    mutants = coded().facts["mutants"]
     assert mutants["tried"] > 0
     assert mutants["noticed"] == mutants["tried"]
     assert mutants["missed"] == []
@@ -269,7 +270,7 @@ def test_without_time_for_probes_the_suite_decides() -> None:
 
     played = coded(bend=late)
     assert accepted(played)
-    assert "mutants" not in played.verdict.facts
+    assert "mutants" not in played.facts
 
 
 def test_when_time_runs_out_after_the_disguise_nothing_is_held_against_anybody() -> None:
@@ -335,7 +336,7 @@ def test_the_new_test_is_found_by_its_name_with_all_its_parameter_sets() -> None
     test = 'import pytest\nfrom thing import double\n\n\n@pytest.mark.parametrize("x", [1, 2])\ndef test_doubles(x):\n    assert double(x) == 2 * x\n'
     played = play(GREEN, {"test_thing.py": test}, {"test_thing.py": test, "thing.py": DOUBLE})
     assert accepted(played), played.told
-    assert played.verdict.facts["mutants"]["tried"] > 0
+    assert played.facts["mutants"]["tried"] > 0
 
 
 def test_a_new_test_noted_under_another_spelling_is_still_looked_at() -> None:
@@ -354,7 +355,7 @@ def unnoted(noted: Any, name: str) -> Played:
     """Judge a turn before which this test passed already, and whose note says so much about the new one."""
     whole = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
     given = evidence(GREEN, whole, {**whole, "more.py": "A = 1\n"})
-    given = replace(given, handoff=Handoff(PhaseName.RED, GREEN, extra={"tests": noted}))
+    given = replace(given, handoff=with_keys(Handoff(PhaseName.RED, GREEN), tests=noted))
     run = suite(result(name))
     return judge(given, by_commit(suite(), run, run, lambda _trial: run))
 
@@ -378,7 +379,7 @@ def test_where_there_is_no_test_to_look_at_the_suite_decides(noted: Any) -> None
 def test_code_that_no_test_asked_for_is_recorded() -> None:
     played = coded(DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n")
     assert accepted(played), played.told
-    assert played.verdict.facts["minimality"]["share"] == 50
+    assert played.facts["minimality"]["share"] == 50
     assert [item.type for item in played.warnings] == [FindingType.NOT_MINIMAL]
 
 
@@ -407,9 +408,9 @@ def test_prose_and_comments_of_other_languages_do_not_count() -> None:
         more = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, path: text}
         played = play(GREEN, BASE, more, rules=Rules(minimality_min=100))
         assert accepted(played), played.told
-        assert played.verdict.facts["minimality"]["share"] == 100
+        assert played.facts["minimality"]["share"] == 100
     code = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, "a.js": "// twice\nconst a = 2;\n"}
-    assert play(GREEN, BASE, code).verdict.facts["minimality"]["share"] == 50
+    assert play(GREEN, BASE, code).facts["minimality"]["share"] == 50
 
 
 UNASKED = "\n\ndef double(x):\n    if x < 0:\n        raise ValueError(x)\n    return 2 * x\n"
@@ -431,7 +432,7 @@ def double(x):
 def test_a_guard_that_nobody_asked_for_is_found_within_its_piece() -> None:
     played = coded(UNASKED)
     assert accepted(played)
-    assert played.verdict.facts["minimality"]["share"] == 50
+    assert played.facts["minimality"]["share"] == 50
     assert [item.type for item in played.warnings] == [FindingType.NOT_MINIMAL]
     assert coded(UNASKED, rules=Rules(minimality_min=80)).types == [FindingType.NOT_MINIMAL]
 
@@ -439,17 +440,17 @@ def test_a_guard_that_nobody_asked_for_is_found_within_its_piece() -> None:
 def test_a_branch_that_the_test_needs_is_needed() -> None:
     played = coded(ASKED, rules=Rules(minimality_min=100))
     assert accepted(played), played.told
-    assert played.verdict.facts["minimality"] == {"share": 100, "hunks": 2, "unneeded": []}
+    assert played.facts["minimality"] == {"share": 100, "hunks": 2, "unneeded": []}
 
 
 def test_branches_of_one_decision_are_taken_away_one_by_one() -> None:
-    found = coded(BRANCHES).verdict.facts["minimality"]
+    found = coded(BRANCHES).facts["minimality"]
     assert found["hunks"] == 3
     assert len(found["unneeded"]) == 1
 
 
 def test_a_guard_in_a_piece_that_is_not_needed_is_not_counted_again() -> None:
-    found = coded(DOUBLE + UNASKED.replace("double", "triple")).verdict.facts["minimality"]
+    found = coded(DOUBLE + UNASKED.replace("double", "triple")).facts["minimality"]
     assert (found["share"], found["hunks"]) == (50, 2)
 
 
@@ -469,11 +470,11 @@ def test_a_guard_that_was_there_before_is_nobody_s_piece() -> None:
     older = "\n\ndef least(x):\n    if x < 0:\n        x = 0\n    return x\n"
     before = {**BASE, "thing.py": BASE["thing.py"] + older}
     played = play(GREEN, before, {**before, "thing.py": before["thing.py"] + DOUBLE})
-    assert played.verdict.facts["minimality"] == {"share": 100, "hunks": 1, "unneeded": []}
+    assert played.facts["minimality"] == {"share": 100, "hunks": 1, "unneeded": []}
 
 
 def test_cases_of_a_match_are_taken_away_one_by_one() -> None:
-    found = coded(CASES).verdict.facts["minimality"]
+    found = coded(CASES).facts["minimality"]
     assert len(found["unneeded"]) == 1
 
 
@@ -489,7 +490,7 @@ def double(x):
 
 
 def test_a_guard_in_a_guard_that_is_not_needed_is_not_tried() -> None:
-    found = coded(NESTED).verdict.facts["minimality"]
+    found = coded(NESTED).facts["minimality"]
     assert (found["hunks"], len(found["unneeded"])) == (2, 1)
 
 
@@ -499,7 +500,7 @@ def test_where_time_runs_out_among_the_pieces_their_branches_are_not_tried() -> 
         return UNANSWERED if trial.probe and second else run
 
     code = UNASKED + "\n\ndef triple(x):\n    return 3 * x\n"
-    assert coded(code, bend=late).verdict.facts["minimality"]["hunks"] == 1
+    assert coded(code, bend=late).facts["minimality"]["hunks"] == 1
 
 
 def test_a_piece_that_older_tests_need_is_needed() -> None:
@@ -508,17 +509,17 @@ def test_a_piece_that_older_tests_need_is_needed() -> None:
     code = before["thing.py"].replace("x / 2", "less(x)") + DOUBLE + less
     played = play(GREEN, before, {**before, "thing.py": code}, rules=Rules(minimality_min=60))
     assert accepted(played), played.told
-    assert played.verdict.facts["minimality"]["hunks"] == 3
+    assert played.facts["minimality"]["hunks"] == 3
 
 
 def test_what_is_added_beside_an_edited_line_is_a_piece_of_its_own() -> None:
     code = BASE["thing.py"].replace("x / 2", "0.5 * x") + DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n"
     played = play(GREEN, BASE, {**BASE, "thing.py": code})
-    assert played.verdict.facts["minimality"]["hunks"] > 1
+    assert played.facts["minimality"]["hunks"] > 1
 
 
 def test_one_piece_alone_is_needed_without_a_run() -> None:
-    assert coded().verdict.facts["minimality"]["share"] == 100
+    assert coded().facts["minimality"]["share"] == 100
 
 
 def test_what_could_not_be_measured_is_not_said_to_be_minimal() -> None:
@@ -526,14 +527,14 @@ def test_what_could_not_be_measured_is_not_said_to_be_minimal() -> None:
         return UNANSWERED if trial.probe else run
 
     played = coded(DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n", bend=late)
-    assert "minimality" not in played.verdict.facts
+    assert "minimality" not in played.facts
 
 
 def test_only_deleted_and_binary_files_have_no_pieces() -> None:
     whole = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, "dead.py": "A = 1\n"}
     played = play(GREEN, whole, {path: text for path, text in whole.items() if path != "dead.py"})
     assert accepted(played), played.told
-    assert "minimality" not in played.verdict.facts
+    assert "minimality" not in played.facts
 
 
 def test_the_case_names_the_file_to_look_at() -> None:

@@ -109,7 +109,7 @@ def test_when_every_box_is_ticked_null_is_the_answer() -> None:
     assert played.verdict.case is None
 
 
-EARNED = Handoff(PLAN, PLAN, extra={"previous": {"completedTests": ["a"]}})
+EARNED = Handoff(PLAN, PLAN, previous=Handoff(PLAN, PLAN, completed_tests=("a",)))
 RELISTED = Handoff(PLAN, PLAN, cycle_number=1, carried_from="c0ffee")  # after --approve
 
 
@@ -145,13 +145,13 @@ def test_a_new_feature_goes_below_the_ticked_boxes_of_the_last() -> None:
 
 
 def test_a_box_the_preceding_run_earned_may_be_ticked() -> None:
-    earlier = Handoff(PLAN, PLAN, extra={"previous": {"completedTests": ["a", 7]}})
+    earlier = EARNED
     played = planned(answer("b"), plan_of("o a", "o b"), plan_of("x a", "o b"), handoff=earlier)
     assert played.verdict.ruling is Ruling.ACCEPTED, played.told
 
 
 def test_an_earlier_run_that_completed_nothing_earns_nothing() -> None:
-    earlier = Handoff(PLAN, PLAN, extra={"previous": {"completedTests": None}})
+    earlier = Handoff(PLAN, PLAN, previous=Handoff(PLAN, PLAN))
     played = planned(answer("b"), plan_of("o a", "o b"), plan_of("x a", "o b"), handoff=earlier)
     assert played.types == [FindingType.MALFORMED_HANDOFF]
 

@@ -73,8 +73,8 @@ def test_one_failing_test_is_accepted() -> None:
     played = written(NEW_TEST)
     assert accepted(played), played.told
     assert played.verdict.test_result is TestOutcome.FAIL
-    assert played.verdict.facts["tests"] == ["test_thing.py::test_doubles"]
-    assert played.verdict.facts["failure"].startswith("test_thing.py:")
+    assert played.facts["tests"] == ["test_thing.py::test_doubles"]
+    assert played.facts["failure"].startswith("test_thing.py:")
 
 
 def test_how_the_new_test_failed_is_noted_with_its_lines_and_within_bounds() -> None:
@@ -97,7 +97,7 @@ def test_a_test_of_its_own_file_may_fail_to_import_what_is_planned() -> None:
         {"test_thing.py": "from thing import double\n\n\ndef test_it():\n    assert double(2) == 4\n"},
     )
     assert accepted(played), played.told
-    assert played.verdict.facts["tests"] == ["test_thing.py::test_it"]
+    assert played.facts["tests"] == ["test_thing.py::test_it"]
 
 
 def test_a_name_missing_in_the_planned_module_will_do() -> None:
@@ -108,7 +108,7 @@ def test_a_name_missing_in_the_planned_module_will_do() -> None:
     }
     played = play(RED, files, after)
     assert accepted(played), played.told
-    assert played.verdict.facts["tests"] == ["test_thing.py::TestB::test_it"]
+    assert played.facts["tests"] == ["test_thing.py::TestB::test_it"]
 
 
 def test_in_a_file_with_other_tests_a_failing_import_takes_them_down() -> None:
@@ -271,7 +271,7 @@ def test_one_more_parameter_set_is_one_new_test() -> None:
     after = {**OLD, "test_thing.py": before["test_thing.py"].replace("[2]", "[2, 3]")}
     played = play(RED, before, after)
     assert accepted(played), played.told
-    assert played.verdict.facts["tests"] == ["test_thing.py::test_halves[3]"]
+    assert played.facts["tests"] == ["test_thing.py::test_halves[3]"]
 
 
 def test_a_parameter_set_changed_under_its_id_is_tampering() -> None:
@@ -362,7 +362,7 @@ def test_several_parameter_sets_are_one_test() -> None:
         'import pytest\n@pytest.mark.parametrize("x", [1, 2, 3])\ndef test_doubles(x):\n    from thing import double\n    assert double(x) == 2 * x'
     )
     assert accepted(played), played.told
-    assert len(played.verdict.facts["tests"]) == 3
+    assert len(played.facts["tests"]) == 3
 
 
 def test_a_test_that_several_classes_inherit_is_one() -> None:
@@ -729,7 +729,7 @@ def test_an_honest_test_that_passes_again_is_covered_when_it_notices_broken_code
     assert accepted(played), played.told
     assert played.verdict.outcome is Outcome.COVERED
     assert played.verdict.test_result is TestOutcome.PASS
-    assert played.verdict.facts["mutants"]["noticed"] > 0
+    assert played.facts["mutants"]["noticed"] > 0
 
 
 @pytest.mark.parametrize("text", [BLIND, "def test_callable():\n    assert callable(half) == True"])

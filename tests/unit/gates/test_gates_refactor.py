@@ -17,6 +17,7 @@ from gates_support import (
     result,
     suite,
 )
+from notes import with_keys
 from redgreenrefactor.model.evidence import UNANSWERED, Change, File, Missing, SuiteRun, Trial
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import FindingType, Ruling, TestOutcome
@@ -465,7 +466,7 @@ def test_refactored_code_that_behaves_only_when_it_is_tested_is_tampering() -> N
     def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
         return suite(failing("test_thing.py::test_doubles")) if trial.disguise else run
 
-    noted = Handoff(PhaseName.GREEN, REFACTOR, extra={"tests": ["test_thing.py::test_doubles"]})
+    noted = with_keys(Handoff(PhaseName.GREEN, REFACTOR), tests=["test_thing.py::test_doubles"])
     files = {"thing.py": CODE.replace("2 * x", "x + x")}
     assert accepted(rewritten(files=files, handoff=noted))
     assert rewritten(files=files, handoff=noted, bend=seen_through).types == [FindingType.TEST_TAMPERING]

@@ -26,7 +26,7 @@ def test_an_approval_brings_title_and_text() -> None:
     played = judge(answered(f"Fine.\n\n```json\n{APPROVE}\n```"), by_commit(GREEN, GREEN, GREEN))
     assert played.verdict.ruling is Ruling.ACCEPTED
     assert (played.verdict.outcome, played.verdict.test_result) == (Outcome.APPROVED, TestOutcome.PASS)
-    facts = played.verdict.facts
+    facts = played.facts
     assert (facts["verdict"], facts["title"], facts["body"]) == ("approve", "Add double", "It doubles.")
 
 
@@ -34,8 +34,8 @@ def test_feedback_brings_its_words() -> None:
     played = judge(answered(FEEDBACK), by_commit(GREEN, GREEN, GREEN))
     assert played.verdict.ruling is Ruling.ACCEPTED
     assert played.verdict.outcome is Outcome.FEEDBACK
-    assert played.verdict.facts["feedback"] == "thing.py:3: name it."
-    assert played.verdict.facts["message"] == FEEDBACK
+    assert played.facts["feedback"] == "thing.py:3: name it."
+    assert played.facts["message"] == FEEDBACK
 
 
 def test_a_red_suite_cannot_be_approved() -> None:
@@ -82,7 +82,7 @@ def test_a_reviewer_changes_nothing() -> None:
 def test_an_answer_that_cannot_be_read_is_asked_for_again(message: str) -> None:
     played = judge(answered(message))
     assert played.types == [FindingType.MALFORMED_HANDOFF]
-    assert played.verdict.facts["message"] == message
+    assert played.facts["message"] == message
 
 
 def test_the_last_answer_counts() -> None:

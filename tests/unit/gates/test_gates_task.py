@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gates_support import BASE, HEAD, OPENING, Files, Played, Runner, drive, evidence, src
+from notes import with_keys
 from redgreenrefactor.gates.task import expected_files, paths_in, task_gates
 from redgreenrefactor.languages.complexity import complexity
 from redgreenrefactor.model.evidence import (
@@ -89,7 +90,7 @@ def test_all_cases_written_and_failing_are_accepted() -> None:
     found = red(WRITTEN)
     assert found.verdict.ruling is Ruling.ACCEPTED, found.told
     assert found.verdict.test_result is TestOutcome.FAIL
-    facts = found.verdict.facts
+    facts = found.facts
     assert (facts["written"], facts["expected"], facts["testFiles"]) == (2, 2, ["test_calc.py"])
     assert facts["suite"]["total"] == 2
     first, second = facts["failure"].split("\n")
@@ -186,8 +187,8 @@ def uncollected(exception: str) -> Any:
 def test_a_file_that_waits_for_its_module_fails_for_the_right_reason() -> None:
     found = red(WRITTEN, bend=uncollected("ModuleNotFoundError"))
     assert found.verdict.ruling is Ruling.ACCEPTED, found.told
-    assert found.verdict.facts["tests"] == ["test_calc.py::test_adds", "test_calc.py::test_subtracts"]
-    assert found.verdict.facts["failure"].startswith("test_calc.py:1: ModuleNotFoundError: ")
+    assert found.facts["tests"] == ["test_calc.py::test_adds", "test_calc.py::test_subtracts"]
+    assert found.facts["failure"].startswith("test_calc.py:1: ModuleNotFoundError: ")
 
 
 def test_a_file_that_could_not_be_collected_before_is_not_how_the_new_tests_fail() -> None:
@@ -196,7 +197,7 @@ def test_a_file_that_could_not_be_collected_before_is_not_how_the_new_tests_fail
     def bend(trial: Trial, run: SuiteRun) -> SuiteRun:
         return replace(run, errors=(*uncollected("ModuleNotFoundError")(trial, run).errors, old))
 
-    failure = red(WRITTEN, bend=bend).verdict.facts["failure"]
+    failure = red(WRITTEN, bend=bend).facts["failure"]
     assert "test_calc.py:1: ModuleNotFoundError: " in failure
     assert "test_old.py" not in failure
 
@@ -228,9 +229,9 @@ def by_exit_code(code: int, output: str = "") -> Any:
 
 def test_by_exit_code_the_suite_should_fail_now() -> None:
     found = red(WRITTEN, bend=by_exit_code(1, "2 of 2 failed"))
-    assert found.verdict.facts["failure"] == "2 of 2 failed"
+    assert found.facts["failure"] == "2 of 2 failed"
     assert (found.verdict.ruling, found.verdict.test_result) == (Ruling.ACCEPTED, TestOutcome.FAIL)
-    assert found.verdict.facts["evidence"] == "exit-code"
+    assert found.facts["evidence"] == "exit-code"
     passing = red(WRITTEN, bend=by_exit_code(0))
     assert (passing.verdict.ruling, passing.verdict.outcome) == (Ruling.ACCEPTED, Outcome.WARNED)
 
@@ -280,10 +281,10 @@ def test_paths_are_found_in_what_people_write() -> None:
 
 def test_honest_code_is_accepted_with_the_figures() -> None:
     found = green(
-        handoff=Handoff(PhaseName.RED, PhaseName.GREEN, extra={"tests": ["test_calc.py::test_adds"]})
+        handoff=with_keys(Handoff(PhaseName.RED, PhaseName.GREEN), tests=["test_calc.py::test_adds"])
     )
     assert found.verdict.ruling is Ruling.ACCEPTED, found.told
-    assert found.verdict.facts["suite"]["passed"] == 2
+    assert found.facts["suite"]["passed"] == 2
 
 
 def test_failing_tests_and_touched_tests_are_rejected() -> None:
@@ -333,16 +334,16 @@ def test_a_refactoring_notes_how_complicated_the_code_was_and_is() -> None:
     tangled = CODE.replace("    return a + b", "    if a and b:\n        return a + b\n    return a or b")
     found = played(PhaseName.REFACTOR, {**DONE, "calc.py": tangled}, DONE)
     assert found.verdict.ruling is Ruling.ACCEPTED, found.told
-    assert found.verdict.facts["complexity"] == {"before": 5, "after": 2}
-    assert found.verdict.facts["refactored"] == ["calc.py"]
+    assert found.facts["complexity"] == {"before": 5, "after": 2}
+    assert found.facts["refactored"] == ["calc.py"]
 
 
 def test_a_refactoring_without_python_is_not_measured() -> None:
     found = played(PhaseName.REFACTOR, DONE, {**DONE, "README.md": "better\n"})
-    assert "why" in found.verdict.facts["complexity"]
+    assert "why" in found.facts["complexity"]
     idle = played(PhaseName.REFACTOR, DONE, DONE)
     assert idle.verdict.ruling is Ruling.ACCEPTED
-    assert "complexity" not in idle.verdict.facts
+    assert "complexity" not in idle.facts
 
 
 def test_a_refactoring_that_breaks_a_test_is_rejected() -> None:

@@ -7,11 +7,10 @@ from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.lifecycle import status
 from redgreenrefactor.loop.workflows import TDD
-from redgreenrefactor.model.decision import Turn, attempted, rejected
+from redgreenrefactor.model.decision import Turn, attempted, rejected, with_uncommitted
 from redgreenrefactor.model.goal import Plan
-from redgreenrefactor.model.handoff import Handoff, with_extra
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.review_task import run_id_of
-from redgreenrefactor.model.uncommitted import with_uncommitted
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.text import history_text
@@ -62,9 +61,9 @@ def test_a_run_that_ended_in_its_first_plan_is_that_of_the_branch_it_began_on(re
     repo.git("worktree", "add", "-q", "-b", "tdd/x", str(folder))
     beside = Repo(folder, repo.env)
     opening = replace(OWN, next_phase=PhaseName.PLAN, cycle_number=0)
-    noted(repo, with_extra(replace(opening, run_id="run-0"), branch="refs/heads/main"))
+    noted(repo, replace(opening, run_id="run-0", branch="refs/heads/main"))
     assert (seen(repo), seen(beside)) == ("run-0", None)
-    noted(repo, with_extra(opening, branch="refs/heads/tdd/x"))
+    noted(repo, replace(opening, branch="refs/heads/tdd/x"))
     assert (seen(repo), seen(beside)) == ("run-0", "run-1")
     for place, run_id in ((repo, "run-0"), (beside, "run-1")):
         for told in (status.history, status.history_with_attempts):

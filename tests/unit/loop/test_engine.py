@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from notes import with_keys
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import parse
@@ -18,7 +19,15 @@ from redgreenrefactor.loop.engine import Ended, Engine
 from redgreenrefactor.loop.hooks import Hooks
 from redgreenrefactor.loop.sessions import Sessions
 from redgreenrefactor.loop.workflows import PLAIN, TDD, review, taskfile
-from redgreenrefactor.model.decision import Turn, carried, cycle_of, opening, refreshed, stopped
+from redgreenrefactor.model.decision import (
+    Turn,
+    carried,
+    cycle_of,
+    opening,
+    refreshed,
+    rejections_of,
+    stopped,
+)
 from redgreenrefactor.model.events import (
     FOR_TRANSCRIPTS,
     Diagnosed,
@@ -36,8 +45,15 @@ from redgreenrefactor.model.events import (
 )
 from redgreenrefactor.model.evidence import Judgement, Rules, SuiteRun
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json
-from redgreenrefactor.model.rejections import rejections_of
+from redgreenrefactor.model.handoff import (
+    Diagnosis,
+    ErrorDetails,
+    Handoff,
+    State,
+    from_json,
+    to_json,
+    to_object,
+)
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
@@ -176,8 +192,8 @@ class World:
         return [event for event in self.events if isinstance(event, kind)]
 
 
-def due(entry: Entry) -> Mapping[str, Any]:
-    return entry.handoff.extra["due"]
+def due(entry: Entry) -> dict[str, Any]:
+    return to_object(entry.handoff)["due"]
 
 
 # --- accepted
@@ -212,11 +228,12 @@ def test_an_accepted_note_says_who_how_long_and_which_list() -> None:
     world = World()
     world.run(limits=RunLimits(max_cycles=1))
     notes = {entry.handoff.phase: entry for entry in world.ledger.history() if entry.handoff.cycle_number}
-    extra = notes[PhaseName.RED].handoff.extra
+    red = notes[PhaseName.RED].handoff
     listed = world.workspace.read(notes[PhaseName.RED].commit, "test-list.md")
     assert listed is not None
-    assert extra == {"agent": "fake", "seconds": 11.0, "retries": 0, "sealed": True, "testList": listed[0]}
-    assert notes[PhaseName.RED].handoff.pending_tests == ("two",)
+    assert (red.agent, red.seconds, red.retries, red.sealed) == ("fake", 11.0, 0, True)
+    assert (red.test_list, red.model, red.usage, red.signed) == (listed[0], None, None, None)
+    assert red.pending_tests == ("two",)
 
 
 def test_a_commit_of_the_agents_own_is_not_called_sealed() -> None:
@@ -232,7 +249,7 @@ def test_a_commit_of_the_agents_own_is_not_called_sealed() -> None:
     world.session_does = commit
     world.run(limits=RunLimits(max_cycles=1))
     red = next(entry for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
-    assert "sealed" not in red.handoff.extra
+    assert red.handoff.sealed is None
     assert world.workspace.commits[red.commit].subject == "test: mine"
 
 
@@ -359,7 +376,7 @@ def test_retries_wait_longer_each_time_and_carry_the_error() -> None:
     assert '"error": "it fails"' in third.handoff
     assert '"retryCount": 2' in third.handoff
     red = next(entry.handoff for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
-    assert (red.retry_count, red.attempts, red.error, red.extra["retries"]) == (3, 4, None, 3)
+    assert (red.retry_count, red.attempts, red.error, red.retries) == (3, 4, None, 3)
     assert ended.status is RunStatus.STOPPED
 
 
@@ -389,7 +406,7 @@ def test_a_rejected_attempt_is_kept_noted_and_rewound() -> None:
     note = world.ledger.read(attempt)
     assert note is not None
     assert (note.phase, note.cycle_number, note.error, note.attempts) == (PhaseName.RED, 1, "it fails", 1)
-    assert note.extra["agent"] == "fake"
+    assert note.agent == "fake"
 
 
 def test_a_rejected_attempt_that_did_nothing_leaves_only_a_note() -> None:
@@ -572,7 +589,7 @@ def test_what_an_interrupted_session_used_is_paid_and_the_attempt_is_not_counted
     done = world.resume(RunLimits(max_cycles=1))
     assert done.status is RunStatus.STOPPED
     red = next(entry for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
-    assert red.handoff.extra["usage"]["outputTokens"] >= 2
+    assert to_object(red.handoff)["usage"]["outputTokens"] >= 2
 
 
 def test_an_interrupted_session_is_kept_and_comes_again() -> None:
@@ -701,10 +718,10 @@ def test_a_phases_budget_stops_its_retries_and_is_new_with_every_phase() -> None
         "the phase's budget of 0.50 USD is used up: 0.50 USD were spent",
     )
     assert ended.type is FindingType.BUDGET_EXCEEDED
-    assert world.latest().handoff.extra["stoppedBy"] == "BudgetExceeded"
+    assert world.latest().handoff.stopped_by is FindingType.BUDGET_EXCEEDED
     assert world.path == [("PLAN", 1, 1), ("RED", 1, 1)]
     done = world.resume(RunLimits(phase_usd=0.5))
-    assert (done.status, "stoppedBy" in done.entry.handoff.extra) == (RunStatus.COMPLETE, False)
+    assert (done.status, done.entry.handoff.stopped_by) == (RunStatus.COMPLETE, None)
 
 
 def test_sessions_are_told_what_they_may_cost() -> None:
@@ -797,10 +814,10 @@ def test_usage_and_seconds_of_rejected_and_unmeasured_attempts_add_up() -> None:
     assert due(ended.entry) == {"usage": twice, "seconds": 22.0}
     world.resume(RunLimits(max_cycles=1))
     red = next(entry.handoff for entry in world.ledger.history() if entry.handoff.phase is PhaseName.RED)
-    assert (red.extra["usage"]["inputTokens"], red.extra["usage"]["costUsd"]) == (30, 0.75)
-    assert (red.extra["seconds"], "due" in red.extra) == (33.0, False)
+    assert (red.usage and (red.usage.input_tokens, red.usage.cost_usd)) == (30, 0.75)
+    assert (red.seconds, red.due) == (33.0, None)
     green = next(entry.handoff for entry in world.ledger.history() if entry.handoff.phase is PhaseName.GREEN)
-    assert (green.extra["usage"]["inputTokens"], green.extra["seconds"]) == (10, 11.0)
+    assert (green.usage and green.usage.input_tokens, green.seconds) == (10, 11.0)
 
 
 def test_an_attempt_that_tells_no_usage_adds_only_time() -> None:
@@ -821,7 +838,7 @@ def test_where_nobody_tells_usage_there_is_none() -> None:
 def test_unreadable_sums_of_another_tool_count_as_nothing(odd: Any) -> None:
     world = World([REJECTED])
     start = world.opened()
-    handoff = replace(start.handoff, error="it failed", extra={"due": odd})
+    handoff = with_keys(start.handoff, error="it failed", due=odd)
     ended = world.run(Entry(start.commit, handoff), rules=Rules(retries=0))
     assert due(ended.entry) == {"usage": None, "seconds": 11.0}
 
@@ -1001,7 +1018,7 @@ class Fragile(World):
 
     def outcome(self) -> tuple[Any, ...]:
         latest = self.latest().handoff
-        plain = replace(latest, timestamp="", retry_count=0, state=State.RUNNING, extra={})
+        plain = replace(latest, timestamp="", retry_count=0, state=State.RUNNING)
         return self.path, self.subjects(), dict(self.workspace.files), plain
 
 
@@ -1127,11 +1144,11 @@ def test_notes_say_what_a_workflow_wants_remembered() -> None:
     world = Table(taskfile(2), [None, REJECTED, None, None])
 
     class Remembering(Hooks):
-        def remembered(self, handoff: Handoff, turn: Turn, report: Report) -> Mapping[str, Any]:
-            return {"told": f"{turn.phase.name}-{turn.attempt} {report.message}"}
+        def remembered(self, note: Handoff, before: Handoff, turn: Turn, report: Report) -> Handoff:
+            return with_keys(note, told=f"{before.next_phase}-{turn.attempt} {report.message}")
 
     assert world.run(hooks=Remembering()).status is RunStatus.COMPLETE
-    told = [entry.handoff.extra.get("told") for entry in world.ledger.history()]
+    told = [entry.handoff.unknown.value.get("told") for entry in world.ledger.history()]
     assert [str(line).split()[0] for line in told] == ["REFACTOR-1", "GREEN-2", "RED-1", "None"]
 
 
@@ -1152,9 +1169,9 @@ def test_a_diagnosis_stands_between_two_tries_and_changes_nothing() -> None:
     assert "GREEN-1.py" in world.trees[2]  # it sees the rejected try
     assert "scribble" not in world.trees[3]
     retried = from_json(world.agent.briefs[3].handoff)
-    assert retried.extra["diagnosis"] == {"before": 2, "message": "off by one", "failed": False}
+    assert retried.diagnosis == Diagnosis(2, "off by one", failed=False)
     green = next(e.handoff for e in world.ledger.history() if e.handoff.phase is PhaseName.GREEN)
-    assert green.extra["usage"]["costUsd"] == 1.5
+    assert green.usage == Usage(3, 3, cost_usd=1.5)
     assert [event.message for event in world.of(Diagnosed)] == ["off by one"]
 
 
@@ -1175,7 +1192,7 @@ def test_a_server_out_of_reach_stops_the_run_and_costs_no_try(kind: FindingType,
     ended = world.run()
     assert (ended.status, ended.reason) == (RunStatus.STOPPED, "not now")
     assert ended.entry.handoff.attempts == 1
-    assert ended.entry.handoff.extra["due"]["usage"]["costUsd"] == 0.5
+    assert due(ended.entry)["usage"]["costUsd"] == 0.5
     assert REJECTED.findings[0] in ended.entry.handoff.findings  # for the try that comes when it goes on
 
     world.session_does = lambda _brief: None

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.model.chain import (
     merged,
     of_run,
     on_top,
     only_others_wrote,
-    previous_of,
     runs_of,
     stacked,
 )
-from redgreenrefactor.model.handoff import Handoff, with_extra
+from redgreenrefactor.model.handoff import Handoff, to_object
 from redgreenrefactor.model.workflow import PhaseName
 
 
@@ -33,7 +33,7 @@ def test_a_note_of_its_own_run_is_replaced() -> None:
 def test_another_runs_note_is_kept_below() -> None:
     both = stacked(A, B)
     assert both.run_id == "b"
-    assert previous_of(both) == A
+    assert both.previous == A
     assert stacked(A, both) == both
 
 
@@ -42,7 +42,7 @@ def test_a_run_below_is_replaced_where_it_stands() -> None:
     assert [of_run(three, run) for run in "ca"] == [three, A2]
     middle = of_run(three, "b")
     assert middle is not None
-    assert previous_of(middle) == A2
+    assert middle.previous == A2
 
 
 def test_a_run_that_never_was_here_is_not_found() -> None:
@@ -51,7 +51,9 @@ def test_a_run_that_never_was_here_is_not_found() -> None:
 
 @pytest.mark.parametrize("previous", ["text", {"phase": "NONE"}, None])
 def test_what_cannot_be_read_below_is_nothing(previous: object) -> None:
-    assert previous_of(with_extra(A, previous=previous)) is None
+    odd = with_keys(A, previous=previous)
+    assert odd.previous is None
+    assert to_object(odd).get("previous") == previous  # kept all the same
 
 
 @pytest.mark.parametrize(

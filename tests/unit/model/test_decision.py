@@ -19,14 +19,23 @@ from redgreenrefactor.model.decision import (
     opening,
     refreshed,
     rejected,
+    rejections_of,
     relisted,
     still_failing,
     stopped,
     unmeasured,
 )
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, from_json, to_json, with_extra
-from redgreenrefactor.model.rejections import Rejection, rejections_of
+from redgreenrefactor.model.handoff import (
+    ErrorDetails,
+    Handoff,
+    LegacyTests,
+    Rejection,
+    State,
+    from_json,
+    to_json,
+)
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -68,9 +77,7 @@ class World:
         turn = Turn(phase, cycle, attempt, plan_of(self.done), "t")
         self.path.append(f"{phase.name}-{cycle}-{attempt}-{ruling}")
         if ruling is Ruling.ACCEPTED:
-            self.handoff = accepted(
-                self.handoff, turn, self.verdict(phase.name, covered=covered), retries=attempt - 1
-            )
+            self.handoff = accepted(self.handoff, turn, self.verdict(phase.name, covered=covered))
         elif ruling is Ruling.REJECTED:
             self.handoff = rejected(self.handoff, turn, REFUSED, retries=self.retries)
         else:
@@ -144,8 +151,7 @@ def test_the_rejections_of_a_set_of_retries_are_remembered_in_short() -> None:
     world.turn(Ruling.REJECTED)
     assert [each.attempt for each in rejections_of(world.handoff)] == [3]
     world.turn(Ruling.ACCEPTED)
-    assert "rejections" not in world.handoff.extra
-    assert rejections_of(world.handoff) == ()
+    assert world.handoff.rejections == ()
 
 
 def test_an_accepted_turn_says_what_it_took_and_has_no_error() -> None:
@@ -154,24 +160,23 @@ def test_an_accepted_turn_says_what_it_took_and_has_no_error() -> None:
     world.turn(Ruling.REJECTED)
     world.turn(Ruling.ACCEPTED)
     handoff = world.handoff
-    assert (handoff.retry_count, handoff.attempts, handoff.error, handoff.extra["retries"]) == (2, 3, None, 2)
+    assert (handoff.retry_count, handoff.attempts, handoff.error) == (2, 3, None)
 
 
 def test_a_rejected_attempts_own_note_names_its_phase_and_error() -> None:
     world = World(start())
     turn = Turn(TDD.phase(PhaseName.PLAN), 1, 1, Plan(), "t")
-    note = attempted(world.handoff, turn, REFUSED, agent="a")
+    note = attempted(replace(world.handoff, agent="a"), turn, REFUSED)
     assert (note.phase, note.next_phase, note.cycle_number) == (PhaseName.PLAN, PhaseName.PLAN, 1)
     assert note.error_details is not None
     assert note.error_details.type == "TestFailure"
-    assert note.extra["agent"] == "a"
+    assert note.agent is None  # that was another session's
 
 
-def test_what_the_engine_adds_to_a_note_wins_over_what_a_gate_learned() -> None:
+def test_what_a_gate_learned_stands_in_the_note() -> None:
     turn = Turn(TDD.phase(PhaseName.PLAN), 1, 1, Plan(), "t")
-    learned = rule(Finding(FindingType.TEST_FAILURE, "it fails"), facts={"agent": "gate", "tried": 3})
-    assert attempted(start(), turn, learned, agent="a", usage=None).extra == {"agent": "a", "tried": 3}
-    assert accepted(start(), turn, learned, agent="a", usage=None).extra == {"agent": "a", "tried": 3}
+    learned = rule(Finding(FindingType.TEST_FAILURE, "it fails"), facts=Facts(written=3))
+    assert attempted(start(), turn, learned).facts == accepted(start(), turn, learned).facts == learned.facts
 
 
 def test_a_verdict_without_errors_leads_to_none() -> None:
@@ -217,7 +222,7 @@ def test_a_relisted_plan_goes_on_or_is_asked_again() -> None:
 def test_an_earlier_run_on_the_same_commit_is_kept_in_the_opening() -> None:
     world = World(start())
     after = opening("r2", "more", "t9", plan_of(1), world.handoff)
-    assert after.extra["previous"]["runId"] == "r"
+    assert after.previous == world.handoff
     assert after.completed_tests == ("one",)
     assert after.pending_tests == ("two", "three")
 
@@ -270,16 +275,17 @@ def test_stopping_after_any_turn_and_picking_up_from_the_note_gives_the_same_pat
 
 def test_what_fails_since_before_the_run_is_handed_on() -> None:
     turn = Turn(TDD.phase(PhaseName.PLAN), 1, 1, Plan(), "now")
-    noted = with_extra(start(), legacy={"failing": ["test_old.py::test_old"]})
-    assert accepted(noted, turn, rule()).extra == {"legacy": {"failing": ["test_old.py::test_old"]}}
+    noted = replace(start(), legacy=LegacyTests(("test_old.py::test_old",)))
+    assert accepted(noted, turn, rule()).legacy == noted.legacy
 
 
 def test_tests_that_were_mended_are_handed_on_no_longer() -> None:
-    names = [f"test_old.py::test_{number}" for number in range(3)]
-    known = {"failing": names, "failingCount": 25, "flaky": ["test_old.py::test_now_and_then"]}
+    names = tuple(f"test_old.py::test_{number}" for number in range(3))
+    known = LegacyTests(names, ("test_old.py::test_now_and_then",), failing_count=25)
 
-    assert still_failing(known, names[:1]) == {**known, "failing": names[1:], "failingCount": 24}
-    assert still_failing(known, names) == {"flaky": known["flaky"]}
-    assert still_failing({"failing": names}, names) is None
-    assert still_failing(known, None) == known
+    assert still_failing(known, names[:1]) == replace(known, failing=names[1:], failing_count=24)
+    assert still_failing(known, names) == LegacyTests(flaky=known.flaky)
+    assert still_failing(LegacyTests(names), names[:2]) == LegacyTests(names[2:])
+    assert still_failing(LegacyTests(names), names) is None
+    assert still_failing(known, ()) == known
     assert still_failing(None, names) is None

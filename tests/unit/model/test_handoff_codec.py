@@ -1,26 +1,37 @@
 """A handoff survives being written and read, in either spelling, with whatever else stands beside it."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from notes import with_keys
 from redgreenrefactor.errors import LedgerError
+from redgreenrefactor.model.codec import Json, JsonObject
+from redgreenrefactor.model.facts import Counts, Facts, MutantCounts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import (
     ErrorDetails,
     Handoff,
+    Rejection,
     State,
+    TaskFileMark,
     from_json,
     to_json,
     to_object,
-    with_extra,
 )
+from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
+EARLIER: list[Json] = json.loads(
+    (Path(__file__).parents[2] / "data" / "earlier_notes.json").read_text(encoding="utf-8")
+)
+PLANNED = Handoff(PhaseName.PLAN, PhaseName.RED)
 text = st.text(max_size=30)
 some_text = st.text(min_size=1, max_size=30)
 findings = st.builds(
@@ -54,9 +65,20 @@ handoffs = st.builds(
     findings=st.lists(findings, max_size=3).map(tuple),
     carried_from=st.none() | some_text,
     awaiting=st.none() | some_text,
-    extra=st.dictionaries(
-        st.text("xyz", min_size=1, max_size=5), st.none() | st.integers() | text, max_size=3
+    usage=st.none() | st.builds(Usage, cost_usd=st.none() | st.floats(0, 9)),
+    seconds=st.none() | st.floats(0, 9),
+    rejections=st.lists(st.builds(Rejection, st.integers(0, 9), text, text, text), max_size=2).map(tuple),
+    task=st.none()
+    | st.builds(TaskFileMark, text, text, text, document=st.none() | st.just(JsonObject("{}"))),
+    facts=st.builds(
+        Facts,
+        evidence=text,
+        tests=st.none() | st.lists(text).map(tuple) | st.builds(Counts, st.none() | st.integers()),
+        mutants=st.none() | st.builds(MutantCounts, st.integers(), st.integers(), st.just(("a.py:1",))),
     ),
+    unknown=st.dictionaries(
+        st.text("xyz", min_size=1, max_size=5), st.none() | st.integers() | text, max_size=3
+    ).map(lambda keys: JsonObject.of(dict(sorted(keys.items())))),
 )
 
 
@@ -108,7 +130,8 @@ def test_the_form_of_the_specification_is_read() -> None:
         ' "test_file": "t.py", "impl_file": "i.py"}, "completed_tests": ["a"], "pending_tests": [],'
         ' "test_result": "PASS", "error": null, "timestamp": "2025-01-11T10:30:00Z", "mine": 1}'
     )
-    assert (handoff.cycle_number, handoff.next_phase, handoff.extra) == (1, PhaseName.REFACTOR, {"mine": 1})
+    assert (handoff.cycle_number, handoff.next_phase) == (1, PhaseName.REFACTOR)
+    assert handoff.unknown.value == {"mine": 1}
     assert handoff.current_test == Case("d", "t.py", "i.py")
 
 
@@ -161,7 +184,7 @@ def test_a_long_list_is_counted_not_listed() -> None:
         PhaseName.RED,
         completed_tests=("a",) * 150,
         pending_tests=("b",) * 60,
-        extra={"testList": "blob"},
+        test_list="blob",
     )
     body = to_object(long)
     assert (body["completedTests"], body["pendingTests"]) == (None, None)
@@ -178,7 +201,7 @@ def test_a_name_that_is_no_utf_8_can_be_written_and_read() -> None:
 def test_numbers_that_are_none_say_nothing_and_are_not_passed_on() -> None:
     note = '{"phase": "PLAN", "nextPhase": "RED", "retryCount": NaN, "seconds": -Infinity, "usage": {"costUsd": 1e999}}'
     handoff = from_json(note)
-    assert (handoff.retry_count, handoff.extra) == (0, {"seconds": None, "usage": {"costUsd": None}})
+    assert (handoff.retry_count, handoff.seconds, handoff.usage) == (0, None, Usage())
     json.loads(to_json(handoff), parse_constant=pytest.fail)
 
 
@@ -186,47 +209,71 @@ def test_the_first_spelling_counts_and_none_is_left_over() -> None:
     handoff = from_json(
         '{"phase": "PLAN", "nextPhase": "RED", "next_phase": "GREEN", "cycle": 3, "cycleNumber": 1}'
     )
-    assert (handoff.next_phase, handoff.cycle_number, handoff.extra) == (PhaseName.RED, 1, {})
-
-
-def test_a_key_can_be_taken_away() -> None:
-    handoff = Handoff(PhaseName.PLAN, PhaseName.RED, extra={"a": 1, "b": 2})
-    assert with_extra(handoff, a=None, c=3).extra == {"b": 2, "c": 3}
+    assert (handoff.next_phase, handoff.cycle_number, handoff.unknown) == (PhaseName.RED, 1, "{}")
 
 
 def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
-def test_nothing_that_a_handoff_holds_can_be_changed_afterwards() -> None:
-    given: dict[str, Any] = {"tests": ["one"], "usage": {"costUsd": 1}, "seconds": 2.5}
-    handoff = Handoff(PhaseName.RED, PhaseName.GREEN, extra=given)
+@pytest.mark.parametrize("note", EARLIER, ids=lambda note: f"{note['phase']}-{note['runId']}")
+def test_notes_of_the_version_before_are_understood_whole_and_written_as_they_were(note: Json) -> None:
+    handoff = from_json(json.dumps(note))
+    assert handoff.unknown == "{}"
+    assert to_object(handoff) == note
 
-    given["tests"].append("two")
-    given["more"] = 1
-    handoff.extra["tests"].append("three")
-    handoff.extra["usage"]["costUsd"] = 7
-    with pytest.raises(TypeError):
-        handoff.extra["tests"] = []  # pyright: ignore[reportIndexIssue]
 
-    assert handoff.extra == {"tests": ["one"], "usage": {"costUsd": 1}, "seconds": 2.5}
-    assert to_object(handoff)["tests"] == ["one"]
+@pytest.mark.parametrize(
+    ("key", "odd"),
+    [
+        ("usage", {"inputTokens": "many"}),
+        ("seconds", "long"),
+        ("retries", True),
+        ("due", "soon"),
+        ("rolledBack", 7),
+        ("legacy", {"failing": 3}),
+        ("remarks", ["a", 1]),
+        ("rejections", [{"attempt": 1}]),
+        ("task", {"id": 1}),
+        ("tests", {"total": "all"}),
+        ("minimality", "all of it"),
+        ("previous", {"phase": "NONE"}),
+        ("previous", "text"),
+        ("mine", [{"x": None}]),
+    ],
+)
+def test_what_nobody_can_read_says_nothing_and_is_kept_as_it_is(key: str, odd: object) -> None:
+    handoff = with_keys(PLANNED, **{key: odd})
+    assert replace(handoff, unknown=PLANNED.unknown) == PLANNED
+    assert to_object(from_json(to_json(handoff)))[key] == odd
+
+
+def test_what_is_known_takes_the_place_of_what_could_not_be_read() -> None:
+    handoff = replace(with_keys(PLANNED, seconds="long"), seconds=1.5)
+    assert to_object(handoff)["seconds"] == 1.5
+
+
+def test_runs_below_one_that_cannot_be_read_are_kept_with_it() -> None:
+    odd = {**to_object(PLANNED), "phase": "NONE", "previous": to_object(PLANNED)}
+    assert to_object(with_keys(PLANNED, previous=odd))["previous"] == odd
 
 
 def test_handoffs_that_say_the_same_are_one_in_a_set() -> None:
-    one, same = (
-        Handoff(PhaseName.RED, PhaseName.GREEN, extra=extra)
-        for extra in ({"a": [1], "b": {"c": None}}, {"b": {"c": None}, "a": [1]})
-    )
-    other = with_extra(one, a=[1, 2])
+    one, same = with_keys(PLANNED, a=[1], b={"c": None}), with_keys(PLANNED, b={"c": None}, a=[1])
+    other = with_keys(one, a=[1, 2])
 
     assert len({one, same, other, from_json(to_json(one))}) == 2
     assert one != other
-    assert list(one.extra) == ["a", "b"]
-    assert list(same.extra) == ["b", "a"]
-    assert (len(one.extra), repr(one.extra)) == (2, "{'a': [1], 'b': {'c': None}}")
+
+
+def test_nothing_that_a_handoff_holds_can_be_changed_afterwards() -> None:
+    given: list[Any] = ["one"]
+    handoff = with_keys(PLANNED, mine=given)
+    given.append("two")
+    handoff.unknown.value["mine"].append("three")
+    assert handoff.unknown.value == {"mine": ["one"]}
 
 
 def test_what_no_note_could_hold_is_no_part_of_a_handoff() -> None:
     with pytest.raises(TypeError):
-        Handoff(PhaseName.RED, PhaseName.GREEN, extra={"tests": object()})
+        with_keys(PLANNED, mine=object())

@@ -1,8 +1,13 @@
 """A feature too long for every note."""
 
+from dataclasses import replace
+
 import pytest
 
-from redgreenrefactor.model.long_feature import NOTED, compacted, expanded, outline
+from redgreenrefactor.model.chain import NOTED, compacted, expanded
+from redgreenrefactor.model.goal import outline
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.workflow import PhaseName
 
 LONG_TEXT = "# Title\n\nWhat it is for.\n\n" + "".join(
     f"## Part {n}\n\n{'words ' * 200}\n\n" for n in range(9)
@@ -32,20 +37,15 @@ def test_what_fits_is_its_own_outline() -> None:
 
 
 def test_notes_are_compacted_and_expanded_with_all_that_they_hold() -> None:
-    earlier = {"feature": LONG_TEXT + "!", "featureBlob": "b2", "previous": {"feature": LONG_TEXT, "x": 1}}
-    note = {"feature": LONG_TEXT, "featureBlob": "b1", "previous": earlier}
+    first = Handoff(PhaseName.PLAN, PhaseName.PLAN, feature=LONG_TEXT)
+    earlier = replace(first, feature=LONG_TEXT + "!", feature_blob="b2", previous=first)
+    note = replace(first, feature_blob="b1", previous=earlier)
 
     small = compacted(note)
 
-    assert len(small["feature"]) <= NOTED
-    assert len(small["previous"]["feature"]) <= NOTED
-    assert small["previous"]["previous"] == earlier["previous"]  # kept nowhere else
+    assert small.previous is not None
+    assert len(small.feature) <= NOTED
+    assert len(small.previous.feature) <= NOTED
+    assert small.previous.previous == first  # kept nowhere else
     assert expanded(small, {"b1": LONG_TEXT, "b2": LONG_TEXT + "!"}.get) == note
     assert expanded(small, lambda _blob: None) == small
-    for odd in (
-        {"feature": 1, "featureBlob": "b1"},
-        {"feature": "a", "featureBlob": 1},
-        {"previous": "x"},
-        {},
-    ):
-        assert compacted(odd) == odd

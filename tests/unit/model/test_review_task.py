@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.handoff import Handoff, State
+from redgreenrefactor.model.facts import Facts
+from redgreenrefactor.model.handoff import Handoff, State, WorktreeInfo
 from redgreenrefactor.model.pull_request import PullRequest, PullRequestState
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import (
-    KEY,
     TaskResult,
     TaskState,
     TaskStatus,
-    WorktreeInfo,
     belongs_to_a_task,
     feedback_of,
     inner_run_id,
@@ -36,11 +35,9 @@ STATE = TaskState(
     created_at="2026-01-01T00:00:00Z",
     updated_at="2026-01-01T00:00:00Z",
 )
-OPENED = Handoff(
-    PhaseName.CODE, PhaseName.CODE, run_id="t1-review", feature="It adds.", extra={KEY: STATE.noted()}
-)
+OPENED = Handoff(PhaseName.CODE, PhaseName.CODE, run_id="t1-review", feature="It adds.", task=STATE.mark())
 CODED = Handoff(
-    PhaseName.CODE, PhaseName.REVIEW, run_id="t1-review", cycle_number=1, extra={"message": "I coded."}
+    PhaseName.CODE, PhaseName.REVIEW, run_id="t1-review", cycle_number=1, facts=Facts(message="I coded.")
 )
 ASKED = Handoff(
     PhaseName.REVIEW,
@@ -49,7 +46,7 @@ ASKED = Handoff(
     cycle_number=1,
     outcome=Outcome.FEEDBACK,
     timestamp="2026-01-02T00:00:00Z",
-    extra={"message": "More!", "feedback": "Subtract, too."},
+    facts=Facts(message="More!", feedback="Subtract, too."),
 )
 
 
@@ -76,6 +73,7 @@ def test_keys_that_the_file_does_not_need_may_be_missing() -> None:
     [
         ({"taskId": 7}, "taskId is 7"),
         ({"specPath": None}, "specPath is None"),
+        ({"tdd": "yes"}, "tdd is 'yes'"),
         ({"maxIterations": 0}, "maxIterations"),
         ({"maxIterations": True}, "maxIterations"),
         ({"currentIteration": "1"}, "currentIteration"),
@@ -100,12 +98,17 @@ def test_what_is_no_object_is_no_state(body: Any) -> None:
 
 
 def test_the_notes_tell_all_that_the_file_does() -> None:
-    coded_again = replace(CODED, cycle_number=2, extra={"message": "I coded again."})
+    coded_again = replace(CODED, cycle_number=2, facts=Facts(message="I coded again."))
     state = rebuilt(history(OPENED, CODED, ASKED, coded_again))
     assert state.task_id == "t1"
     assert (state.original_spec, state.worktree) == ("It adds.", STATE.worktree)
     assert (state.coder_responses, state.reviewer_responses) == (("I coded.", "I coded again."), ("More!",))
     assert (state.current_iteration, state.status) == (2, TaskStatus.RUNNING)
+
+
+def test_a_task_whose_opening_does_not_tell_of_it_is_not_rebuilt() -> None:
+    with pytest.raises(NotReadyError, match="opening note"):
+        rebuilt(history(CODED))
 
 
 def test_a_task_that_was_only_opened_is_in_its_first_round() -> None:
@@ -125,7 +128,7 @@ def test_handoffs_that_were_carried_over_are_not_counted_twice() -> None:
 
 
 def test_an_approval_is_no_feedback() -> None:
-    approved = replace(ASKED, next_phase=PhaseName.COMPLETE, extra={"verdict": "approve"})
+    approved = replace(ASKED, next_phase=PhaseName.COMPLETE, facts=Facts(verdict="approve"))
     assert feedback_of(history(OPENED, CODED, approved)) == ()
 
 

@@ -5,23 +5,24 @@ from typing import Any
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.decision import Turn, accepted, written_again
 from redgreenrefactor.model.goal import Case, Plan
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, with_extra
+from redgreenrefactor.model.handoff import ErrorDetails, Expense, Handoff, Rejection, State
 from redgreenrefactor.model.result import Entry, RunStatus, result_of
 from redgreenrefactor.model.rollback import attempts_left_behind, gone_back
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
 
-USED: dict[str, Any] = {"retries": 0, "seconds": 2.0, "usage": {"inputTokens": 3, "costUsd": 0.25}}
+USED = Expense(Usage(3, cost_usd=0.25), 2.0)
 FAILED = ErrorDetails("TestFailure", "it fails")
 
 
 def note(phase: PhaseName, then: PhaseName, cycle: int = 1, attempts: int = 1, **values: Any) -> Handoff:
-    made = Handoff(phase, then, "r", "f", cycle_number=cycle, attempts=attempts, timestamp="t1", extra=USED)
-    return replace(made, **values)
+    made = Handoff(phase, then, "r", "f", cycle_number=cycle, attempts=attempts, timestamp="t1")
+    return replace(made, **{"retries": 0, "seconds": 2.0, "usage": USED.usage, **values})
 
 
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, "r", "f", timestamp="t0")
@@ -51,8 +52,7 @@ def test_attempts_and_costs_of_what_is_left_behind_are_remembered() -> None:
     assert attempts_left_behind(due, 1, "GREEN") == 3
     assert attempts_left_behind(due, 1, "RED") == 1
     assert attempts_left_behind(due, 2, "GREEN") == 0
-    assert due.extra["rolledBack"]["seconds"] == 2.0
-    assert due.extra["rolledBack"]["usage"]["costUsd"] == 0.25
+    assert due.lost_expense == USED
 
 
 def test_an_error_that_was_overcome_is_gone_its_attempts_are_not() -> None:
@@ -60,13 +60,15 @@ def test_an_error_that_was_overcome_is_gone_its_attempts_are_not() -> None:
         RED,
         attempts=2,
         retry_count=2,
-        extra={**USED, "retries": 1, "due": USED, "rejections": []},
+        retries=1,
+        due=USED,
+        rejections=(Rejection(1, "TestFailure", "it fails"),),
         **REJECTED,
     )
     due = gone_back(tried, [replace(GREEN, attempts=3)], "t9")
     assert (due.error, due.error_details, due.findings, due.retry_count) == (None, None, (), 0)
     assert due.attempts == 2  # of RED: one retry
-    assert not due.extra.keys() & {"due", "rejections"}
+    assert (due.due, due.rejections) == (None, ())
     assert attempts_left_behind(due, 1, "GREEN") == 3
 
 
@@ -96,13 +98,13 @@ def test_going_back_twice_forgets_nothing() -> None:
     again = gone_back(PLAN, [once], "t9")
     assert attempts_left_behind(again, 1, "GREEN") == 3
     assert attempts_left_behind(again, 1, "RED") == 1
-    assert again.extra["rolledBack"]["seconds"] == 4.0
+    assert again.lost_expense.seconds == 4.0
     assert gone_back(PLAN, [once], "t9") == again  # however often it was begun
 
 
 def test_the_whole_run_has_cost_the_same_before_and_after() -> None:
-    tried = replace(RED, attempts=2, extra={**USED, "due": USED}, **REJECTED)
-    line = [replace(GREEN, attempts=3, extra={**USED, "usage": {"costUsd": 0.5}}), tried, PLAN, OPENING]
+    tried = replace(RED, attempts=2, due=USED, **REJECTED)
+    line = [replace(GREEN, attempts=3, usage=Usage(cost_usd=0.5)), tried, PLAN, OPENING]
 
     def cost(history: list[Handoff]) -> float | None:
         used = result_of([Entry("c", one) for one in history], RunStatus.STOPPED, 0.0).usage
@@ -114,13 +116,13 @@ def test_the_whole_run_has_cost_the_same_before_and_after() -> None:
 def test_turns_that_follow_hand_it_on() -> None:
     due = gone_back(RED, [GREEN], "t9")
     turn = Turn(TDD.phase(PhaseName.GREEN), 1, 2, Plan(), "t10")
-    assert accepted(due, turn, rule()).extra["rolledBack"] == due.extra["rolledBack"]
-    assert "rolledBack" not in accepted(RED, turn, rule()).extra
+    assert accepted(due, turn, rule()).rolled_back == due.rolled_back
+    assert accepted(RED, turn, rule()).rolled_back is None
 
 
 @pytest.mark.parametrize("odd", [7, {"attempts": 7}, {"attempts": {"1-GREEN": "x"}}, None])
 def test_what_others_wrote_there_is_passed_by(odd: Any) -> None:
-    handoff = with_extra(RED, rolledBack=odd)
+    handoff = with_keys(RED, rolledBack=odd)
     assert attempts_left_behind(handoff, 1, "GREEN") == 0
     used = result_of([Entry("c", handoff)], RunStatus.STOPPED, 0.0).usage
     assert used == Usage(3, 0, 0, 0, 0.25)

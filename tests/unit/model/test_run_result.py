@@ -7,18 +7,14 @@ from typing import Any
 import pytest
 
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+from redgreenrefactor.model.handoff import NOTHING_USED, ErrorDetails, Expense, Handoff, State
 from redgreenrefactor.model.result import (
     CycleCommits,
     Entry,
     RunStatus,
     WorkflowResult,
-    due_of,
+    expense_of,
     result_of,
-    seconds_of,
-    total_usage,
-    usage_of,
-    usage_to_json,
 )
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity
@@ -26,7 +22,7 @@ from redgreenrefactor.model.workflow import PhaseName
 
 PLAN, RED, GREEN, REFACTOR = PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR
 OPENING = Entry("c0", Handoff(PLAN, PLAN, run_id="r", feature="count"))
-USED = {"inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 3, "cacheWriteTokens": 4, "costUsd": 0.5}
+USED = Usage(1, 2, 3, 4, 0.5)
 AFTER = {PLAN: RED, RED: GREEN, GREEN: REFACTOR, REFACTOR: PLAN}
 ERROR: dict[str, Any] = {"error": "it fails", "error_details": ErrorDetails("TestFailure", "it fails")}
 
@@ -39,7 +35,9 @@ def note(phase: PhaseName, cycle: int = 1, *, retries: int = 0, **changes: Any) 
         feature="count",
         cycle_number=cycle,
         current_test=Case(f"case {cycle}", "t.py", "i.py"),
-        extra={"usage": USED, "seconds": 1.5, "retries": retries},
+        usage=USED,
+        seconds=1.5,
+        retries=retries,
     )
     return Entry(f"{phase}-{cycle}", replace(handoff, **changes))
 
@@ -135,8 +133,7 @@ def test_attempts_of_a_phase_that_is_past_are_not_counted_again() -> None:
 
 
 def test_what_rejected_attempts_used_counts_for_the_cycle_and_the_run() -> None:
-    due = {"usage": {**USED, "inputTokens": 100}, "seconds": 20}
-    latest = note(RED, attempts=2, extra={"usage": USED, "seconds": 1, "due": due}, **ERROR)
+    latest = note(RED, attempts=2, seconds=1, due=Expense(replace(USED, input_tokens=100), 20), **ERROR)
     told = result([note(PLAN), latest])
     assert told.usage is not None
     assert told.usage.input_tokens == 102
@@ -144,8 +141,7 @@ def test_what_rejected_attempts_used_counts_for_the_cycle_and_the_run() -> None:
 
 
 def test_what_a_rejected_next_list_used_counts_for_the_run_alone() -> None:
-    due = {"usage": USED, "seconds": 20}
-    latest = note(REFACTOR, attempts=1, extra={"usage": USED, "due": due}, **ERROR)
+    latest = note(REFACTOR, attempts=1, due=Expense(USED, 20), **ERROR)
     told = result([note(PLAN), note(RED), note(GREEN), latest])
     assert told.usage is not None
     assert told.cycles[0].usage is not None
@@ -165,55 +161,10 @@ def test_a_carried_handoff_is_no_turn_of_the_run() -> None:
     assert told.usage == Usage(2, 4, 6, 8, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("handoff", "due"),
-    [
-        (Handoff(PLAN, RED, extra={"due": {"seconds": 1}}), {"seconds": 1}),
-        (Handoff(PLAN, RED, error="x", extra={"due": {"seconds": 1}}), {"seconds": 1}),
-        (Handoff(PLAN, RED, error="x", extra={"due": "soon"}), {}),
-        (Handoff(PLAN, RED, error="x"), {}),
-    ],
-)
-def test_what_is_due_is_told_after_rejections_and_interruptions(
-    handoff: Handoff, due: dict[str, Any]
-) -> None:
-    assert due_of(handoff) == due
-
-
-@pytest.mark.parametrize(
-    ("body", "usage"),
-    [
-        (None, None),
-        ([], None),
-        ({}, Usage()),
-        ({"inputTokens": "many", "costUsd": "much"}, Usage()),
-        ({"inputTokens": 1, "costUsd": 2}, Usage(1, cost_usd=2.0)),
-        (USED, Usage(1, 2, 3, 4, 0.5)),
-    ],
-)
-def test_usage_is_read_as_far_as_it_is_readable(body: Any, usage: Usage | None) -> None:
-    assert usage_of({"usage": body}) == usage
-
-
-def test_usage_survives_being_written_and_read() -> None:
-    assert usage_to_json(None) is None
-    assert usage_of({"usage": usage_to_json(Usage(1, 2, 3, 4, 0.5))}) == Usage(1, 2, 3, 4, 0.5)
-
-
 def test_usage_adds_up_over_those_who_tell_it() -> None:
-    assert total_usage([]) is None
-    assert total_usage([{"usage": USED}, {}, {"usage": {"outputTokens": 5}}]) == Usage(1, 7, 3, 4, 0.5)
-
-
-@pytest.mark.parametrize(("note", "seconds"), [({}, 0.0), ({"seconds": "1"}, 0.0), ({"seconds": 2}, 2.0)])
-def test_seconds_are_read_as_far_as_they_are_readable(note: dict[str, Any], seconds: float) -> None:
-    assert seconds_of(note) == seconds
-
-
-@pytest.mark.parametrize(("retries", "told"), [(True, 1), ("many", 0), (None, 0)])
-def test_odd_retries_of_another_tool_do_no_harm(retries: Any, told: int) -> None:
-    (cycle,) = result([note(PLAN, retries=retries)]).cycles
-    assert cycle.retries == told
+    assert expense_of([]) == NOTHING_USED
+    told = [note(RED, usage=None), note(PLAN, usage=Usage(output_tokens=5)), note(PLAN)]
+    assert expense_of(told) == Expense(Usage(1, 7, 3, 4, 0.5), 4.5)
 
 
 def test_what_is_open_is_told_with_the_case_in_work_first() -> None:
@@ -222,7 +173,7 @@ def test_what_is_open_is_told_with_the_case_in_work_first() -> None:
     assert (begun.open_cases, begun.open_count) == (("case 1", "case 2", "case 3"), 3)
     between = result([note(PLAN), note(RED), note(GREEN), note(REFACTOR, pending_tests=waiting)])
     assert (between.open_cases, between.open_count) == (waiting, 2)
-    counted = result([note(REFACTOR, extra={"pendingCount": 300})])
+    counted = result([note(REFACTOR, pending_count=300)])
     assert (counted.open_cases, counted.open_count) == ((), 300)
 
 

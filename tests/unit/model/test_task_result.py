@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Criterion, Cycle, Task
@@ -17,9 +18,9 @@ CYCLE = Cycle(2, expected_coverage=">=85%", coverage_min=85)
 TASK = Task("T", "t", "d", tdd=True, criteria=(Criterion("$ x", "x"),), cycles=(CYCLE,))
 
 
-def noted(phase: PhaseName, then: PhaseName, attempts: int = 1, **extra: Any) -> Handoff:
-    extra = {"suite": {"passed": 2, "total": 2}, "retries": attempts - 1, "seconds": 1.5, **extra}
-    return Handoff(phase, then, cycle_number=1, attempts=attempts, extra=extra)
+def noted(phase: PhaseName, then: PhaseName, attempts: int = 1, **keys: Any) -> Handoff:
+    keys = {"suite": {"passed": 2, "total": 2}, "retries": attempts - 1, "seconds": 1.5, **keys}
+    return with_keys(Handoff(phase, then, cycle_number=1, attempts=attempts), **keys)
 
 
 OPENING = Entry("0", Handoff(RED, RED))
@@ -92,7 +93,7 @@ def test_a_phase_that_was_given_up_tells_of_its_last_try() -> None:
 def test_a_phase_without_a_commit_has_no_figures() -> None:
     opening = Entry("0", replace(OPENING.handoff, error="it crashed", attempts=1))
     found = result([opening], status=TaskFileStatus.FAILED)
-    assert [(phase.name, phase.done, phase.facts) for phase in found.phases] == [(RED, False, None)]
+    assert [(phase.name, phase.done, phase.measured) for phase in found.phases] == [(RED, False, False)]
     assert (found.last, found.passed, found.total, found.pass_rate) == (None, None, None, None)
     assert phases_of([], ()) == ()
 
@@ -103,7 +104,13 @@ def test_points_are_deducted_for_what_is_not_as_it_should_be() -> None:
     history = [
         Entry("3", noted(REFACTOR, PhaseName.COMPLETE, complexity={"before": 1, "after": 9})),
         Entry(
-            "2", noted(GREEN, REFACTOR, evidence="exit-code", coverage={"percent": None, "why": "no tool"})
+            "2",
+            noted(
+                GREEN,
+                REFACTOR,
+                evidence="exit-code",
+                coverage={"percent": None, "wanted": 80, "why": "no tool"},
+            ),
         ),
         Entry("1", replace(noted(RED, GREEN), findings=(early, many))),
         OPENING,
@@ -159,7 +166,7 @@ def test_a_task_that_is_gone_on_with_has_as_many_tries_again(
 def test_the_figures_of_one_try_are_not_taken_for_those_of_another() -> None:
     waiting = replace(noted(RED, GREEN), error="the session failed", state=State.ABORTED, attempts=2)
     tried = Entry("x", replace(noted(GREEN, GREEN), error="t fails"))
-    assert result([Entry("1", waiting)], (tried,)).phases[-1].facts == waiting.extra
+    assert result([Entry("1", waiting)], (tried,)).phases[-1].facts == waiting.facts
     own = Entry("y", replace(noted(GREEN, GREEN, suite={"total": 7}), error="the session failed"))
     assert result([Entry("1", waiting)], (tried, own)).phases[-1].total == 7
 

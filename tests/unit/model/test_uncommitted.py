@@ -1,15 +1,22 @@
 """Attempts that left no commit are told of by the handoff they started from."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.loop.workflows import TDD
-from redgreenrefactor.model.decision import Turn, carried, rejected, stopped
+from redgreenrefactor.model.decision import (
+    MOST_UNCOMMITTED,
+    Turn,
+    carried,
+    rejected,
+    stopped,
+    uncommitted,
+    with_uncommitted,
+)
 from redgreenrefactor.model.goal import Plan
-from redgreenrefactor.model.handoff import Handoff, with_extra
-from redgreenrefactor.model.uncommitted import MOST, uncommitted, with_uncommitted
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -33,20 +40,20 @@ def test_every_attempt_without_a_commit_is_told_with_its_reason_and_its_time() -
 
 def test_a_note_that_is_written_again_keeps_when_its_turn_was_accepted() -> None:
     again = stopped(tried(tried(RED, 1, "t2"), 2, "t3"), "t4")
-    assert (again.timestamp, again.extra["acceptedAt"]) == ("t4", "t1")
+    assert (again.timestamp, again.accepted_at) == ("t4", "t1")
 
 
 def test_what_is_carried_to_another_commit_leaves_both_where_they_were() -> None:
     there = carried(tried(RED, 1, "t2"), "commit", "t3")
     assert uncommitted(there) == []
-    assert "acceptedAt" not in there.extra
+    assert there.accepted_at is None
 
 
 def test_only_the_latest_ones_are_listed() -> None:
     handoff = RED
-    for number in range(MOST + 5):
+    for number in range(MOST_UNCOMMITTED + 5):
         handoff = tried(handoff, number, "t")
-    assert [one.attempts for one in uncommitted(handoff)] == list(range(5, MOST + 5))
+    assert [one.attempts for one in uncommitted(handoff)] == list(range(5, MOST_UNCOMMITTED + 5))
 
 
 def test_a_rejection_without_details_is_listed_too() -> None:
@@ -54,11 +61,6 @@ def test_a_rejection_without_details_is_listed_too() -> None:
     assert [one.error for one in uncommitted(bare)] == [""]
 
 
-@pytest.mark.parametrize("listed", [None, "x", [1, "x"], {}])
+@pytest.mark.parametrize("listed", [None, "x", [1, "x"], {}, [{"phase": "X", "cycle": "1", "attempt": None}]])
 def test_a_list_that_is_none_tells_of_nothing(listed: Any) -> None:
-    assert uncommitted(replace(RED, extra={"uncommitted": listed})) == []
-
-
-def test_an_odd_entry_tells_what_it_can() -> None:
-    (told,) = uncommitted(with_extra(RED, uncommitted=[{"phase": "X", "cycle": "1", "attempt": None}]))
-    assert (told.phase, told.cycle_number, told.attempts) == ("GREEN", 2, 0)
+    assert uncommitted(with_keys(RED, uncommitted=listed)) == []

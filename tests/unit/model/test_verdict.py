@@ -2,6 +2,7 @@
 
 import pytest
 
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import (
     Finding,
@@ -44,9 +45,9 @@ def test_the_first_of_the_gravest_decides() -> None:
 
 
 def test_what_was_learned_on_the_way_is_kept() -> None:
-    case = Case("one", "t.py", "i.py")
-    verdict = rule(test_result=TestOutcome.PASS, outcome=Outcome.COVERED, case=case, facts={"tried": 3})
-    assert verdict == Verdict(Ruling.ACCEPTED, (), TestOutcome.PASS, Outcome.COVERED, case, {"tried": 3})
+    case, facts = Case("one", "t.py", "i.py"), Facts(written=3)
+    verdict = rule(test_result=TestOutcome.PASS, outcome=Outcome.COVERED, case=case, facts=facts)
+    assert verdict == Verdict(Ruling.ACCEPTED, (), TestOutcome.PASS, Outcome.COVERED, case, facts)
 
 
 def test_findings_are_ordered_by_their_gravity() -> None:

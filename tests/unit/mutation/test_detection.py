@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from gates_support import HEAD, Files, Runner, drive, evidence, failing, result, suite
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.evidence import UNANSWERED, CollectError, Kind, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import (
@@ -42,8 +43,8 @@ IMPORT = "from thing import double\n\n\n"
 def test_a_test_that_fails_on_broken_code_is_proved() -> None:
     found = proved(f"{IMPORT}def test_it():\n    assert double(2) == 4\n")
     assert found.noticed
-    assert found.facts["mutants"]["noticed"] > 0
-    assert found.facts["mutants"]["examples"][0].startswith("thing.py:2: ")
+    assert written(found)["mutants"]["noticed"] > 0
+    assert written(found)["mutants"]["examples"][0].startswith("thing.py:2: ")
 
 
 def test_a_test_that_passes_on_broken_code_is_not_proved() -> None:
@@ -67,7 +68,7 @@ def test_a_test_of_no_code_at_all_is_not_proved() -> None:
 def test_without_time_nothing_is_proved() -> None:
     found = proved(f"{IMPORT}def test_it():\n    assert double(2) == 4\n", late=True)
     assert not found.noticed
-    assert found.facts == {}
+    assert (found.mutants, found.perturbation) == (None, "")
 
 
 def test_code_without_a_place_for_mistakes_is_proved_by_bending() -> None:
@@ -75,7 +76,7 @@ def test_code_without_a_place_for_mistakes_is_proved_by_bending() -> None:
     test = "from thing import Money\n\n\ndef test_it():\n    assert Money(5) == Money(5)\n"
     found = proved(test, code)
     assert found.noticed
-    assert found.facts["perturbation"]
+    assert written(found)["perturbation"]
 
 
 def test_without_a_case_only_imports_are_known() -> None:
@@ -158,7 +159,7 @@ class Box:
 
 def test_what_an_object_keeps_can_be_a_little_off() -> None:
     test = "from thing import Box\n\n\ndef test_it():\n    box = Box([1, 2])\n    box.best()\n    assert box.parts == [1, 2]\n"
-    assert proved(test, KEEPING).facts["mutants"]["noticed"] > 0
+    assert written(proved(test, KEEPING))["mutants"]["noticed"] > 0
 
 
 COUNTING = """
@@ -177,7 +178,7 @@ def test_an_argument_that_is_left_as_it_was_is_proved_by_bent_expectations() -> 
         "\n\ndef check(value):\n    if value != 1:\n        raise ValueError(value)\n    return value\n"
     )
     found = proved(f"{GIVEN}    total(parts)\n    assert len(parts) == 1\n", crashing)
-    assert found.facts["perturbation"] == "failed as it should"
+    assert written(found)["perturbation"] == "failed as it should"
 
 
 BACKWARDS = "def backwards(words):\n    return list(reversed(words))\n"
@@ -186,9 +187,9 @@ WORDS = "from thing import backwards\n\n\ndef test_it():\n    words = ['a', 'b']
 
 def test_a_list_that_stays_as_it_was_and_another_one_than_it_are_proved() -> None:
     found = proved(f"{WORDS}    backwards(words)\n    assert words == ['a', 'b']\n", BACKWARDS)
-    assert found.facts["perturbation"] == "failed as it should"
+    assert written(found)["perturbation"] == "failed as it should"
     found = proved(f"{WORDS}    assert backwards(words) is not words\n", BACKWARDS)
-    assert found.facts["mutants"]["noticed"] > 0
+    assert written(found)["mutants"]["noticed"] > 0
 
 
 def test_a_list_that_the_code_never_saw_proves_nothing() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.prompts.quote import LIMIT
@@ -41,7 +42,7 @@ def failed(
     """Return the handoff after a first rejection."""
     handoff = replace(due(phase), error=message, error_details=ErrorDetails(kind, message), retry_count=1)
     kept = f"2-{phase.name}-1" if commit else ""
-    return with_extra(handoff, rejections=[entry(1, kind, message, kept)])
+    return with_keys(handoff, rejections=[entry(1, kind, message, kept)])
 
 
 def asked(phase: Phase, handoff: Handoff | None = None, attempt: int = 1, **more: object) -> Ask:
@@ -175,7 +176,7 @@ def test_hints_for_people_are_not_for_sessions(kind: FindingType) -> None:
 
 
 def test_all_rejections_of_the_phase_are_told_the_earlier_ones_in_short() -> None:
-    handoff = with_extra(
+    handoff = with_keys(
         failed(GREEN, "TestFailure", "third"),
         rejections=[
             entry(1, "TestTampering", "tests/test_roman.py was edited " + "x" * 500, "2-GREEN-1"),
@@ -198,14 +199,14 @@ def test_all_rejections_of_the_phase_are_told_the_earlier_ones_in_short() -> Non
 
 def test_what_fails_the_same_way_again_asks_for_another_approach() -> None:
     twice = [entry(1, "TestFailure", "one", "2-GREEN-1"), entry(2, "TestFailure", "two", "2-GREEN-2")]
-    text = told(GREEN, with_extra(failed(GREEN, message="two"), rejections=twice), attempt=3)
+    text = told(GREEN, with_keys(failed(GREEN, message="two"), rejections=twice), attempt=3)
 
     assert "Take another approach than the rejected one" in text
 
 
 @pytest.mark.parametrize("odd", ["x", [1], [{"attempt": "x"}], [{"attempt": 1}], {}])
 def test_what_another_writer_noted_of_rejections_does_no_harm(odd: object) -> None:
-    assert "Attempts before" not in told(GREEN, with_extra(failed(GREEN), rejections=odd), attempt=2)
+    assert "Attempts before" not in told(GREEN, with_keys(failed(GREEN), rejections=odd), attempt=2)
 
 
 def test_what_tests_and_sessions_print_is_bounded_fenced_and_plain() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.loop.workflows import TDD
-from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, with_extra
-from redgreenrefactor.model.long_feature import LONG
+from redgreenrefactor.model.goal import LONG, Case
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.session import TOOLS
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
@@ -231,7 +231,7 @@ def test_a_plan_after_a_person_emptied_the_list_may_answer_null() -> None:
 @pytest.mark.parametrize("phase", PHASES)
 def test_what_was_noticed_is_told_to_those_who_can_do_something_about_it(phase: Phase) -> None:
     text = told(
-        phase, with_extra(due(phase), remarks=["GREEN: 60 % is needed", "GREEN: left out:\ndebug.log"])
+        phase, with_keys(due(phase), remarks=["GREEN: 60 % is needed", "GREEN: left out:\ndebug.log"])
     )
 
     hears = phase in (PLAN, REFACTOR)
@@ -273,7 +273,7 @@ def test_a_short_rest_is_named_whole() -> None:
 
 def test_lists_too_long_for_a_note_are_counted_there() -> None:
     handoff = replace(due(RED), completed_tests=(), pending_tests=())
-    counted = with_extra(handoff, completedCount=150, pendingCount=100)
+    counted = with_keys(handoff, completedCount=150, pendingCount=100)
 
     assert "Cases done: 150. Still to come: 100." in told(RED, counted)
 
@@ -335,7 +335,7 @@ def test_a_case_stays_on_its_line() -> None:
 @pytest.mark.parametrize("phase", PHASES)
 def test_tests_that_fail_since_before_the_run_are_named_and_counted(phase: Phase) -> None:
     names = [f"tests/test_old.py::test_{number}" for number in range(20)]
-    handoff = with_extra(due(phase), legacy={"failing": names, "failingCount": 23})
+    handoff = with_keys(due(phase), legacy={"failing": names, "failingCount": 23})
 
     text = told(phase, handoff)
 
@@ -350,7 +350,7 @@ def test_tests_that_fail_since_before_the_run_are_named_and_counted(phase: Phase
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("legacy", [{}, {"flaky": ["tests/test_old.py::test_now_and_then"]}])
 def test_where_none_fails_nothing_is_said_of_it(phase: Phase, legacy: dict[str, object]) -> None:
-    text = brief(PROMPTS, asked(phase, with_extra(due(phase), legacy=legacy))).text
+    text = brief(PROMPTS, asked(phase, with_keys(due(phase), legacy=legacy))).text
 
     assert "Failing since before this run" not in text
     assert "All tests pass" not in text
@@ -370,7 +370,7 @@ def test_a_plan_knows_how_the_tests_are_run() -> None:
 
 
 def test_green_is_told_which_test_fails_and_how() -> None:
-    noted = with_extra(
+    noted = with_keys(
         due(GREEN),
         tests=["tests/test_roman.py::test_four"],
         failure="tests/test_roman.py:9: AssertionError: assert 'IIII' == 'IV'\n  - IV\n```",
@@ -388,14 +388,14 @@ def test_green_is_told_which_test_fails_and_how() -> None:
 
 
 def test_a_test_with_rows_is_counted_and_a_long_failure_is_cut() -> None:
-    noted = with_extra(due(GREEN), tests=["t::a[1]", "t::a[2]", "t::a[3]"], failure="x" * 5000)
+    noted = with_keys(due(GREEN), tests=["t::a[1]", "t::a[2]", "t::a[3]"], failure="x" * 5000)
 
     assert "- test: `t::a[1]` and 2 more\n" in told(GREEN, noted)
     assert len(told(GREEN, noted)) < len(told(GREEN)) + 900
 
 
 def test_where_only_an_exit_code_tells_the_end_of_the_output_is_shown() -> None:
-    text = told(GREEN, with_extra(due(GREEN), failure="1 of 3 failed"))
+    text = told(GREEN, with_keys(due(GREEN), failure="1 of 3 failed"))
     assert "- test:" not in text
     assert text.endswith("- implementation file: `roman.py`\n- it fails: `1 of 3 failed`\n")
     assert told(GREEN).endswith("- implementation file: `roman.py`\n")

@@ -2,6 +2,7 @@
 
 from redgreenrefactor.loop.workflows import review
 from redgreenrefactor.model.evidence import Change, File
+from redgreenrefactor.model.facts import Counts
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
@@ -48,7 +49,7 @@ def test_the_reviewer_of_a_later_round_knows_what_the_account_answers_to() -> No
 def test_the_reviewer_is_told_specification_account_results_and_diff() -> None:
     where = Round(
         account="I added add.",
-        tests={"passed": 4, "failed": 0, "skipped": 1, "total": 5, "seconds": 0.5},
+        tests=Counts(None, 4, 0, 1, 5, 0.5),
         warnings=("calc.py: a large file was committed",),
         changes=(
             Change("calc.py", file("a = 1\n"), file("a = 2\n")),
@@ -77,7 +78,7 @@ def test_a_coder_that_left_no_account_is_told_of() -> None:
 
 
 def test_a_suite_without_counts_is_told_by_its_exit_code() -> None:
-    assert "exit code 0" in told(PhaseName.REVIEW, Round(tests={"exitCode": 0}))
+    assert "exit code 0" in told(PhaseName.REVIEW, Round(tests=Counts(exit_code=0)))
 
 
 def test_a_long_diff_is_cut_and_says_where_the_rest_is() -> None:
@@ -114,6 +115,6 @@ def test_a_try_that_builds_on_another_is_told_so() -> None:
         error="test_add fails",
         error_details=ErrorDetails("TestFailure", "test_add fails"),
         findings=(finding,),
-        extra={"buildsOn": "1-CODE-1"},
+        builds_on="1-CODE-1",
     )
     assert "those of an earlier try" in told(PhaseName.CODE, Round(), rejected, 2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.task_file import task_from
 from redgreenrefactor.loop.workflows import PLAIN, taskfile
@@ -37,15 +38,10 @@ def phase_of(name: PhaseName) -> Phase:
     return PHASES[name]
 
 
-def rejected(**extra: Any) -> Handoff:
-    return Handoff(
-        PhaseName.RED,
-        PhaseName.GREEN,
-        error="no",
-        findings=FAILED,
-        extra=extra,
-        cycle_number=1,
-        retry_count=1,
+def rejected(**keys: Any) -> Handoff:
+    return with_keys(
+        Handoff(PhaseName.RED, PhaseName.GREEN, error="no", findings=FAILED, cycle_number=1, retry_count=1),
+        **keys,
     )
 
 
@@ -123,7 +119,7 @@ def test_a_retry_is_told_what_was_wrong_and_where_its_files_are() -> None:
 
 
 def test_green_is_told_how_the_tests_fail_and_every_rejection_so_far() -> None:
-    red = Handoff(PhaseName.RED, PhaseName.GREEN, extra={"failure": "a.py::test_x: assert 1 == 2"})
+    red = with_keys(Handoff(PhaseName.RED, PhaseName.GREEN), failure="a.py::test_x: assert 1 == 2")
     assert (
         "### How the new tests fail\n\n```text\na.py::test_x: assert 1 == 2\n```"
         in told(PhaseName.GREEN, red).task

@@ -25,6 +25,7 @@ from redgreenrefactor.model.events import (
     Warned,
     WorkSealed,
 )
+from redgreenrefactor.model.facts import CoverageFigure, Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Uttered
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict
@@ -40,7 +41,7 @@ VERDICT = Verdict(
     TestOutcome.PASS,
     Outcome.COVERED,
     CASE,
-    {"newTests": ("a", "b"), "unmeasured": frozenset({"y", "x"}), "ratio": float("nan"), "path": Path("x")},
+    Facts(tests=("a", "b"), coverage=CoverageFigure(float("nan"), 80)),
 )
 EVERY_EVENT: tuple[Event, ...] = (
     RunStarted("id", "roman", "/p", "pytest", "per-test"),
@@ -127,7 +128,7 @@ def test_values_inside_values_are_objects_too() -> None:
         "testResult": "PASS",
         "outcome": "covered",
         "case": case,
-        "facts": {"newTests": ["a", "b"], "unmeasured": ["x", "y"], "ratio": None, "path": "x"},
+        "facts": {"tests": ["a", "b"], "coverage": {"percent": None, "wanted": 80}},
         "final": False,
     }
     assert json.loads(to_line(EVERY_EVENT[1], NOW))["case"] == case

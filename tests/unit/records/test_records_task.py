@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
@@ -18,9 +19,10 @@ TASK = Task("IMPL-1", "t", "d", tdd=True, criteria=(Criterion("$ x", "x"),))
 FAILED = Finding(FindingType.TEST_FAILURE, "test_a fails:\nno")
 
 
-def tried(error: str | None = "no", **extra: Any) -> Handoff:
+def tried(error: str | None = "no", **keys: Any) -> Handoff:
     findings = (FAILED,) if error else ()
-    return Handoff(PhaseName.GREEN, PhaseName.GREEN, error=error, findings=findings, extra=extra, attempts=2)
+    made = Handoff(PhaseName.GREEN, PhaseName.GREEN, error=error, findings=findings, attempts=2)
+    return with_keys(made, **keys)
 
 
 def test_a_log_tells_what_failed_what_was_said_what_changed_and_what_came_of_it() -> None:
@@ -28,7 +30,7 @@ def test_a_log_tells_what_failed_what_was_said_what_changed_and_what_came_of_it(
         "suite": {"passed": 1, "total": 2},
         "coverage": {"percent": 60.0, "wanted": 85.0},
     }
-    second = tried(diagnosis={"message": "The sign."}, **figures)
+    second = tried(diagnosis={"before": 2, "message": "The sign.", "failed": False}, **figures)
     text = iteration_text(TASK, Iteration(2, 3, Entry("abc", second), tried(), ("`a.py`: added",), "refs/x"))
     assert text.startswith(
         "# Task IMPL-1: Green, iteration 2 of 3\n\n## What failed before\n\n- TestFailure: test_a"
@@ -53,7 +55,11 @@ def test_the_first_log_and_one_without_a_commit() -> None:
 
 def test_a_failure_report_ends_with_where_the_work_is() -> None:
     result = TaskFileResult(TASK, TaskFileStatus.FAILED)
-    text = failure_text(result, tried(diagnosis={"message": "hopeless"}), ["refs/tdd/attempts/r/1-GREEN-1"])
+    text = failure_text(
+        result,
+        tried(diagnosis={"before": 3, "message": "hopeless", "failed": False}),
+        ["refs/tdd/attempts/r/1-GREEN-1"],
+    )
     assert "rejected 2 times of 3" in text
     assert "hopeless" in text
     assert text.endswith("- `git show refs/tdd/attempts/r/1-GREEN-1`\n")

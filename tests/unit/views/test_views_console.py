@@ -41,6 +41,7 @@ from redgreenrefactor.model.events import (
     TurnStarted,
     Warned,
 )
+from redgreenrefactor.model.facts import Facts, Minimality, MutantCounts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import (
     Finding,
@@ -185,7 +186,7 @@ def test_green_tells_how_many_pass() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_what_probes_have_shown_is_told_whole_on_a_narrow_terminal(width: int) -> None:
-    facts = {"minimality": {"share": 100}, "mutants": {"noticed": 3, "tried": 3}}
+    facts = Facts(minimality=Minimality(100, 1, ()), mutants=MutantCounts(3, 3))
     shown = plain([turn(PhaseName.GREEN), accepted(PhaseName.GREEN, facts=facts)], width=width)
     told = " ".join(shown.split())
     assert "100 % of the change needed by the test, 3 of 3 planted mistakes noticed" in told

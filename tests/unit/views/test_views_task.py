@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from redgreenrefactor.model.facts import Complexity, CoverageFigure, Facts
 from redgreenrefactor.model.handoff import ErrorDetails
 from redgreenrefactor.model.task import Criterion, Cycle, Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, TaskPhase
@@ -15,14 +16,14 @@ TASK = Task("T", "Calculator", "d", tdd=True, criteria=(Criterion("$ x", "x"),),
 
 
 def phase(name: PhaseName, **more: Any) -> TaskPhase:
-    given: dict[str, Any] = {"done": True, "attempts": 1, "passed": 2, "total": 2, "facts": {"x": 1}, **more}
+    given: dict[str, Any] = {"done": True, "attempts": 1, "passed": 2, "total": 2, "measured": True, **more}
     return TaskPhase(name, **given)
 
 
 PHASES = (
-    phase(PhaseName.RED, facts={"testFiles": ["tests/a.py"], "written": 2}, passed=0),
+    phase(PhaseName.RED, facts=Facts(test_files=("tests/a.py",), written=2), passed=0),
     phase(PhaseName.GREEN, attempts=2, coverage=91.5),
-    phase(PhaseName.REFACTOR, facts={"complexity": {"before": 5, "after": 3}, "refactored": ["a.py"]}),
+    phase(PhaseName.REFACTOR, facts=Facts(complexity=Complexity(5, 3), refactored=("a.py",))),
 )
 COMPLETE = TaskFileResult(TASK, TaskFileStatus.COMPLETE, PHASES, files=("a.py", "tests/a.py"), summary="S")
 
@@ -35,7 +36,14 @@ def test_a_complete_task_ends_with_its_figures() -> None:
 
 
 def test_what_was_not_measured_is_said() -> None:
-    phases = (phase(PhaseName.GREEN, passed=None, total=None, facts={"coverage": {"why": "no tool"}}),)
+    phases = (
+        phase(
+            PhaseName.GREEN,
+            passed=None,
+            total=None,
+            facts=Facts(coverage=CoverageFigure(None, 85, why="no tool")),
+        ),
+    )
     text = last_section(TaskFileResult(TASK, TaskFileStatus.COMPLETE, phases))
     assert "judged by the exit code" in text
     assert "Coverage: not measured, no tool (target: >=85%)" in text
@@ -63,7 +71,7 @@ def test_a_failed_task_ends_with_phase_reason_action_and_diagnostics() -> None:
     ]
     other = "**Reason:** Max iterations (3) reached: t fails"
     assert other in last_section(replace(failed, error_details=ErrorDetails("CoverageTooLow", "t fails")))
-    unmet = phase(PhaseName.GREEN, done=False, facts={"unmet": ["ruff"]})
+    unmet = phase(PhaseName.GREEN, done=False, facts=Facts(unmet=("ruff",)))
     assert other in last_section(replace(failed, phases=(unmet,)))
     red = TaskFileResult(TASK, TaskFileStatus.FAILED, phase=PhaseName.RED, error="two\nlines", summary="S")
     assert last_section(red).splitlines()[3:] == [

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_samples import CASE, HOSTILE, UNNEEDED, texts
 
+from notes import with_keys
 from redgreenrefactor.model.decision import written_again
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import run_id_of
 from redgreenrefactor.model.session import Usage
-from redgreenrefactor.model.verdict import Outcome, TestOutcome
+from redgreenrefactor.model.verdict import FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import ASCII, Ink, cells
 from redgreenrefactor.views.text import history_text, is_attempt, result_text, status_text
@@ -121,7 +122,7 @@ def test_where_the_money_is_used_up_more_of_it_is_asked_for() -> None:
     stopped = replace(OPENING, state=State.STOPPED, error=spent.message, error_details=spent)
     assert "→ rgr resume --budget USD " in status(stopped)
     between = Handoff(
-        PhaseName.RED, PhaseName.GREEN, state=State.STOPPED, extra={"stoppedBy": "BudgetExceeded"}
+        PhaseName.RED, PhaseName.GREEN, state=State.STOPPED, stopped_by=FindingType.BUDGET_EXCEEDED
     )
     assert "→ rgr resume --budget USD " in status(between)
 
@@ -170,16 +171,14 @@ def test_long_lists_are_shown_in_part() -> None:
 
 
 def test_lists_that_a_note_only_counts_are_counted() -> None:
-    counted = replace(
-        FAILING, completed_tests=(), pending_tests=(), extra={"completedCount": 150, "pendingCount": 99}
-    )
+    counted = replace(FAILING, completed_tests=(), pending_tests=(), completed_count=150, pending_count=99)
     told = status(counted)
     assert "test-list.md: 150 done, 1 in work, 99 to do\n  … 150 more done\n  [>] 1 is I" in told
     assert "  … 99 more to do\n" in told
 
 
 def test_a_count_that_is_none_counts_nothing() -> None:
-    assert "test-list.md" not in status(replace(OPENING, extra={"completedCount": "many"}))
+    assert "test-list.md" not in status(with_keys(OPENING, completedCount="many"))
 
 
 def test_the_status_tells_why_the_last_attempt_failed() -> None:

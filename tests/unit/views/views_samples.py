@@ -18,6 +18,7 @@ from redgreenrefactor.model.events import (
     TurnStarted,
     Warned,
 )
+from redgreenrefactor.model.facts import Facts, Minimality, MutantCounts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import (
     Finding,
@@ -141,7 +142,12 @@ def any_event() -> st.SearchStrategy[Event]:
         st.none() | st.sampled_from(TestOutcome),
         st.none() | st.sampled_from(Outcome),
         cases,
-        st.dictionaries(text, text, max_size=2),
+        st.builds(
+            Facts,
+            failure=text,
+            mutants=st.none() | st.builds(MutantCounts, amounts, amounts),
+            minimality=st.none() | st.builds(Minimality, amounts, amounts, st.just(())),
+        ),
     )
     return st.one_of(
         st.builds(RunStarted, text, text, text, text, text, st.booleans()),

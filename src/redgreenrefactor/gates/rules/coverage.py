@@ -1,10 +1,10 @@
 """Enough of the code that was written is reached by the tests, where a coverage tool can tell."""
 
 from dataclasses import replace
-from typing import Any
 
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import Coverage, Evidence, Judgement, Trial
+from redgreenrefactor.model.facts import CoverageFigure
 from redgreenrefactor.model.verdict import Finding, FindingType, Ruling, Severity, Verdict
 
 
@@ -21,7 +21,7 @@ def covered(evidence: Evidence, verdict: Verdict) -> Judgement:
     ]
     measured = [name for name in files if name in run.coverage.files]
     percent = run.coverage.percent(measured)
-    facts = {**verdict.facts, "coverage": _fact(run.coverage, percent, wanted)}
+    facts = replace(verdict.facts, coverage=_figure(run.coverage, percent, wanted))
     finding = _finding(run.coverage, percent, wanted, measured)
     if finding is None:
         return replace(verdict, facts=facts)
@@ -29,10 +29,10 @@ def covered(evidence: Evidence, verdict: Verdict) -> Judgement:
     return replace(verdict, ruling=ruling, findings=(*verdict.findings, finding), facts=facts)
 
 
-def _fact(coverage: Coverage, percent: float | None, wanted: float) -> dict[str, Any]:
+def _figure(coverage: Coverage, percent: float | None, wanted: float) -> CoverageFigure:
     if percent is None:
-        return {"percent": None, "wanted": wanted, "why": coverage.why}
-    return {"percent": percent, "wanted": wanted, "tool": coverage.tool}
+        return CoverageFigure(None, wanted, why=coverage.why)
+    return CoverageFigure(percent, wanted, coverage.tool)
 
 
 def _finding(coverage: Coverage, percent: float | None, wanted: float, files: list[str]) -> Finding | None:

@@ -1,8 +1,7 @@
 """Judging by exit code, where a runner gives nothing better: fewer rules, and the note says which."""
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 
 from redgreenrefactor.gates.rules.findings import errors, tail
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests, timed_out
@@ -14,17 +13,18 @@ from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.languages.sources import Block
 from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Measure, Question, SuiteRun, Trial
+from redgreenrefactor.model.facts import PERTURBED, Facts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
 
-UNMEASURED = [
+UNMEASURED = (
     "exactly one test added",
     "the reason it fails",
     "tests gone or skipped, but for what the text shows",
     "which test broke",
     "order and repeatability",
-]
-FACTS: dict[str, Any] = {"evidence": str(Measure.EXIT_CODE), "unmeasured": UNMEASURED}
+)
+FACTS = Facts(evidence=Measure.EXIT_CODE, unmeasured=UNMEASURED)
 
 
 def by_exit_code(evidence: Evidence, measured: Measured, known: Sequence[Finding] = ()) -> Judgement:
@@ -57,7 +57,7 @@ def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgem
             hint="Leave everything but the new test as it was.",
         )
         return rule(*found, broken, test_result=TestOutcome.FAIL, facts=FACTS)
-    return rule(*found, test_result=TestOutcome.FAIL, facts={**FACTS, "failure": tail(measured.after)})
+    return rule(*found, test_result=TestOutcome.FAIL, facts=replace(FACTS, failure=tail(measured.after)))
 
 
 def _failing(measured: Measured) -> Finding:
@@ -81,7 +81,7 @@ def _passing(evidence: Evidence, found: list[Finding]) -> Judgement:
         return rule(*found, _unexpected(""), test_result=TestOutcome.PASS, facts=FACTS)
     shown = yield from _shown(evidence)
     found += shown.findings
-    facts = {**FACTS, **shown.facts}
+    facts = replace(FACTS, perturbation=shown.perturbation)
     if errors(found):
         return rule(*found, test_result=TestOutcome.PASS, facts=facts)
     return rule(*found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts=facts)
@@ -103,7 +103,7 @@ class _Shown:
     """What a new test that passes has shown of itself."""
 
     findings: tuple[Finding, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    perturbation: str = ""
 
 
 Showing = Generator[Question, SuiteRun, _Shown]
@@ -135,7 +135,7 @@ def _test_shown(evidence: Evidence, change: Change, block: Block) -> Showing:
     if noticed is False:
         return _Shown((_unnoticed(test),))
     if noticed and (yield from test.notices_wrong_expectation()):
-        return _Shown(facts={"perturbation": "failed as it should"})
+        return _Shown(perturbation=PERTURBED)
     return _Shown((_doubted(test),))
 
 

@@ -16,6 +16,7 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
+from redgreenrefactor.model.handoff import LegacyTests
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 ROUNDS = 5  # times a test runs on the untouched tree before its failing counts as the turn's doing
@@ -37,12 +38,11 @@ class Baseline:
     flaky: tuple[TestId, ...] = ()  # failed, and passed when run again
 
     @property
-    def facts(self) -> dict[str, object]:
+    def noted(self) -> LegacyTests | None:
         """What the opening note says of them."""
-        groups = {"failing": self.failing, "flaky": self.flaky}
-        listed = {name: list(ids[:LISTED]) for name, ids in groups.items() if ids}
-        counts = {f"{name}Count": len(ids) for name, ids in groups.items() if len(ids) > LISTED}
-        return {**listed, **counts}
+        counts = [len(ids) if len(ids) > LISTED else None for ids in (self.failing, self.flaky)]
+        listed = LegacyTests(self.failing[:LISTED], self.flaky[:LISTED], *counts)
+        return listed if self.failing or self.flaky else None
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from redgreenrefactor.languages.diff import Hunk, added_lines, hunks, lines_of
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.languages.sources import bare
 from redgreenrefactor.model.evidence import Change, Evidence, Question, SuiteRun, TestId, Trial
+from redgreenrefactor.model.facts import Minimality
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.mutation.detection import holds
 
@@ -33,7 +34,7 @@ class _Tally:
 
 def minimality(
     evidence: Evidence, ids: Sequence[TestId]
-) -> Generator[Question, SuiteRun, tuple[list[Finding], dict[str, Any]]]:
+) -> Generator[Question, SuiteRun, tuple[list[Finding], Minimality | None]]:
     """Return findings about code that no test asked for, and the share that was needed."""
     code = [
         (change, change.after.text)
@@ -45,9 +46,9 @@ def minimality(
     if len(pieces) > 1:
         yield from _without(evidence, ids, pieces, counted)
         if not counted.tried:
-            return [], {}
+            return [], None
     elif not pieces:
-        return [], {}
+        return [], None
     counted.tried = max(counted.tried, 1)  # a change of one piece is needed: without it the test failed
     if counted.answered:
         branches = [item for change, text in code for item in _branches(change, text)]
@@ -55,8 +56,8 @@ def minimality(
         yield from _without(evidence, ids, inside[: MOST - len(pieces)], counted)
     total, unneeded = counted.tried, counted.unneeded
     share = round(100 * (total - len(unneeded)) / total)
-    facts = {"minimality": {"share": share, "hunks": total, "unneeded": [piece.place for piece in unneeded]}}
-    return list(_findings(evidence, share, unneeded)), facts
+    figures = Minimality(share, total, tuple(piece.place for piece in unneeded))
+    return list(_findings(evidence, share, unneeded)), figures
 
 
 def _without(

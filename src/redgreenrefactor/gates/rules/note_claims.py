@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
-from redgreenrefactor.model.chain import previous_of
 from redgreenrefactor.model.decision import Turn, accepted, cycle_of, is_finished, progress
 from redgreenrefactor.model.evidence import Measure
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case, Plan
-from redgreenrefactor.model.handoff import Handoff, with_extra
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Link
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName
@@ -68,15 +68,11 @@ def believed(before: Handoff, plan: Plan) -> Handoff:
     if before.cycle_number > 0:
         return before
     completed, pending = progress(plan, None, finished=False)
-    body = before.extra.get("previous")
-    earlier = previous_of(before)
-    if earlier is not None and isinstance(body, dict):
+    earlier = before.previous
+    if earlier is not None:
         done, _ = progress(plan, earlier.current_test, finished=is_finished(earlier))
-        body = {**cast("dict[str, Any]", body), "completedTests": list(done)}
-    return with_extra(
-        replace(before, completed_tests=completed, pending_tests=pending),
-        previous=body if earlier else None,
-    )
+        earlier = replace(earlier, completed_tests=done)
+    return replace(before, completed_tests=completed, pending_tests=pending, previous=earlier)
 
 
 def recorded(link: Link, phase: Phase, plan: Plan, verdict: Verdict) -> Iterator[Finding]:
@@ -90,7 +86,7 @@ def recorded(link: Link, phase: Phase, plan: Plan, verdict: Verdict) -> Iterator
             yield _malformed(
                 f"{name}: the note says {key} {_shown(told(note))}, but it is {_shown(told(due))}"
             )
-    if (blob := note.extra.get("testList")) is not None and blob != plan.blob:
+    if note.test_list is not None and note.test_list != plan.blob:
         yield _malformed(f"{name}: the note was written for another test-list.md than the commit holds")
     yield from _lists(name, note, due)
     yield from _tests(name, note, verdict)
@@ -98,7 +94,7 @@ def recorded(link: Link, phase: Phase, plan: Plan, verdict: Verdict) -> Iterator
 
 def _reached(note: Handoff) -> bool:
     """Tell whether a task was over before its reviewer approved: somebody had opened its pull request."""
-    over = note.next_phase is PhaseName.COMPLETE and note.extra.get("reached") is True
+    over = note.next_phase is PhaseName.COMPLETE and note.reached is True
     return over and note.phase in (PhaseName.CODE, PhaseName.REVIEW)
 
 
@@ -119,7 +115,7 @@ _CARRIED: Mapping[str, Callable[[Handoff], Any]] = {
     "testResult": _TOLD["testResult"],
     "outcome": _TOLD["outcome"],
     "currentTest": _TOLD["currentTest"],
-    "tests": lambda note: ", ".join(sorted(_texts(note.extra.get("tests")))) or None,
+    "tests": lambda note: ", ".join(sorted(note.facts.new_tests)) or None,
 }
 
 
@@ -129,26 +125,20 @@ def _shown(value: object) -> str:
 
 def _lists(name: str, note: Handoff, due: Handoff) -> Iterator[Finding]:
     """Yield where the cases done and to do are not those of the list; a long list is only counted."""
-    for key, told, ought in (
-        ("completed", note.completed_tests, due.completed_tests),
-        ("pending", note.pending_tests, due.pending_tests),
+    for key, told, counted, ought in (
+        ("completed", note.completed_tests, note.completed_count, due.completed_tests),
+        ("pending", note.pending_tests, note.pending_count, due.pending_tests),
     ):
-        counted = note.extra.get(f"{key}Count")
         if (counted is not None and counted != len(ought)) or (counted is None and told != ought):
             yield _malformed(f"{name}: the note's {key}Tests are not those that test-list.md shows")
 
 
 def _tests(name: str, note: Handoff, verdict: Verdict) -> Iterator[Finding]:
-    noted, found = (_texts(facts.get("tests")) for facts in (note.extra, verdict.facts))
-    uncounted = note.extra.get("evidence") == Measure.EXIT_CODE and not noted
+    noted, found = (frozenset(facts.new_tests) for facts in (note.facts, verdict.facts))
+    uncounted = note.facts.evidence == Measure.EXIT_CODE and not noted
     if found and noted != found and not uncounted:
         shown = [", ".join(sorted(names)[:3]) or "none" for names in (noted, found)]
         yield _malformed(f"{name}: the note names the test {shown[0]}, but the new one is {shown[1]}")
-
-
-def _texts(value: Any) -> frozenset[str]:
-    items = cast("list[Any]", value) if isinstance(value, list) else []
-    return frozenset(item for item in items if isinstance(item, str))
 
 
 # --- shares
@@ -169,22 +159,27 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A share that notes record: how its parts are called there, and what it says."""
+    """A share that notes record: where it stands, and what it says."""
 
-    tried: str
-    against: str
+    share: Callable[[Facts], Share | None]
     words: str
     kind: FindingType
 
 
-_CLAIMS = {
-    "minimality": Claim(
-        "hunks", "unneeded", "of the change is needed by the new test", FindingType.NOT_MINIMAL
-    ),
-    "mutants": Claim(
-        "tried", "missed", "of the planted mistakes are noticed by the new test", FindingType.MEANINGLESS_TEST
-    ),
-}
+def _needed(facts: Facts) -> Share | None:
+    found = facts.minimality
+    return Share(found.hunks, frozenset(found.unneeded)) if found and found.hunks > 0 else None
+
+
+def _noticed(facts: Facts) -> Share | None:
+    found = facts.mutants
+    return Share(found.tried, frozenset(found.missed or ())) if found and found.tried > 0 else None
+
+
+_CLAIMS = (
+    Claim(_needed, "of the change is needed by the new test", FindingType.NOT_MINIMAL),
+    Claim(_noticed, "of the planted mistakes are noticed by the new test", FindingType.MEANINGLESS_TEST),
+)
 
 
 def shares(link: Link, verdict: Verdict) -> Iterator[Finding]:
@@ -193,8 +188,8 @@ def shares(link: Link, verdict: Verdict) -> Iterator[Finding]:
     if note.phase is not PhaseName.GREEN:
         return
     name = f"{note.phase} {link.after.commit[:10]}"
-    for key, claim in _CLAIMS.items():
-        told, found = (_share(facts.get(key), claim) for facts in (note.extra, verdict.facts))
+    for claim in _CLAIMS:
+        told, found = claim.share(note.facts), claim.share(verdict.facts)
         if told is None:
             continue
         said = f"{name}: the note says {told.percent} % {claim.words}"
@@ -206,14 +201,6 @@ def shares(link: Link, verdict: Verdict) -> Iterator[Finding]:
             yield _unsupported(claim, f"{said}, now it is {found.percent} %", fresh)
         elif told.percent != found.percent:
             yield _warning(claim, f"{said}, now it is {found.percent} %")
-
-
-def _share(facts: Any, claim: Claim) -> Share | None:
-    if not isinstance(facts, dict):
-        return None
-    body = cast("dict[str, Any]", facts)
-    number = body.get(claim.tried)
-    return Share(number, _texts(body.get(claim.against))) if isinstance(number, int) and number > 0 else None
 
 
 def _unsupported(claim: Claim, what: str, places: frozenset[str]) -> Finding:

@@ -30,14 +30,14 @@ def judged(
 def test_enough_is_accepted_and_noted() -> None:
     played = judged(Coverage("coverage.py", {"thing.py": (8, 10), "old.py": (0, 100)}))
     assert played.verdict.ruling is Ruling.ACCEPTED, played.told
-    assert played.verdict.facts["coverage"] == {"percent": 80.0, "wanted": 80.0, "tool": "coverage.py"}
+    assert played.facts["coverage"] == {"percent": 80.0, "wanted": 80.0, "tool": "coverage.py"}
 
 
 def test_too_little_of_what_was_changed_is_rejected_whatever_the_rest_has() -> None:
     played = judged(Coverage("coverage.py", {"thing.py": (7, 10), "old.py": (100, 100)}))
     assert played.types == [FindingType.COVERAGE_TOO_LOW]
     assert "reach 70 % of thing.py; 80 % are wanted (coverage.py)" in played.told
-    assert played.verdict.facts["coverage"]["percent"] == 70.0
+    assert played.facts["coverage"]["percent"] == 70.0
 
 
 def test_a_coder_s_work_is_measured_as_well() -> None:
@@ -46,7 +46,7 @@ def test_a_coder_s_work_is_measured_as_well() -> None:
         for reached in (8, 7)
     )
     assert much.verdict.ruling is Ruling.ACCEPTED, much.told
-    assert much.verdict.facts["coverage"]["percent"] == 80.0
+    assert much.facts["coverage"]["percent"] == 80.0
     assert little.types == [FindingType.COVERAGE_TOO_LOW]
 
 
@@ -59,7 +59,7 @@ def test_without_a_tool_the_figure_is_not_compared_and_that_is_said() -> None:
     played = judged(Coverage(why="no tool"))
     assert played.verdict.ruling is Ruling.ACCEPTED
     assert any("cannot be compared: no tool" in item.message for item in played.warnings)
-    assert played.verdict.facts["coverage"] == {"percent": None, "wanted": 80.0, "why": "no tool"}
+    assert played.facts["coverage"] == {"percent": None, "wanted": 80.0, "why": "no tool"}
 
 
 def test_nothing_is_measured_that_nobody_asked_for() -> None:

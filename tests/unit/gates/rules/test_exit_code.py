@@ -36,9 +36,9 @@ def test_a_suite_that_fails_with_the_new_test_and_passes_without_it_is_red() -> 
     played = judged(PhaseName.RED, RED_RUN)
     assert played.verdict.ruling is Ruling.ACCEPTED
     assert played.verdict.test_result is TestOutcome.FAIL
-    assert played.verdict.facts["evidence"] == "exit-code"
-    assert played.verdict.facts["unmeasured"]
-    assert played.verdict.facts["failure"] == "1 failed"
+    assert played.facts["evidence"] == "exit-code"
+    assert played.facts["unmeasured"]
+    assert played.facts["failure"] == "1 failed"
 
 
 def test_without_the_new_test_means_with_the_tests_as_they_were() -> None:
@@ -102,7 +102,7 @@ def really(text: str) -> bool:
 def test_an_honest_test_that_passes_again_is_covered() -> None:
     played = asked_again(HONEST_JS, really)
     assert played.verdict.outcome is Outcome.COVERED
-    assert played.verdict.facts["perturbation"] == "failed as it should"
+    assert played.facts["perturbation"] == "failed as it should"
     assert played.warnings == []
 
 

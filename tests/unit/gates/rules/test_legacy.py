@@ -33,7 +33,7 @@ from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.strength import strength
 from redgreenrefactor.model.evidence import CollectError, Rules, Status, SuiteRun, Trial
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.handoff import Handoff, LegacyTests
 from redgreenrefactor.model.verdict import FindingType, Ruling, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -67,7 +67,7 @@ def test_nothing_is_run_again_where_nothing_fails() -> None:
     green = suite(result(ONE))
     found, asked = drive(baseline(OPENING), lambda _trial: green)
     assert (found, asked) == (Baseline(green), [Trial(OPENING, keeps=True)])
-    assert (found.facts, found.told) == ({}, ())
+    assert (found.noted, found.told) == (None, ())
 
 
 def test_a_baseline_that_died_is_left_to_others() -> None:
@@ -82,7 +82,7 @@ def test_failing_and_flaky_tests_are_kept_apart() -> None:
     found, asked = drive(baseline(OPENING), answer)
     assert asked == [Trial(OPENING, keeps=True), Trial(OPENING, tests=(ONE, TWO), repeat=1)]
     assert (found.failing, found.flaky) == ((ONE,), (TWO,))
-    assert found.facts == {"failing": [ONE], "flaky": [TWO]}
+    assert found.noted == LegacyTests((ONE,), (TWO,))
     assert [ONE in line for line in found.told] == [True, False]
 
 
@@ -94,8 +94,7 @@ def test_files_that_cannot_be_collected_are_told_without_another_run() -> None:
 
 def test_a_note_lists_some_tests_and_counts_the_rest() -> None:
     names = tuple(f"test_a.py::test_{number}" for number in range(LISTED + 1))
-    facts = Baseline(suite(), names).facts
-    assert facts == {"failing": list(names[:LISTED]), "failingCount": LISTED + 1}
+    assert Baseline(suite(), names).noted == LegacyTests(names[:LISTED], failing_count=LISTED + 1)
 
 
 # --- after a turn
@@ -313,6 +312,6 @@ def test_green_and_refactor_warn_of_what_was_also_mended(phase: PhaseName) -> No
 
     assert (played.verdict.ruling, left.verdict.ruling) == (Ruling.ACCEPTED, Ruling.ACCEPTED)
     assert "also mended: test_old.py::test_old" in str(played.verdict.findings)
-    assert played.verdict.facts["mended"] == ["test_old.py::test_old"]
-    assert "mended" not in left.verdict.facts
+    assert played.facts["mended"] == ["test_old.py::test_old"]
+    assert "mended" not in left.facts
     assert "also mended" not in str(left.verdict.findings)

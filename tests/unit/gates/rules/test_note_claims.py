@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from notes import with_keys
 from redgreenrefactor.gates.rules.note_claims import (
     about_turn,
     believed,
@@ -14,8 +15,10 @@ from redgreenrefactor.gates.rules.note_claims import (
     shares,
 )
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.codec import read
+from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case, Item, Plan
-from redgreenrefactor.model.handoff import Handoff, to_object, with_extra
+from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Link
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
@@ -23,7 +26,7 @@ from redgreenrefactor.model.workflow import PhaseName
 
 CASE = Case("adds", "tests/test_calc.py", "calc.py")
 PLAN = Plan((Item("adds", done=False, line=1), Item("subtracts", done=False, line=2)), blob="b10b")
-TESTS = ["tests/test_calc.py::test_adds"]
+TESTS = ("tests/test_calc.py::test_adds",)
 RED = Handoff(
     PhaseName.RED,
     PhaseName.GREEN,
@@ -33,10 +36,11 @@ RED = Handoff(
     current_test=CASE,
     pending_tests=("subtracts",),
     test_result=TestOutcome.FAIL,
-    extra={"tests": TESTS, "testList": "b10b"},
+    test_list="b10b",
+    facts=Facts(tests=TESTS),
 )
 GREEN = replace(RED, phase=PhaseName.GREEN, next_phase=PhaseName.REFACTOR, test_result=TestOutcome.PASS)
-PLANNED = replace(RED, phase=PhaseName.PLAN, next_phase=PhaseName.RED, test_result=None, extra={})
+PLANNED = replace(RED, phase=PhaseName.PLAN, next_phase=PhaseName.RED, test_result=None, facts=NO_FACTS)
 
 
 def link(before: Handoff = RED, after: Handoff = GREEN, **more: Any) -> Link:
@@ -96,7 +100,7 @@ def test_a_handoff_is_carried_over_as_it_is_or_asks_for_the_list_again() -> None
         (RED, replace(RED, outcome=Outcome.WARNED), "outcome warned"),
         (RED, replace(RED, current_test=replace(CASE, impl_file=CASE.test_file)), "for tests/test_calc.py"),
         (RED, replace(RED, current_test=None), "currentTest nothing"),
-        (RED, replace(RED, extra={}), "tests nothing"),
+        (RED, replace(RED, facts=NO_FACTS), "tests nothing"),
         (RED, replace(RED, completed_tests=("adds",)), "completedTests are not those"),
         (PLANNED, replace(PLANNED, current_test=None), "currentTest nothing"),
         (PLANNED, replace(PLANNED, completed_tests=("subtracts",)), "completedTests are not those"),
@@ -114,17 +118,16 @@ def test_what_an_opening_says_is_done_counts_as_far_as_the_list_shows_it() -> No
     assert believed(claims, plan).completed_tests == ("adds",)
     assert believed(RED, plan) is RED
     ended = replace(RED, phase=PhaseName.REFACTOR, current_test=replace(CASE, description="subtracts"))
-    for earlier, done in ((ended, ["adds", "subtracts"]), (replace(ended, phase=PhaseName.GREEN), ["adds"])):
-        told = with_extra(claims, previous={**to_object(earlier), "completedTests": ["divides"]})
-        assert believed(told, plan).extra["previous"]["completedTests"] == done
-    assert "previous" not in believed(with_extra(claims, previous={"phase": "?"}), plan).extra
+    for earlier, done in ((ended, ("adds", "subtracts")), (replace(ended, phase=PhaseName.GREEN), ("adds",))):
+        told = replace(claims, previous=replace(earlier, completed_tests=("divides",)))
+        assert believed(told, plan).previous == replace(earlier, completed_tests=done)
 
 
 # --- the note
 
 
 def verdict(**facts: Any) -> Any:
-    return rule(test_result=TestOutcome.PASS, facts={"tests": TESTS, **facts})
+    return rule(test_result=TestOutcome.PASS, facts=read(Facts, {"tests": list(TESTS), **facts}))
 
 
 def test_a_note_that_follows_from_its_turn_is_fine() -> None:
@@ -140,9 +143,9 @@ def test_a_note_that_follows_from_its_turn_is_fine() -> None:
         (replace(GREEN, current_test=None), "currentTest nothing, but it is 'adds'"),
         (replace(GREEN, completed_tests=("adds",)), "completedTests are not those"),
         (replace(GREEN, pending_tests=()), "pendingTests are not those"),
-        (replace(GREEN, extra={**GREEN.extra, "testList": "other"}), "another test-list.md"),
-        (replace(GREEN, extra={"tests": ["x::y"]}), "names the test x::y"),
-        (replace(GREEN, extra={"tests": None}), "names the test none"),
+        (replace(GREEN, test_list="other"), "another test-list.md"),
+        (replace(GREEN, facts=Facts(tests=("x::y",))), "names the test x::y"),
+        (replace(GREEN, facts=NO_FACTS), "names the test none"),
         (replace(GREEN, current_test=replace(CASE, impl_file="other.py")), "for other.py"),
     ],
 )
@@ -152,17 +155,17 @@ def test_a_note_that_does_not_follow_is_found(note: Handoff, words: str) -> None
 
 
 def test_a_long_list_is_compared_by_its_counts() -> None:
-    counted = replace(GREEN, pending_tests=(), extra={**GREEN.extra, "completedCount": 0, "pendingCount": 1})
+    counted = replace(GREEN, pending_tests=(), completed_count=0, pending_count=1)
     assert list(recorded(link(after=counted), TDD.phase(PhaseName.GREEN), PLAN, verdict())) == []
-    wrong = replace(counted, extra={**counted.extra, "pendingCount": 2})
+    wrong = replace(counted, pending_count=2)
     assert len(list(recorded(link(after=wrong), TDD.phase(PhaseName.GREEN), PLAN, verdict()))) == 1
 
 
 # --- shares
 
 
-def claiming(**extra: Any) -> Link:
-    return link(after=replace(GREEN, extra={**GREEN.extra, **extra}))
+def claiming(**keys: Any) -> Link:
+    return link(after=with_keys(GREEN, **keys))
 
 
 def hunks(number: int, *unneeded: str) -> dict[str, Any]:

@@ -1,0 +1,167 @@
+"""Frozen values as JSON: a dataclass is an object, its attributes are keys in camelCase, a tuple is a list."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+Json = dict[str, Any]
+Value = TypeVar("Value")
+
+
+class ShapeError(ValueError):
+    """JSON is not what it is read as; says at which key, and what stands there."""
+
+    def __init__(self, what: str, *path: str) -> None:
+        super().__init__(f"{'.'.join(path)} {what}".strip())
+        self.what, self.path = what, path
+
+
+class Sparse:
+    """A value that leaves out the keys that say no more than their default."""
+
+    __slots__ = ()
+
+
+class JsonObject(str):
+    """An object with any keys, as its text, which nobody can change; what JSON has no words for is a TypeError."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, value: Any) -> "JsonObject":
+        """Return the text of an object; what is none is a ShapeError."""
+        if not isinstance(value, dict):
+            raise ShapeError(f"is {value!r:.50}")
+        return cls(json.dumps(value))
+
+    @property
+    def value(self) -> Json:
+        """What it says, a copy for whoever asks."""
+        return json.loads(self)
+
+
+def written(value: Any) -> Any:
+    """Return a value as JSON spells it."""
+    if isinstance(value, JsonObject):
+        return value.value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float):
+        return value if isfinite(value) else None  # JSON has no words for the others
+    if isinstance(value, tuple | list):
+        return [written(item) for item in cast("tuple[Any, ...]", value)]
+    if isinstance(value, Mapping):
+        return {str(key): written(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+    if is_dataclass(value):
+        sparse = isinstance(value, Sparse)
+        return {
+            key_of(field): written(found)
+            for field in fields(value)
+            if (found := getattr(value, field.name)) != field.default or not sparse
+        }
+    return value
+
+
+def read(kind: type[Value], value: Any) -> Value:
+    """Return the value that JSON spells; another shape is a ShapeError."""
+    return reader(kind)(value)
+
+
+@cache
+def reader(kind: Any) -> Callable[[Any], Any]:
+    """Return what reads such values; another shape is a ShapeError."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _either(parts)
+    if origin is tuple:
+        return _list_of(reader(parts[0]))
+    if kind is JsonObject:
+        return JsonObject.of
+    if is_dataclass(kind):
+        return _object_of(cast("type", kind))
+    return _member_of(kind) if issubclass(kind, Enum) else _plain(kind)
+
+
+def _plain(kind: type) -> Callable[[Any], Any]:
+    wanted = (int, float) if kind is float else (kind,)
+
+    def plain(value: Any) -> Any:
+        if type(value) not in wanted:  # True is no number
+            raise ShapeError(f"is {value!r:.50}")
+        return value
+
+    return plain
+
+
+def _member_of(kind: type[Enum]) -> Callable[[Any], Enum]:
+    def member(value: Any) -> Enum:
+        try:
+            return kind(value)
+        except ValueError:
+            raise ShapeError(f"is {value!r:.50}") from None
+
+    return member
+
+
+def _either(kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
+    *others, last = (reader(kind) for kind in kinds if kind is not NoneType)
+
+    def either(value: Any) -> Any:
+        if value is None and NoneType in kinds:
+            return None
+        for one in others:
+            with suppress(ShapeError):
+                return one(value)
+        return last(value)
+
+    return either
+
+
+def _list_of(one: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    def items(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise ShapeError(f"is {value!r:.50}")
+        return tuple(one(item) for item in cast("list[Any]", value))
+
+    return items
+
+
+def _object_of(kind: type) -> Callable[[Any], Any]:
+    hints = get_type_hints(kind)
+    known = [(field.name, key_of(field), reader(hints[field.name])) for field in fields(kind)]
+    needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+
+    def value_of(body: Any) -> Any:
+        if not isinstance(body, dict):
+            raise ShapeError("is no object")
+        found: Json = {}
+        for name, key, one in known:
+            if (spelling := key if key in body else name) in body:
+                try:
+                    found[name] = one(body[spelling])
+                except ShapeError as error:
+                    raise ShapeError(error.what, key, *error.path) from None
+        for name, key, _ in known:
+            if name in needed and name not in found:
+                raise ShapeError("is missing", key)
+        return kind(**found)
+
+    return value_of
+
+
+def key_of(field: "Field[Any]") -> str:
+    """Return how JSON spells a field."""
+    return field.metadata.get("key") or camel(field.name)
+
+
+@cache
+def camel(name: str) -> str:
+    """Return how JSON spells an attribute."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

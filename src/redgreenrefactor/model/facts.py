@@ -1,0 +1,101 @@
+"""What a gate learns about a turn, as its note says it; the keys stand beside those of the handoff."""
+
+from dataclasses import dataclass
+
+from redgreenrefactor.model.codec import Sparse
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Sparse):
+    """What a run of the suite came to; where only an exit code is known, that."""
+
+    exit_code: int | None = None
+    passed: int | None = None
+    failed: int | None = None
+    skipped: int | None = None
+    total: int | None = None
+    seconds: float | None = None
+
+
+NO_COUNTS = Counts()
+
+
+@dataclass(frozen=True, slots=True)
+class MutantCounts(Sparse):
+    """How many mistakes were planted into the code and noticed by the new test, and the places of some."""
+
+    tried: int
+    noticed: int
+    examples: tuple[str, ...] | None = None  # that were noticed
+    missed: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Minimality:
+    """How much of a change the new test needs."""
+
+    share: int  # per cent
+    hunks: int
+    unneeded: tuple[str, ...]  # places
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageFigure(Sparse):
+    """How much of the changed code the tests reach, per cent; why that is not known, if it is not."""
+
+    percent: float | None
+    wanted: float
+    tool: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Complexity(Sparse):
+    """How many ways lead through the code that REFACTOR changed; why that is not known, if it is not."""
+
+    before: int | None = None
+    after: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts(Sparse):
+    """What was learned; nothing that was not looked at, and nothing that it does not say."""
+
+    evidence: str = ""  # per-test or exit-code
+    unmeasured: tuple[str, ...] = ()  # rules that could not be applied
+    expected: int | None = None  # tests that a task's Red had to write
+    test_files: tuple[str, ...] | None = None  # that a task's Red has written
+    suite: Counts | None = None
+    failure: str | None = None  # how the new test failed
+    tests: tuple[str, ...] | Counts | None = None  # ids of the new tests; after CODE, what the suite came to
+    written: int | None = None  # tests that a task's Red has defined
+    mutants: MutantCounts | None = None
+    perturbation: str = ""
+    minimality: Minimality | None = None
+    mended: tuple[str, ...] = ()  # tests that failed before the run
+    coverage: CoverageFigure | None = None
+    refactored: tuple[str, ...] | None = None  # paths
+    complexity: Complexity | None = None
+    output: str | None = None  # the end of what rejected tests printed
+    unmet: tuple[str, ...] = ()  # criteria of a task
+    dropped: tuple[str, ...] = ()  # open items of the list that PLAN gave up
+    message: str | None = None  # the session's last
+    verdict: str = ""  # approve or feedback
+    title: str | None = None
+    body: str | None = None
+    feedback: str | None = None
+
+    @property
+    def new_tests(self) -> tuple[str, ...]:
+        """The ids of the tests that were written."""
+        return self.tests if isinstance(self.tests, tuple) else ()
+
+    @property
+    def counts(self) -> Counts:
+        """What the suite came to after CODE."""
+        return self.tests if isinstance(self.tests, Counts) else NO_COUNTS
+
+
+NO_FACTS = Facts()
+PERTURBED = "failed as it should"
