@@ -1,4 +1,4 @@
-"""Cages for tests: what this machine can hold programs with, or the reason why a test is skipped."""
+"""Confinement for tests: what this machine can hold programs with, or the reason why a test is skipped."""
 
 import functools
 import os
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.sandbox.availability import means_for
 from redgreenrefactor.sandbox.cage import Cage, Means
-from redgreenrefactor.sandbox.policy import Access, Place, Policy, writable
-from redgreenrefactor.sandbox.probe import means_for
+from redgreenrefactor.sandbox.policy import Mount, MountMode, Policy, writable
 
 needs_bubblewrap = pytest.mark.needs("bwrap")
 BUBBLEWRAP = pytest.param("bubblewrap", marks=needs_bubblewrap)
@@ -38,8 +38,8 @@ def means(level: str) -> Means:
     return known
 
 
-def cage(level: str, workspace: Path, *places: Place, network: bool = False) -> Cage:
+def cage(level: str, workspace: Path, *places: Mount, network: bool = False) -> Cage:
     """Return a cage with one writable folder; home and temporary folders are the program's own."""
-    own = [Place(Path(place), Access.SCRATCH) for place in ("/tmp", os.path.expanduser("~"))]  # noqa: PTH111
+    own = [Mount(Path(place), MountMode.SCRATCH) for place in ("/tmp", os.path.expanduser("~"))]  # noqa: PTH111
     wanted = own if level == "bubblewrap" else []
     return Cage(means(level), Policy((*wanted, *writable(workspace), *places), network=network))

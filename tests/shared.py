@@ -13,7 +13,7 @@ import pytest
 from redgreenrefactor.model.evidence import Manner
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext
-from redgreenrefactor.sandbox.policies import BYTECODE
+from redgreenrefactor.sandbox.permissions import BYTECODE
 
 SUITE = "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        assert 1 == 2\n"
 

@@ -33,8 +33,8 @@ from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.invocation import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox import process
+from redgreenrefactor.sandbox.availability import means_for
 from redgreenrefactor.sandbox.policy import Level
-from redgreenrefactor.sandbox.probe import means_for
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
 

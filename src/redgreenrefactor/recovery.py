@@ -8,6 +8,7 @@ from typing import Any
 
 from redgreenrefactor.config.keys import template
 from redgreenrefactor.errors import NotReadyError, UsageError, some_of
+from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git import lock, transfer
 from redgreenrefactor.git.executable import decoded
 from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
@@ -22,7 +23,6 @@ from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
 from redgreenrefactor.surroundings import PROPERTIES, Surroundings
-from redgreenrefactor.writing import replace_file
 
 OFFERED = 6  # commits that a refusal names
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from redgreenrefactor.config import Flags, Line, Settings, load
 from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.filesystem import LARGEST, below, head_of
 from redgreenrefactor.git.nested import changed_environments
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.events import Emit
-from redgreenrefactor.reading import LARGEST, below, head_of
-from redgreenrefactor.sandbox.policies import leads_out
+from redgreenrefactor.sandbox.permissions import leads_out
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments
 from redgreenrefactor.trust import ONCE, Approval, Approvals, approvals_of, not_trusted, once

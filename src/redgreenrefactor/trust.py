@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.writing import put
+from redgreenrefactor.filesystem import put
 
 ONCE = "TDD_TRUST"  # set to 1: everything is approved, for this invocation
 

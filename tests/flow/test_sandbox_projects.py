@@ -9,8 +9,8 @@ import pytest
 from stage import BIN
 
 from cages import LEVELS, means
-from redgreenrefactor.cages import cages_of
 from redgreenrefactor.config import Flags, load
+from redgreenrefactor.confinement import confinement_of
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.sandbox import process
@@ -162,7 +162,7 @@ def run(
     repository = open_repository(repo.path, env)
     try:
         workspace = GitWorkspace(repository)
-        cages = cages_of(repository, load(None, env, Flags()), lambda _: None, workspace.compiled)
+        cages = confinement_of(repository, load(None, env, Flags()), lambda _: None, workspace.compiled)
         folder = workspace.checkout(workspace.head(), {})
         workspace.compiled.mkdir(parents=True, exist_ok=True)
         return process.run(command, cwd=folder, env=env, cage=cages.suite(folder), timeout=900)
@@ -255,7 +255,7 @@ def test_a_virtual_environment_with_a_package_that_is_installed_in_place(
     repository = open_repository(repo.path, env)
     try:
         workspace = GitWorkspace(repository)
-        cages = cages_of(repository, load(None, env, Flags()), lambda _: None, workspace.compiled)
+        cages = confinement_of(repository, load(None, env, Flags()), lambda _: None, workspace.compiled)
         folder = workspace.checkout(workspace.head(), {})
         workspace.compiled.mkdir(parents=True, exist_ok=True)
         line = f"{repo.path}/.venv/bin/python -c 'import beside; print(beside.X)'"

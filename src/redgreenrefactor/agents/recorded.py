@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from redgreenrefactor.agents.script import Scene, Script, Use, bash, write
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.model.transcript import Left, Recorded, recorded
 from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.reading import head_of
 
 LARGEST = 64 << 20  # bytes of a transcript, or of a script
 _EXECUTABLE, _LINK = "100755", "120000"

@@ -12,11 +12,11 @@ from redgreenrefactor.agents.session_environment import Confine, environment, fr
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.filesystem import LARGEST, head_of
 from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, Step, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import bounded, in_line
-from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Interrupt
 

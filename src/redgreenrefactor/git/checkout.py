@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import below, cleared, head_of, is_pipe, remove
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, encoded, scrubbed
 from redgreenrefactor.git.local_files import COPY_BYTES, CopyAllowance, bring, is_installed, is_local
 from redgreenrefactor.git.objects import SUBMODULE, Objects
 from redgreenrefactor.git.repository import Repository, quoted, setting
 from redgreenrefactor.git.untracked import Untracked
-from redgreenrefactor.reading import below, head_of, is_pipe
-from redgreenrefactor.writing import cleared, remove
 
 MOST_FILES = 2_000_000  # of a commit that is checked out
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")

@@ -15,10 +15,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import below, cleared, head_of, put
 from redgreenrefactor.git.executable import decoded, encoded
 from redgreenrefactor.git.litter import clear_away
-from redgreenrefactor.reading import below, head_of
-from redgreenrefactor.writing import cleared, put
 
 SETTINGS = "tdd.properties"
 # Written by a session, these could make us run its programs, read its objects, hide its files, or clean up elsewhere.

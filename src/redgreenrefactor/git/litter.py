@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from redgreenrefactor.errors import some_of
+from redgreenrefactor.filesystem import below
 from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded
-from redgreenrefactor.reading import below
 
 HOLE, MOST = (
     1 << 20,

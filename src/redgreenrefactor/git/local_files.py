@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from redgreenrefactor.filesystem import below, remove
 from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded, nul_terminated, scrubbed
 from redgreenrefactor.git.repository import Repository
-from redgreenrefactor.reading import below
 from redgreenrefactor.sandbox.toolchains import MARKS
-from redgreenrefactor.writing import remove
 
 OURS = (".codex", ".workflow")  # what is written beside the project about tasks
 LINKED = frozenset({"node_modules"})

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.executable import encoded
 from redgreenrefactor.git.guard import Kept, Steering
 from redgreenrefactor.git.refs import Refs
-from redgreenrefactor.writing import replace_file
 
 FOLDER = "sessions"
 

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.guard import STEERING
 from redgreenrefactor.git.stand_in import OID, text_of
 from redgreenrefactor.sandbox.toolchains import MARKS
-from redgreenrefactor.writing import replace_file
 
 MOST = 300_000  # entries that are looked at
 NAMED = 3
@@ -29,7 +29,7 @@ STEERS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NestedChange:
     """What a session did to a repository or a virtual environment that git ignores."""
 
     owner: Path  # seen from the checkout
@@ -37,7 +37,7 @@ class Change:
     steers: bool  # a virtual environment that was made, or whose interpreter or test runner is another one
 
 
-def changed_since(root: Path, ignored: Iterable[str], moment: int) -> tuple[Change, ...]:
+def changed_since(root: Path, ignored: Iterable[str], moment: int) -> tuple[NestedChange, ...]:
     """Return each repository and each virtual environment in which something has changed since a moment.
 
     The kernel's own stamps are compared: a file's time of change can be set by whoever owns it, these cannot.
@@ -48,7 +48,7 @@ def changed_since(root: Path, ignored: Iterable[str], moment: int) -> tuple[Chan
     return tuple(_change(owner.relative_to(root), names) for owner, names in found.items())
 
 
-def _change(owner: Path, found: list[str]) -> Change:
+def _change(owner: Path, found: list[str]) -> NestedChange:
     rest = f" and {len(found) - NAMED} more" * (len(found) > NAMED)
     environment = found[0].startswith("+")
     what = "the virtual environment" if environment else "the repository"
@@ -57,10 +57,10 @@ def _change(owner: Path, found: list[str]) -> Change:
         f"{what} {owner} was changed during the session ({names}{rest}): "
         "look at that before you run anything there"
     )
-    return Change(owner, told, environment and any(STEERS.fullmatch(name) for name in found))
+    return NestedChange(owner, told, environment and any(STEERS.fullmatch(name) for name in found))
 
 
-def note_environments(cache: Path, changes: Iterable[Change]) -> None:
+def note_environments(cache: Path, changes: Iterable[NestedChange]) -> None:
     """Remember, in a folder of ours, the environments that are not what the user made them."""
     steered = [change.owner for change in changes if change.steers]
     if steered:

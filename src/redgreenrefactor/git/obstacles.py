@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from redgreenrefactor.filesystem import is_pipe, remove
 from redgreenrefactor.git.executable import Git
-from redgreenrefactor.reading import is_pipe
-from redgreenrefactor.writing import remove
 
 _OTHERS = ("ls-files", "-z", "--others", "--exclude-standard")
 

@@ -35,7 +35,7 @@ _SAFE_PYTHON = re.compile(r"-[A-Za-z]*[IP][A-Za-z]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ConfigEntry:
     """One setting, and the file it comes from."""
 
     origin: str
@@ -53,7 +53,7 @@ class Overruled:
     reaching: tuple[str, ...] = ()  # settings of the project about how remotes are reached
 
 
-def config_files(entries: Iterable[Entry], root: Path, home: Path) -> set[Path]:
+def config_files(entries: Iterable[ConfigEntry], root: Path, home: Path) -> set[Path]:
     """Return the files that settings come from, and those that they would have git include, there or not."""
     found = {home / ".gitconfig", home / ".config/git/config"}
     for entry in entries:
@@ -65,17 +65,17 @@ def config_files(entries: Iterable[Entry], root: Path, home: Path) -> set[Path]:
     return found
 
 
-def parsed(fields: Iterable[str]) -> Iterator[Entry]:
+def parsed(fields: Iterable[str]) -> Iterator[ConfigEntry]:
     """Yield the settings as `git config --list --show-origin -z` prints them."""
     walk = iter(fields)
     for origin, entry in zip(walk, walk, strict=False):
         key, _, value = entry.partition("\n")
-        yield Entry(origin, key, value)
+        yield ConfigEntry(origin, key, value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    entry: Entry
+    entry: ConfigEntry
     foreign: bool  # it comes from a file of the project
     instead: str | None  # what is said in its place, if it names a program
     helper: bool  # of which there may be many
@@ -88,7 +88,7 @@ class _Judged:
 
 
 def overruled(
-    entries: Iterable[Entry], root: Path, own: tuple[Path, ...], environ: Mapping[str, str]
+    entries: Iterable[ConfigEntry], root: Path, own: tuple[Path, ...], environ: Mapping[str, str]
 ) -> Overruled:
     """Return what git is to be told in a checkout; git's own folders are not part of the project."""
     judge = _Judge(root, environ)
@@ -115,7 +115,7 @@ def overruled(
     return Overruled(flags, settings, tuple(found.told for found in (*distrusted, *bad)), tuple(reaching))
 
 
-def _judged(entry: Entry, judge: "_Judge", foreign: bool) -> _Judged:  # noqa: FBT001
+def _judged(entry: ConfigEntry, judge: "_Judge", foreign: bool) -> _Judged:  # noqa: FBT001
     key, value = entry.key, entry.value
     helper = _HELPER.fullmatch(key) is not None
     instead = next((said for pattern, said in _INSTEAD if pattern.fullmatch(key)), None)

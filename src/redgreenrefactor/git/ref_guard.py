@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from redgreenrefactor.filesystem import below
 from redgreenrefactor.git import hidden, lock, mark
 from redgreenrefactor.git.executable import decoded
 from redgreenrefactor.git.mark import Mark
@@ -13,7 +14,6 @@ from redgreenrefactor.git.pushes import Push, RunCommits, checked_out, moved_els
 from redgreenrefactor.git.refs import KEPT, NOTES, Damage, Refs, damage, folder_of, read_refs, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.stand_in import Taken
-from redgreenrefactor.reading import below
 
 LOCKABLE = ("refs/heads", "refs/tags", "refs/notes", "refs/tdd")  # a fetch of the user's may lock others
 

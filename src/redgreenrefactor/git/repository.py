@@ -11,13 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError
+from redgreenrefactor.filesystem import LARGEST, head_of, replace_file
 from redgreenrefactor.git.artifacts import PATTERNS
 from redgreenrefactor.git.executable import Git, advice, check_version, decoded, encoded, said, scrubbed
 from redgreenrefactor.git.mark import place_of
 from redgreenrefactor.git.objects import Objects
-from redgreenrefactor.git.programs import Entry, Overruled, config_files, overruled, parsed
-from redgreenrefactor.reading import LARGEST, head_of
-from redgreenrefactor.writing import replace_file
+from redgreenrefactor.git.programs import ConfigEntry, Overruled, config_files, overruled, parsed
 
 OURS = {
     "GIT_AUTHOR_NAME": "RedGreenRefactor",
@@ -123,7 +122,7 @@ class Repository:
     def _options(self) -> tuple[str, ...]:
         return self.programs.options
 
-    def _judged(self, entries: list[Entry]) -> Overruled:
+    def _judged(self, entries: list[ConfigEntry]) -> Overruled:
         found = overruled(entries, self.root, (self.git_dir, self.common_dir), self.environ)
         if odd := [key for key in found.settings if "=" in key]:
             raise NotReadyError(
@@ -134,28 +133,28 @@ class Repository:
         return found
 
     @cached_property
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[ConfigEntry]:
         return self._listed()
 
     @cached_property
-    def _listings(self) -> list[tuple[list[Entry], dict[Path, tuple[int, ...]]]]:
+    def _listings(self) -> list[tuple[list[ConfigEntry], dict[Path, tuple[int, ...]]]]:
         """What git has listed, the newest last, and the files it came from as they were then."""
         return []
 
-    def _listed_again(self) -> list[Entry]:
+    def _listed_again(self) -> list[ConfigEntry]:
         """Return git's settings as they are now; git is asked only where a file they come from is another one."""
         if not self._listings or self._stamps(self._listings[-1][0]) != self._listings[-1][1]:
             known = self._listed()
             self._listings.append((known, self._stamps(known)))
         return self._listings[-1][0]
 
-    def _stamps(self, entries: Iterable[Entry]) -> dict[Path, tuple[int, ...]]:
+    def _stamps(self, entries: Iterable[ConfigEntry]) -> dict[Path, tuple[int, ...]]:
         """Return what tells whether one of the files has changed that settings come from, or would come from."""
         home = Path(self.environ.get("HOME") or "/")
         own = (self.git_dir / "config", self.git_dir / "config.worktree", self.common_dir / "config")
         return {place: _stamp(place) for place in (*own, *config_files(entries, self.root, home))}
 
-    def _listed(self) -> list[Entry]:
+    def _listed(self) -> list[ConfigEntry]:
         git = Git(self.root, scrubbed(self.environ, self.root))
         return list(parsed(git.fields("config", "-z", "--list", "--show-origin")))
 

@@ -5,12 +5,12 @@ import shlex
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import remove
 from redgreenrefactor.git import hidden
 from redgreenrefactor.git.objects import LINK, SUBMODULE, Node
 from redgreenrefactor.git.obstacles import insist, sweep
 from redgreenrefactor.git.ref_guard import RefGuard
 from redgreenrefactor.git.repository import IN_PROGRESS, Repository
-from redgreenrefactor.writing import remove
 
 NAMED = 10  # files a refusal names
 HALF_DONE = (*IN_PROGRESS, "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "REBASE_HEAD", "sequencer")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from redgreenrefactor.filesystem import below, remove
 from redgreenrefactor.git.artifacts import left_out
 from redgreenrefactor.git.commit_message import fits, mended
 from redgreenrefactor.git.executable import encoded, nul_terminated
@@ -12,8 +13,6 @@ from redgreenrefactor.git.obstacles import insist
 from redgreenrefactor.git.ref_guard import RefGuard
 from redgreenrefactor.git.repository import CheckoutStatus, Repository
 from redgreenrefactor.model.workflow import Phase
-from redgreenrefactor.reading import below
-from redgreenrefactor.writing import remove
 
 NO_CHANGES = "refactor: no changes needed"
 

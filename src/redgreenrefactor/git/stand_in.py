@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import GitError
+from redgreenrefactor.filesystem import below, head_of, remove
 from redgreenrefactor.git.executable import decoded, encoded
 from redgreenrefactor.git.refs import Refs, update_refs
 from redgreenrefactor.git.repository import Repository, quoted, setting
-from redgreenrefactor.reading import below, head_of
-from redgreenrefactor.writing import remove
 
 BORROWED = "shared-objects"  # where the repository's own objects are shown inside
 MODULES = "modules"

@@ -8,9 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.filesystem import below, replace_file
 from redgreenrefactor.git.local_files import is_linked, is_local
-from redgreenrefactor.reading import below
-from redgreenrefactor.writing import replace_file
 
 RECORD = "untracked.json"
 LARGE = 2_000  # files; a folder with more is one thing

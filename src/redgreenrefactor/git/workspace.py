@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError, some_of
+from redgreenrefactor.filesystem import below
 from redgreenrefactor.git import artifacts, guard, hidden, mark
 from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.litter import remove_holes
@@ -30,7 +31,6 @@ from redgreenrefactor.git.snapshots import GitSnapshots
 from redgreenrefactor.git.stand_in import StandIn
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.reading import below
 
 NAMED = 10  # files a refusal names before it counts the rest
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import remove, replace_file
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, scrubbed
 from redgreenrefactor.git.ledger import GitLedger
@@ -14,7 +15,6 @@ from redgreenrefactor.git.refs import KEPT, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.chain import of_run
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.writing import remove, replace_file
 
 READY = "rgr-ready"  # in the git folder of a worktree that was made whole
 

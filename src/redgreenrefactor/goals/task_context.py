@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, list_of, object_of, path_to_read
 from redgreenrefactor.model.task import Look, Source, Task
 from redgreenrefactor.prompts.quote import bounded, plain
-from redgreenrefactor.reading import head_of
 
 MOST = 8_000  # characters of one source
 ALTOGETHER = 48_000  # characters of all of them

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.reading import LARGEST, head_of
+from redgreenrefactor.filesystem import LARGEST, head_of
 
 LOOK = "Check the spelling; the path is taken from the folder you are in."
 SAVE = "Save it as plain text in UTF-8 and try again."

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from redgreenrefactor.cages import NETWORK, Cages
+from redgreenrefactor.confinement import NETWORK, Confinement
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.rules.legacy import Baseline, baseline
 from redgreenrefactor.gates.rules.measurement import foreign
@@ -23,7 +23,7 @@ class FirstMeasurement:
     """What is needed to run the tests of a project for the first time."""
 
     repository: Repository
-    cages: Cages
+    cages: Confinement
     lab: Lab
     emit: Emit
 

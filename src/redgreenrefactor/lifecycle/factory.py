@@ -9,8 +9,8 @@ from pathlib import Path
 
 from redgreenrefactor.agents.session_environment import free
 from redgreenrefactor.agents.table import AgentSetup, agent_for, kind_of
-from redgreenrefactor.cages import Cages
 from redgreenrefactor.config import Settings
+from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.loop.lab import Lab
@@ -49,7 +49,7 @@ class Factory:
     settings: Settings
     around: Surroundings
     compiled: Path  # what suites compile
-    cages: Cages | None = None  # None: nothing that is made is going to be run
+    cages: Confinement | None = None  # None: nothing that is made is going to be run
 
     @property
     def environ(self) -> Mapping[str, str]:

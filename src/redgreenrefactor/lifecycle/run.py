@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from redgreenrefactor.cages import Cages, cages_of
+from redgreenrefactor.confinement import Confinement, confinement_of
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.legacy import rechecked
@@ -38,7 +38,7 @@ class Equipment:
     """What a run works with: what holds its programs, its tests, what measures them, and who works."""
 
     factory: Factory
-    cages: Cages
+    cages: Confinement
     suite: Suite
     lab: Lab
     sessions: Sessions
@@ -51,7 +51,7 @@ def equip(project: OpenProject, job: Job[Result]) -> Equipment:
         project.emit(event)
         job.hear(event)
 
-    cages = cages_of(
+    cages = confinement_of(
         project.repository,
         project.settings,
         project.emit,
@@ -64,7 +64,9 @@ def equip(project: OpenProject, job: Job[Result]) -> Equipment:
     return assemble(project, job, factory, cages, job.suite(factory))
 
 
-def assemble(project: OpenProject, job: Job[Any], factory: Factory, cages: Cages, suite: Suite) -> Equipment:
+def assemble(
+    project: OpenProject, job: Job[Any], factory: Factory, cages: Confinement, suite: Suite
+) -> Equipment:
     """Put together what a run needs that has these tests."""
     workspace, settings = project.workspace, factory.settings
     made: dict[tuple[str, str], Agent] = {}  # one for all phases that want the same

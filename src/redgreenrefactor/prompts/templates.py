@@ -8,8 +8,8 @@ from pathlib import Path
 from string import Template
 
 from redgreenrefactor.errors import UsageError
+from redgreenrefactor.filesystem import LARGEST, head_of
 from redgreenrefactor.model.workflow import RoleName
-from redgreenrefactor.reading import LARGEST, head_of
 
 COMMON = "common.md"
 PLACEHOLDERS: tuple[str, ...] = (

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.model.evidence import CollectError, Hook, Kind, Measure, Status, SuiteRun, TestResult
-from redgreenrefactor.writing import replace_file
 
 FOLDER = "results"
 KEPT = 50  # results

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.filesystem import head_of, put
 from redgreenrefactor.model.review_task import TaskState, read_state
-from redgreenrefactor.reading import head_of
 from redgreenrefactor.sandbox.secrets import Mask, masked, masked_in
-from redgreenrefactor.writing import put
 
 FOLDER = ".codex"
 LARGEST_STATE = 64 << 20  # bytes

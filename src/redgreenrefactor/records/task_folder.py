@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import LARGEST, cleared, head_of, put, replace_file
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.verdict import Severity
 from redgreenrefactor.prompts.quote import plain
-from redgreenrefactor.reading import LARGEST, head_of
 from redgreenrefactor.sandbox.secrets import Mask, masked
-from redgreenrefactor.writing import cleared, put, replace_file
 
 FOLDER = ".workflow/active"
 FAILURE = "green-phase-failure.md"

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.model.codec import Json
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, SessionBegan, Warned
 from redgreenrefactor.model.transcript import object_of, turn_name
 from redgreenrefactor.prompts.quote import bounded
-from redgreenrefactor.reading import head_of
 from redgreenrefactor.records.held_file import HeldFile
 from redgreenrefactor.sandbox.secrets import Mask, masked_in
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError, RgrError
+from redgreenrefactor.filesystem import remove
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.refs import KEPT
 from redgreenrefactor.git.repository import open_repository
@@ -13,7 +14,6 @@ from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.git.worktrees import drop_branch, is_made, unmake, worktrees
 from redgreenrefactor.model.review_task import TaskState
 from redgreenrefactor.reviews.home import Home
-from redgreenrefactor.writing import remove
 
 
 @dataclass(frozen=True, slots=True)

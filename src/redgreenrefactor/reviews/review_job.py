@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.cages import Cages
+from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.gates import INNER_GATES, REVIEW_GATES
@@ -53,7 +53,7 @@ class ReviewJob(FeatureJob):
         self.workflow = review(state.max_iterations, tdd=state.tdd)
         self.gates = INNER_GATES if state.tdd else REVIEW_GATES
 
-    def own_agents(self, factory: Factory, cages: Cages, suite: Suite) -> Mapping[PhaseName, Agent]:
+    def own_agents(self, factory: Factory, cages: Confinement, suite: Suite) -> Mapping[PhaseName, Agent]:
         """Return the coder, where that is a whole run; its agents, too, are looked for before anything is begun."""
         if not self.state.tdd:
             return {}

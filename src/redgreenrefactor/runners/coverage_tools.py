@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import below, text_of
 from redgreenrefactor.model.evidence import Coverage
-from redgreenrefactor.reading import below, text_of
 from redgreenrefactor.runners import pytest_suite
 from redgreenrefactor.runners.detect import is_python_only
 from redgreenrefactor.runners.invocation import last_invocation

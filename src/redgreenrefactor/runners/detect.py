@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from redgreenrefactor.reading import text_of
+from redgreenrefactor.filesystem import text_of
 
 ReadFile = Callable[[str], str | None]  # the text of a file of the project, None where there is no such file
 _PLACEHOLDER = 'echo "Error: no test specified" && exit 1'  # what `npm init` writes

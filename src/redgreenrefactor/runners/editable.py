@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from redgreenrefactor.reading import text_of
+from redgreenrefactor.filesystem import text_of
 from redgreenrefactor.runners.suite_context import moved, virtual_environments
 
 _PROGRAMS = ("python", "python3", "pytest")  # beside which packages are installed that a session finds

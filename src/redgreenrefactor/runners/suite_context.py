@@ -13,15 +13,14 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from redgreenrefactor.filesystem import below, head_of, remove
 from redgreenrefactor.model.evidence import ALL, Manner
-from redgreenrefactor.reading import below, head_of
 from redgreenrefactor.runners.virtual import activated
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.policies import BYTECODE
+from redgreenrefactor.sandbox.permissions import BYTECODE
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments_in
-from redgreenrefactor.writing import remove
 
 ConfineSuite = Callable[[Path, Manner], Cage | None]  # what holds a run in a checkout
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from redgreenrefactor.reading import text_of
+from redgreenrefactor.filesystem import text_of
 from redgreenrefactor.sandbox.toolchains import ENVIRONMENTS, OF_PYTHON
 
 _NAME = re.compile(r"[\w.-]+")  # of a program, without a path

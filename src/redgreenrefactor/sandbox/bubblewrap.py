@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.sandbox import system
-from redgreenrefactor.sandbox.policy import Access, Place, Policy
+from redgreenrefactor.sandbox.policy import Mount, MountMode, Policy
 from redgreenrefactor.sandbox.secrets import words
 
 # An ordinary suite run as root finds files of other owners readable and may give files away, as in a container.
@@ -51,7 +51,7 @@ class Bubblewrap:
             yield from _devices()
         for place in policy.sound():
             yield from self._mounted(place, policy)
-        for path in policy.of(Access.HIDE):  # not before: other places may lie inside
+        for path in policy.of(MountMode.HIDE):  # not before: other places may lie inside
             if path.is_dir():
                 yield from ("--remount-ro", str(path))
         if seccomp is not None:
@@ -76,18 +76,18 @@ class Bubblewrap:
     def _sized(self, size: int) -> tuple[str, ...]:
         return ("--size", str(size)) if self.sizes else ()
 
-    def _mounted(self, place: Place, policy: Policy) -> Iterator[str]:
+    def _mounted(self, place: Mount, policy: Policy) -> Iterator[str]:
         path, shown = str(place.path), place.shown
         match place.access:
-            case Access.SCRATCH:
+            case MountMode.SCRATCH:
                 yield from (*self._sized(policy.limits.home_size), "--tmpfs", path)
-            case Access.WRITE if shown.exists():
+            case MountMode.WRITE if shown.exists():
                 yield from ("--bind", str(shown), path)
-            case Access.READ if shown.exists():
+            case MountMode.READ if shown.exists():
                 yield from ("--ro-bind", str(shown), path)
-            case Access.HIDE if shown.is_dir():
+            case MountMode.HIDE if shown.is_dir():
                 yield from ("--tmpfs", path)
-            case Access.HIDE if shown.exists():
+            case MountMode.HIDE if shown.exists():
                 yield from ("--ro-bind", str(_NOTHING), path)
             case _:
                 pass

@@ -9,13 +9,21 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from redgreenrefactor.filesystem import remove
 from redgreenrefactor.sandbox import landlock
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
-from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, held_environment, readable, writable
-from redgreenrefactor.sandbox.room import Meter
+from redgreenrefactor.sandbox.disk import Meter
+from redgreenrefactor.sandbox.policy import (
+    Level,
+    Mount,
+    MountMode,
+    Policy,
+    held_environment,
+    readable,
+    writable,
+)
 from redgreenrefactor.sandbox.seccomp import filter_for
-from redgreenrefactor.writing import remove
 
 _NPROC, _FSIZE, _CORE = 6, 1, 4  # what Linux calls these limits
 _SIGNALS = (4, 5, 6, 7, 8, 9, 11, 15, 24, 25, 31)  # that end a program; bubblewrap answers as shells do
@@ -41,7 +49,7 @@ NO_MEANS = Means(Level.OFF)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldCommand:
     """What is started instead of a program, so that it is held."""
 
     argv: tuple[str, ...]
@@ -69,17 +77,17 @@ class Cage:
         return replace(self, policy=replace(self.policy, places=places))
 
     @contextlib.contextmanager
-    def hold(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Generator[Held]:
+    def hold(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Generator[HeldCommand]:
         """Provide what to start so that the program is held, as long as it runs."""
         match self.level:
             case Level.OFF:
-                yield Held(tuple(argv), env)
+                yield HeldCommand(tuple(argv), env)
             case Level.LANDLOCK:
                 with contextlib.ExitStack() as stack:
                     joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
                     policy = self._with_private_folder(stack)
                     rules = _in_memory(_joined([*joining, *self._restrictions(policy)]), stack)
-                    yield Held(
+                    yield HeldCommand(
                         tuple(argv),
                         held_environment(env, policy),
                         rules,
@@ -96,7 +104,7 @@ class Cage:
             return self.policy
         folder = stack.enter_context(temporary_folder(self.policy.temporary))
         folder.chmod(0o1777)
-        place = Place(Path("/tmp"), Access.WRITE, folder)  # noqa: S108
+        place = Mount(Path("/tmp"), MountMode.WRITE, folder)  # noqa: S108
         return replace(self.policy, places=(place, *self.policy.places))
 
     def _with_private_folder(self, stack: contextlib.ExitStack) -> Policy:
@@ -107,7 +115,7 @@ class Cage:
         folder = str(stack.enter_context(temporary_folder(Path(tempfile.gettempdir()))))
         java = f"{self.policy.environment.get('JAVA_TOOL_OPTIONS', '')} -Djava.io.tmpdir={folder}".strip()
         told = {**self.policy.environment, "TMPDIR": folder, "JAVA_TOOL_OPTIONS": java}
-        places = (*self.policy.places, Place(Path(folder), Access.WRITE))
+        places = (*self.policy.places, Mount(Path(folder), MountMode.WRITE))
         return replace(self.policy, places=places, environment=told)
 
     def _restrictions(self, policy: Policy) -> Iterator[str]:
@@ -126,7 +134,7 @@ class Cage:
         env: Mapping[str, str],
         policy: Policy,
         stack: contextlib.ExitStack,
-    ) -> Held:
+    ) -> HeldCommand:
         tool = self.means.bubblewrap
         if tool is None:
             raise ValueError("there is no bubblewrap to hold with")
@@ -138,7 +146,7 @@ class Cage:
         line = (tool.program, "--args", str(arguments), "--", *argv)
         sockets = landlock.own_sockets(self.means.landlock) if policy.network else ()
         rules = _in_memory(_joined([*self._limits(), *joining, *sockets]), stack)
-        return Held(line, held_environment(env, self.policy), rules, passed, _meter(policy))
+        return HeldCommand(line, held_environment(env, self.policy), rules, passed, _meter(policy))
 
     def _limits(self) -> list[str]:
         limits = self.policy.limits
@@ -194,7 +202,7 @@ def _alone_in(folder: Path) -> Generator[None]:
 
 def _meter(policy: Policy, *more: Path) -> Meter:
     """Return what tells how much room a program takes in the folders it may write to."""
-    places = (place.shown for place in policy.sound() if place.access is Access.WRITE)
+    places = (place.shown for place in policy.sound() if place.access is MountMode.WRITE)
     return Meter((*places, *more), policy.limits)
 
 

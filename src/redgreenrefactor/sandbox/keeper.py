@@ -5,7 +5,7 @@ It ends the tree when the program ends, and when CONTROL, the reading end of a p
 is enough that whoever holds the other end dies. STATUS, the writing end of another pipe, is told the
 program's exit code, as its last line, once nothing is left. GRACE is how many seconds lie between asking with
 SIGTERM and ending with SIGKILL. CTYPE is the `LC_CTYPE` the program shall find: the interpreter may have put
-its own there. RULES is a descriptor to read from what holds the program (see `rules.py`), nothing if nothing does.
+its own there. RULES is a descriptor to read from what holds the program (see `restrictions.py`), nothing if nothing does.
 
 Every run of a program pays for the start of this script. So it imports only what is built into the
 interpreter, and `_ctypes`; and it waits for two things at once with a thread, not with `select` and signals.
@@ -210,11 +210,11 @@ def launch(argv: list[str], env: dict[bytes, bytes], rules: bytes) -> int:
 def obey(rules: bytes) -> None:
     """Do to this process what holds it; only who is held pays for the code."""
     if TYPE_CHECKING:
-        from redgreenrefactor.sandbox.rules import Rules  # noqa: PLC0415
+        from redgreenrefactor.sandbox.restrictions import Restrictions  # noqa: PLC0415
     else:
         sys.path.append(__file__.rpartition("/")[0])
-        from rules import Rules  # noqa: PLC0415
-    Rules(rules).obey()
+        from restrictions import Restrictions  # noqa: PLC0415
+    Restrictions(rules).obey()
 
 
 def environment(ctype: str) -> dict[bytes, bytes]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redgreenrefactor.sandbox import system
-from redgreenrefactor.sandbox.policy import Access, Place, Policy
+from redgreenrefactor.sandbox.policy import Mount, MountMode, Policy
 from redgreenrefactor.sandbox.secrets import words
 
 _EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -50,11 +50,11 @@ def rules(
         yield from _allowed(Path(path), rights, rights)
     if mounts:
         yield from _mounted(policy)
-    closed = policy.of(Access.HIDE)
+    closed = policy.of(MountMode.HIDE)
     for place in policy.sound():
-        if place.access is Access.WRITE:
+        if place.access is MountMode.WRITE:
             yield from _allowed(place.shown, rights, rights)
-        elif place.access is Access.READ:
+        elif place.access is MountMode.READ:
             for path in system.without(place.shown, closed):
                 yield from _allowed(path, _READING, rights)
 
@@ -72,21 +72,21 @@ def _system(policy: Policy, rights: int) -> Iterator[str]:
 
 def _mounted(policy: Policy) -> Iterator[str]:
     """Yield what is shown in another place, or with fewer rights than what it lies in."""
-    seen: list[Place] = []
+    seen: list[Mount] = []
     for place in policy.sound():
-        if place.access is Access.SCRATCH or not place.shown.exists():
+        if place.access is MountMode.SCRATCH or not place.shown.exists():
             continue
         around = next((other for other in reversed(seen) if place.path.is_relative_to(other.path)), None)
         differs = around is not None and around.access is not place.access
-        if place.source or (differs and around and Access.WRITE in (around.access, place.access)):
+        if place.source or (differs and around and MountMode.WRITE in (around.access, place.access)):
             yield f"bind {_bound(place)}/{place.path}"
         seen.append(place)
 
 
-def _bound(place: Place) -> str:
-    if place.access is Access.HIDE:
+def _bound(place: Mount) -> str:
+    if place.access is MountMode.HIDE:
         return "no " if place.path.is_dir() else "ro /dev/null"
-    return f"{'rw' if place.access is Access.WRITE else 'ro'} {place.shown}"
+    return f"{'rw' if place.access is MountMode.WRITE else 'ro'} {place.shown}"
 
 
 def _temporary(policy: Policy) -> Iterator[str]:

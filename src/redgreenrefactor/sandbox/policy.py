@@ -31,7 +31,7 @@ class Limits:
     free_files: int = 20_000  # that can still be made on a disk, the same
 
 
-class Access(StrEnum):
+class MountMode(StrEnum):
     """What may be done with a path and everything below it, unless a deeper path says otherwise."""
 
     WRITE = "write"
@@ -41,11 +41,11 @@ class Access(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Mount:
     """A path inside, and what is found there: itself, or something else from outside."""
 
     path: Path
-    access: Access
+    access: MountMode
     source: Path | None = None  # what is shown there instead
 
     @property
@@ -61,48 +61,48 @@ class Policy:
     Of two rules the one for the deeper path counts; of two for the same path the later one.
     """
 
-    places: tuple[Place, ...] = ()
+    places: tuple[Mount, ...] = ()
     network: bool = False  # to the outside; loopback always works
     devices: bool = False  # graphics cards
     temporary: Path | None = None  # where, on disk, a temporary folder is made for every run
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])  # put into what the program finds
 
-    def ordered(self) -> Iterator[Place]:
+    def ordered(self) -> Iterator[Mount]:
         """Yield the places, parents first, one for each path."""
         last = {place.path: place for place in self.places}
         return iter(sorted(last.values(), key=lambda place: len(place.path.parts)))
 
-    def sound(self) -> Iterator[Place]:
+    def sound(self) -> Iterator[Mount]:
         """Yield the ordered places that are where they seem to be.
 
         In what is writable an earlier command may have put a link in the way of one: following it would open
         what it leads to.
         """
-        free = [place.shown for place in self.ordered() if place.access is Access.WRITE]
+        free = [place.shown for place in self.ordered() if place.access is MountMode.WRITE]
         for place in self.ordered():
             inside = any(place.shown != path and place.shown.is_relative_to(path) for path in free)
             if not inside or os.path.realpath(place.shown) == str(place.shown):
                 yield place
 
-    def of(self, access: Access) -> tuple[Path, ...]:
+    def of(self, access: MountMode) -> tuple[Path, ...]:
         """Return the paths for which this is the rule."""
         return tuple(place.path for place in self.ordered() if place.access is access)
 
 
-def writable(*paths: Path) -> tuple[Place, ...]:
+def writable(*paths: Path) -> tuple[Mount, ...]:
     """Return the places of these paths, writable, as they are outside."""
-    return tuple(Place(path, Access.WRITE) for path in paths)
+    return tuple(Mount(path, MountMode.WRITE) for path in paths)
 
 
-def readable(*paths: Path) -> tuple[Place, ...]:
+def readable(*paths: Path) -> tuple[Mount, ...]:
     """Return the places of these paths, read-only, as they are outside."""
-    return tuple(Place(path, Access.READ) for path in paths)
+    return tuple(Mount(path, MountMode.READ) for path in paths)
 
 
-def hidden(*paths: Path) -> tuple[Place, ...]:
+def hidden(*paths: Path) -> tuple[Mount, ...]:
     """Return the places of these paths, empty."""
-    return tuple(Place(path, Access.HIDE) for path in paths)
+    return tuple(Mount(path, MountMode.HIDE) for path in paths)
 
 
 # Where programs of the user's wait for orders; inside there is nobody at the other end.

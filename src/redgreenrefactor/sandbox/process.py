@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import IO, cast
 
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Held
+from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, HeldCommand
+from redgreenrefactor.sandbox.disk import OFTEN, Meter
 from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell
 from redgreenrefactor.sandbox.policy import Policy
-from redgreenrefactor.sandbox.room import OFTEN, Meter
 
 _WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
@@ -181,7 +181,7 @@ class _Tree:
 
 
 @contextlib.contextmanager
-def _grown(held: Held, cwd: Path, *, fed: bool, grace: float) -> Generator[_Tree]:
+def _grown(held: HeldCommand, cwd: Path, *, fed: bool, grace: float) -> Generator[_Tree]:
     """Have a keeper start the program; leaving the context, for whatever reason, leaves nothing of it."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         heard, control = _pipe(theirs, ours)

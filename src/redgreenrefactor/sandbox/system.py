@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from redgreenrefactor.reading import below
+from redgreenrefactor.filesystem import below
 
 SETTINGS = Path("/etc")
 PROGRAMS = ("/usr", "/opt", "/nix", "/gnu", "/snap", "/var/lib/dpkg", "/var/lib/gems")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from redgreenrefactor.reading import head_of
+from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.sandbox.secrets import FILES, words
 
 # Below the home folder. What lies beside these and is not named here is not shown: credentials mostly do.

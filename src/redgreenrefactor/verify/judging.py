@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from redgreenrefactor.cages import cages_of
 from redgreenrefactor.config import Settings
+from redgreenrefactor.confinement import confinement_of
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.snapshots import GitSnapshots
 from redgreenrefactor.lifecycle.factory import Factory
@@ -75,7 +75,7 @@ class Yardsticks:
         )
 
     def _made(self, settings: Settings) -> Yardstick:
-        cages = cages_of(self.repository, settings, self.around.emit, self.past.compiled)
+        cages = confinement_of(self.repository, settings, self.around.emit, self.past.compiled)
         if self.noted is not None and self.noted.suite_network and not cages.suite_network:
             self.around.emit(Warned(WITHOUT_NETWORK))
         if cages.reduced:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
+from redgreenrefactor.confinement import Confinement, confinement_of
 from redgreenrefactor.git import mark
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
@@ -18,7 +18,7 @@ from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.policies import BYTECODE
+from redgreenrefactor.sandbox.permissions import BYTECODE
 
 SECRET = "S3CRETKEY"
 KINDS = ("ordinary", "linked", "clone")
@@ -53,7 +53,7 @@ class Lab:
         self._listen()
         self.refs, self.pointers = self._all_refs(), self._pointers()
         settings = load(None, self.env, Flags())
-        self.cages: Cages = cages_of(
+        self.cages: Confinement = confinement_of(
             self.repository, settings, lambda _: None, self.workspace.compiled, workspace=self.workspace
         )
 

@@ -12,7 +12,7 @@ from laboratory import SECRET
 from stage import BIN, GREENFIELD, PLAIN, RUNNER, SWIFT, Done, Stage, calculator
 
 from cages import LEVELS, means
-from redgreenrefactor.writing import remove
+from redgreenrefactor.filesystem import remove
 from repos import MakeRepo, Repo
 
 pytestmark = pytest.mark.long

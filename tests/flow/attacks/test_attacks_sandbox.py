@@ -68,7 +68,7 @@ def test_all_attacks_of_an_ordinary_user_are_held(level: str, everybodys: Path) 
     home.mkdir()
     os.chown(home, NOBODY, NOBODY)
     reach = subprocess.run(
-        [*become, "-c", "import redgreenrefactor.cages"],
+        [*become, "-c", "import redgreenrefactor.confinement"],
         env={"PYTHONPATH": os.pathsep.join([str(SOURCE), *packages])},
         check=False,
     )

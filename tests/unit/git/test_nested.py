@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.git.nested import Change, changed_environments, changed_since, note_environments
+from redgreenrefactor.git.nested import NestedChange, changed_environments, changed_since, note_environments
 
 
 @pytest.fixture
@@ -75,10 +75,10 @@ def test_a_hook_planted_into_a_nested_clone_is_told(tmp_path: Path) -> None:
 
 def test_environments_that_are_not_the_users_any_more_are_remembered(tmp_path: Path) -> None:
     assert changed_environments(tmp_path) == {}
-    note_environments(tmp_path, [Change(Path("a"), "", steers=False)])
+    note_environments(tmp_path, [NestedChange(Path("a"), "", steers=False)])
     assert list(tmp_path.iterdir()) == []
-    note_environments(tmp_path, [Change(Path(".venv"), "", steers=True)])
-    note_environments(tmp_path, [Change(Path("venv"), "", steers=True)])
+    note_environments(tmp_path, [NestedChange(Path(".venv"), "", steers=True)])
+    note_environments(tmp_path, [NestedChange(Path("venv"), "", steers=True)])
     assert set(changed_environments(tmp_path)) == {".venv", "venv"}
     for rubbish in ("[]", "{", json.dumps("x")):
         (tmp_path / "changed-environments.json").write_text(rubbish)

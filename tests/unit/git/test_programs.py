@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.programs import Entry, Overruled, overruled
+from redgreenrefactor.git.programs import ConfigEntry, Overruled, overruled
 from redgreenrefactor.git.remote import remote_of
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 def judged(root: Path, *settings: tuple[str, str], origin: str = "file:/home/ada/.gitconfig") -> Overruled:
     path = f"{root}/node_modules/.bin:node_modules/.bin:{root.parent}/bin:/usr/bin:/bin"
-    entries = [Entry(origin, key, value) for key, value in settings]
+    entries = [ConfigEntry(origin, key, value) for key, value in settings]
     return overruled(entries, root, (root / ".git",), {"PATH": path, "HOME": str(root.parent)})
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import GitError, NotReadyError
+from redgreenrefactor.filesystem import remove
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.lock import NAME, held
 from redgreenrefactor.git.locked_checkout import steered_back
@@ -19,7 +20,6 @@ from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Sealed
-from redgreenrefactor.writing import remove
 from repos import MakeRepo, Repo
 
 RUN = "run-1"

@@ -7,7 +7,7 @@ import pytest
 
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cage import Cage, Means
-from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
+from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy, hidden, readable, writable
 
 
 def arguments(version: str, policy: Policy, *, as_root: bool = False) -> list[str]:
@@ -20,7 +20,7 @@ def arguments(version: str, policy: Policy, *, as_root: bool = False) -> list[st
     [("bubblewrap 0.6.1", False, False), ("bubblewrap 0.8.0", True, True), ("nonsense", False, False)],
 )
 def test_an_older_version_is_asked_for_what_it_can(version: str, sizes: bool, seals: bool) -> None:
-    found = arguments(version, Policy((Place(Path("/home"), Access.SCRATCH),)))
+    found = arguments(version, Policy((Mount(Path("/home"), MountMode.SCRATCH),)))
     assert ("--size" in found, "--disable-userns" in found) == (sizes, seals)
 
 

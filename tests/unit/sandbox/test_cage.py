@@ -14,7 +14,7 @@ import pytest
 from cages import BUBBLEWRAP, LEVELS, cage, means
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage
-from redgreenrefactor.sandbox.policy import Access, Limits, Place, Policy, hidden, readable
+from redgreenrefactor.sandbox.policy import Limits, Mount, MountMode, Policy, hidden, readable
 from redgreenrefactor.sandbox.process import Finished
 
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent"}
@@ -87,7 +87,7 @@ def test_a_deeper_rule_beats_the_one_above_it(level: str, tmp_path: Path) -> Non
     places = (
         *readable(tmp_path / "tests"),
         *hidden(tmp_path / "secret", tmp_path / "token", tmp_path / "missing"),
-        Place(tmp_path / "cache", Access.WRITE, other),
+        Mount(tmp_path / "cache", MountMode.WRITE, other),
     )
     script = "cat tests/file secret/file token cache/file; echo x > tests/file; rm -rf tests; mv tests t; echo y > cache/new"
     done = sh(script, cage(level, tmp_path, *places), tmp_path)

@@ -13,7 +13,7 @@ from redgreenrefactor.sandbox import keeper, process
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
 from redgreenrefactor.sandbox.cgroups import find_group
-from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy
+from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy
 
 _SECONDS = 20.0
 _SHOWN = Path("/usr")  # that is mounted to see whether that works
@@ -65,7 +65,7 @@ def _landlock(path: str) -> Means:
     if version < 1:
         return _missing("landlock", "the kernel does not have it")
     means = Means(Level.LANDLOCK, landlock=version, group=find_group())
-    best = _tried(replace(means, mounts=True), path, Policy((Place(_SHOWN, Access.READ, _SHOWN),)))
+    best = _tried(replace(means, mounts=True), path, Policy((Mount(_SHOWN, MountMode.READ, _SHOWN),)))
     return best if best.level is Level.LANDLOCK else _tried(means, path)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cages import LEVELS, means
-from redgreenrefactor.cages import Cages, cages_of
 from redgreenrefactor.config import Flags, load
+from redgreenrefactor.confinement import Confinement, confinement_of
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
@@ -26,7 +26,7 @@ from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import NO_MEANS, Means
-from redgreenrefactor.sandbox.policies import BYTECODE, collapsed
+from redgreenrefactor.sandbox.permissions import BYTECODE, collapsed
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.process import Finished
 from repos import MakeRepo, Repo
@@ -72,7 +72,7 @@ class Session:
     """A held session in a checkout."""
 
     workspace: GitWorkspace
-    cages: Cages
+    cages: Confinement
     env: Mapping[str, str]
     phase: PhaseName = PhaseName.RED
 
@@ -102,17 +102,17 @@ def session(
     workspace = GitWorkspace(repository)
     text = "\n".join(f"{name.replace('_', '.')}={value}" for name, value in more.items())
     settings = load(("tdd.properties", text), env, Flags())
-    made = cages_of(repository, settings, lambda _: None, workspace.compiled, workspace=workspace)
+    made = confinement_of(repository, settings, lambda _: None, workspace.compiled, workspace=workspace)
     return Session(workspace, made, env, phase)
 
 
-def imagined(repo: Repo, **more: str) -> Cages:
+def imagined(repo: Repo, **more: str) -> Confinement:
     """Return what would hold programs if there were a bubblewrap: enough where none is started."""
     repository = opened(repo.path, repo.env)
     text = "\n".join(f"{name.replace('_', '.')}={value}" for name, value in more.items())
     workspace = GitWorkspace(repository)
     settings = load(("tdd.properties", text), repo.env, Flags())
-    return Cages(repository, workspace.compiled, settings, Means(Level.BUBBLEWRAP), workspace)
+    return Confinement(repository, workspace.compiled, settings, Means(Level.BUBBLEWRAP), workspace)
 
 
 COMMIT = "echo 'x = 1' > tests.py && git add tests.py && git commit -qm 'test: one more'"
@@ -369,10 +369,10 @@ def test_where_nothing_works_a_run_is_refused_unless_everything_is_ours(repo: Re
     told: list[Event] = []
     settings = load(None, env, Flags())
     with pytest.raises(NotReadyError, match="it is not installed") as refused:
-        cages_of(lacking, settings, told.append, repo.path)
+        confinement_of(lacking, settings, told.append, repo.path)
     assert "apt install bubblewrap" in refused.value.hint
     assert "sandbox=off" in refused.value.hint
-    assert cages_of(lacking, settings, told.append, repo.path, may_lack=True).level is Level.OFF
+    assert confinement_of(lacking, settings, told.append, repo.path, may_lack=True).level is Level.OFF
     assert [type(event) for event in told] == [Warned]
 
 
@@ -389,9 +389,9 @@ def test_landlock_is_announced_as_the_reduced_form_in_one_line(
     repo: Repo, level: Level, why: str, words: str
 ) -> None:
     place, settings = opened(repo.path, repo.env), load(None, {}, Flags())
-    made = Cages(place, repo.path, settings, Means(level, mounts=True, why=why), None)
+    made = Confinement(place, repo.path, settings, Means(level, mounts=True, why=why), None)
     assert made.reduced == (f"reduced sandbox (Landlock): {words}" if words else "")
-    bare = Cages(place, repo.path, settings, Means(level, why=why), None)
+    bare = Confinement(place, repo.path, settings, Means(level, why=why), None)
     assert ("git's folder is not held" in bare.reduced) == bool(words)
     assert all(len(line) + len("  ! ") <= 80 for line in (made.reduced, bare.reduced))
 
@@ -446,7 +446,7 @@ def test_who_is_held_by_what_is_told_as_it_is(
     repository = opened(repo.path, env)
     wanted = load(("tdd.properties", settings), env, Flags())
     level = NO_MEANS if wanted.sandbox == "off" else Means(Level.LANDLOCK)
-    assert Cages(repository, repo.path, wanted, level, None).told(agents) == told
+    assert Confinement(repository, repo.path, wanted, level, None).told(agents) == told
 
 
 def test_folders_that_are_shown_for_the_projects_environment_are_told(repo: Repo, tmp_path: Path) -> None:
@@ -456,5 +456,5 @@ def test_folders_that_are_shown_for_the_projects_environment_are_told(repo: Repo
     (packages / "sibling.pth").write_text(f"{tmp_path}/other/sibling\n")
     repository = opened(repo.path, repo.env)
     settings = load(None, {}, Flags())
-    said = Cages(repository, repo.path, settings, Means(Level.LANDLOCK), None).told(["api"])
+    said = Confinement(repository, repo.path, settings, Means(Level.LANDLOCK), None).told(["api"])
     assert said.endswith(f", shows {tmp_path}/other/sibling")

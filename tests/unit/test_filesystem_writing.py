@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.writing import put, remove, replace_file
+from redgreenrefactor.filesystem import put, remove, replace_file
 
 
 def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ SIOCSIFFLAGS = 0x8914
 UP_AND_RUNNING = 0x41
 
 
-class Rules:
+class Restrictions:
     """What a process does to itself before it becomes the program: all of it, or the program is not started.
 
     One rule a line; lines end with NUL, because paths may hold anything else.

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from redgreenrefactor.sandbox.disk import Free, Meter, free_on_disk
 from redgreenrefactor.sandbox.policy import Limits
-from redgreenrefactor.sandbox.room import Free, Meter, free_on_disk
 
 MIB = 1 << 20
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from redgreenrefactor.reading import LARGEST, head_of
+from redgreenrefactor.filesystem import LARGEST, head_of, remove
 from redgreenrefactor.sandbox import secrets, system, toolchains
-from redgreenrefactor.sandbox.policy import Access, Level, Place, Policy, hidden, readable, writable
-from redgreenrefactor.writing import remove
+from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy, hidden, readable, writable
 
 BYTECODE = "bytecode"  # in the folder for what suites compile
 _TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
@@ -132,10 +131,10 @@ def session_policy(
     ]
     if lent is not None:
         if level is Level.BUBBLEWRAP:
-            places.append(Place(_TEMPORARY, Access.WRITE, lent.temporary))
+            places.append(Mount(_TEMPORARY, MountMode.WRITE, lent.temporary))
         places += [
-            Place(ground.git_dir, Access.WRITE, lent.folder),
-            *(Place(path, Access.READ, source) for path, source in lent.shown()),
+            Mount(ground.git_dir, MountMode.WRITE, lent.folder),
+            *(Mount(path, MountMode.READ, source) for path, source in lent.shown()),
         ]
         if (ground.root / ".git").is_file():
             places += readable(ground.root / ".git")
@@ -170,16 +169,16 @@ def collapsed(paths: Iterable[str]) -> list[str]:
     return [path.rstrip("/") for path in kept][:_MOST_FILES]
 
 
-def _surroundings(ground: Ground, tools: Path, level: Level) -> Iterator[Place]:
+def _surroundings(ground: Ground, tools: Path, level: Level) -> Iterator[Mount]:
     """Yield what both have: an empty home with the user's tools in it, read-only, and caches of their own."""
     home = ground.home
-    yield Place(home, Access.SCRATCH)
+    yield Mount(home, MountMode.SCRATCH)
     cache = tools / "cache"
     if cache.is_symlink() or not cache.is_dir():
         remove(cache)  # a session may have put it there
     cache.mkdir(parents=True, exist_ok=True)
     if level is Level.BUBBLEWRAP:
-        yield Place(home / ".cache", Access.WRITE, cache)
+        yield Mount(home / ".cache", MountMode.WRITE, cache)
     else:
         yield from (*writable(tools), *readable(_settings(tools)))
     yield from readable(*ground.tools)
@@ -193,7 +192,7 @@ def _settings(tools: Path) -> Path:
     return tools.with_name(f"settings-{tools.name}")
 
 
-def _cleaned_settings(home: Path, tools: Path) -> Iterator[Place]:
+def _cleaned_settings(home: Path, tools: Path) -> Iterator[Mount]:
     """Yield copies of tools' settings that say where things come from, without what is secret in them."""
     for name in (
         ".m2/settings.xml",
@@ -203,7 +202,7 @@ def _cleaned_settings(home: Path, tools: Path) -> Iterator[Place]:
         ".npmrc",
     ):
         if copy := _cleaned(home / name, tools):
-            yield Place(home / name, Access.READ, copy)
+            yield Mount(home / name, MountMode.READ, copy)
 
 
 def _cleaned(file: Path, tools: Path) -> Path | None:
@@ -271,20 +270,20 @@ def _checkout(ground: Ground, folder: Path) -> Path:
     return ground.cache / below[0] if below else folder
 
 
-def _real(places: Iterable[Place], ground: Ground) -> tuple[Place, ...]:
+def _real(places: Iterable[Mount], ground: Ground) -> tuple[Mount, ...]:
     """Return the places, each also where links lead to: programs find things under both names.
 
     Links inside the checkout are not followed, and what they are in the way of is left out: a session may have
     put them there.
     """
-    found: list[Place] = []
+    found: list[Mount] = []
     for place in places:
         real = Path(os.path.realpath(place.path))
-        plain = place.source is None and place.access is not Access.HIDE
+        plain = place.source is None and place.access is not MountMode.HIDE
         if plain and real != _without_links(place.path, ground):
             continue
         if plain and real != place.path:
-            found.append(Place(real, place.access))
+            found.append(Mount(real, place.access))
         found.append(place)
     return tuple(found)
 

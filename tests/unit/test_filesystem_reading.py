@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.reading import head_of
+from redgreenrefactor.filesystem import head_of
 
 
 @contextmanager

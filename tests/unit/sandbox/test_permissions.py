@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.sandbox import toolchains
-from redgreenrefactor.sandbox.policies import (
+from redgreenrefactor.sandbox.permissions import (
     BYTECODE,
     Ground,
     agent_policy,
@@ -16,7 +16,7 @@ from redgreenrefactor.sandbox.policies import (
     suite_policy,
     tools_of,
 )
-from redgreenrefactor.sandbox.policy import Access, Level, Policy
+from redgreenrefactor.sandbox.policy import Level, MountMode, Policy
 
 
 @pytest.fixture
@@ -159,11 +159,11 @@ def test_settings_are_shown_without_what_is_secret(home: Path) -> None:
 def test_a_suite_may_write_where_it_runs_and_reads_the_project_without_its_git_folder(home: Path) -> None:
     here = ground(home)
     policy = suite_policy(here, here.cache / "checkout" / "pkg", Level.BUBBLEWRAP, network=True)
-    assert here.cache / "checkout" in policy.of(Access.WRITE)
-    assert here.compiled not in policy.of(Access.WRITE)
-    assert here.compiled / BYTECODE in policy.of(Access.READ)
-    assert here.root in policy.of(Access.READ)
-    assert here.git_dir in policy.of(Access.HIDE)
+    assert here.cache / "checkout" in policy.of(MountMode.WRITE)
+    assert here.compiled not in policy.of(MountMode.WRITE)
+    assert here.compiled / BYTECODE in policy.of(MountMode.READ)
+    assert here.root in policy.of(MountMode.READ)
+    assert here.git_dir in policy.of(MountMode.HIDE)
     assert policy.network
     assert policy.environment["GRADLE_RO_DEP_CACHE"] == str(home / ".gradle/caches")
     shadow = Path(policy.environment["GRADLE_USER_HOME"]) / "wrapper/dists/gradle-8/abc"
@@ -173,14 +173,14 @@ def test_a_suite_may_write_where_it_runs_and_reads_the_project_without_its_git_f
 def test_what_a_suite_compiles_is_kept_only_if_no_session_has_written_it(home: Path) -> None:
     here = ground(home)
     policy = suite_policy(here, here.cache / "checkout", Level.BUBBLEWRAP, network=False, keeps=True)
-    assert here.compiled / BYTECODE in policy.of(Access.WRITE)
+    assert here.compiled / BYTECODE in policy.of(MountMode.WRITE)
 
 
 def test_where_the_home_folder_is_the_workspace_its_secrets_are_hidden(home: Path) -> None:
     here = ground(home, root="")
     policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
-    assert {home / ".ssh", home / ".config"} <= set(policy.of(Access.HIDE))
-    assert home in policy.of(Access.WRITE)
+    assert {home / ".ssh", home / ".config"} <= set(policy.of(MountMode.HIDE))
+    assert home in policy.of(MountMode.WRITE)
 
 
 def test_under_landlock_caches_are_led_away_by_variables(home: Path) -> None:
@@ -192,7 +192,7 @@ def test_under_landlock_caches_are_led_away_by_variables(home: Path) -> None:
 
 def test_a_program_that_is_an_agent_keeps_its_own_folder_and_finds_its_model(home: Path) -> None:
     policy = agent_policy(Policy(), home)
-    assert policy.of(Access.WRITE) == (home / ".claude",)
+    assert policy.of(MountMode.WRITE) == (home / ".claude",)
     assert policy.network
 
 
@@ -208,7 +208,7 @@ def test_links_that_a_session_left_in_the_checkout_open_nothing(home: Path, leve
         session_policy(here, level, lent=None, protected=("tests",), network=False),
         suite_policy(here, here.cache / "checkout", level, network=False),
     ):
-        opened = {place.path for place in policy.places if place.access in (Access.READ, Access.WRITE)}
+        opened = {place.path for place in policy.places if place.access in (MountMode.READ, MountMode.WRITE)}
         assert opened.isdisjoint({home, home / ".ssh", home / ".config"})
         assert not any(path.is_relative_to(here.root) and path.is_symlink() for path in opened)
 
@@ -217,7 +217,7 @@ def test_a_checkout_that_is_reached_by_a_link_is_there_under_both_names(home: Pa
     (tmp_path / "short").symlink_to(home)
     here = ground(tmp_path / "short")
     policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
-    assert {here.root, home / "work/project"} <= set(policy.of(Access.WRITE))
+    assert {here.root, home / "work/project"} <= set(policy.of(MountMode.WRITE))
 
 
 def test_a_link_among_a_sessions_tools_does_not_make_us_write_elsewhere(home: Path) -> None:

@@ -21,8 +21,9 @@ from redgreenrefactor.model.evidence import ALL, Manner
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
+from redgreenrefactor.sandbox.availability import means_for
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
-from redgreenrefactor.sandbox.policies import (
+from redgreenrefactor.sandbox.permissions import (
     Ground,
     Lent,
     agent_policy,
@@ -32,12 +33,11 @@ from redgreenrefactor.sandbox.policies import (
     tools_of,
 )
 from redgreenrefactor.sandbox.policy import Level
-from redgreenrefactor.sandbox.probe import means_for
 
 NETWORK = "tests fail without the network that pass with it: suites are run with the network"
 
 
-class Cages:
+class Confinement:
     """The cages of one checkout; whether suites get the network is found out on the way."""
 
     def __init__(
@@ -159,7 +159,7 @@ class Cages:
         )
 
 
-def cages_of(
+def confinement_of(
     repository: Repository,
     settings: Settings,
     emit: Emit,
@@ -167,7 +167,7 @@ def cages_of(
     *,
     workspace: GitWorkspace | None = None,
     may_lack: bool = False,
-) -> Cages:
+) -> Confinement:
     """Return the cages the settings ask for; means that are missing are a NotReadyError, unless they may lack."""
     try:
         means = means_for(settings.sandbox, repository.environ)
@@ -176,7 +176,7 @@ def cages_of(
             raise
         emit(Warned(f"{error.message}: everything here is ours, and goes without"))
         means = NO_MEANS
-    return Cages(repository, compiled, settings, means, workspace)
+    return Confinement(repository, compiled, settings, means, workspace)
 
 
 def _case(brief: Brief) -> Case | None:

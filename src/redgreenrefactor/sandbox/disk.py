@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from redgreenrefactor.reading import below
+from redgreenrefactor.filesystem import below
 from redgreenrefactor.sandbox.policy import Limits
 
 OFTEN = 1.0  # seconds between two looks at how much is free, which cost nothing
@@ -28,7 +28,7 @@ class Free:
     files: int | None = None  # None: as many as there is room for
 
 
-Look = Callable[[Path], Free]
+FreeSpace = Callable[[Path], Free]
 
 
 def free_on_disk(place: Path) -> Free:
@@ -52,7 +52,7 @@ class Meter:
     they have open and nobody finds any more.
     """
 
-    def __init__(self, places: Iterable[Path], limits: Limits, free: Look = free_on_disk) -> None:
+    def __init__(self, places: Iterable[Path], limits: Limits, free: FreeSpace = free_on_disk) -> None:
         self._places = [place for place in dict.fromkeys(places) if place.is_dir()]
         self._limits = limits
         self._free = free
