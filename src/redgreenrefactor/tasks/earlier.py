@@ -42,38 +42,27 @@ def begun_in(project: OpenProject) -> Begun | None:
     return Begun(history[0], task.document.value, Path(task.file or "task.json"), session)
 
 
-@dataclass(frozen=True, slots=True)
-class DoneBefore:
-    """A task that an earlier run here has completed."""
-
-    history: list[Entry]
-    session: str
-
-    def result(self, task: Task, project: OpenProject) -> TaskFileResult:
-        """Return what came of it then."""
-        folder = TaskFolder(Path(), self.session)
-        changes = project.workspace.changes(self.history[-1].commit, self.history[0].commit)
+def done_before(project: OpenProject, task: Task, digest: str) -> TaskFileResult | None:
+    """Return what came of the very same task in a completed run along HEAD's first parents, if there is one."""
+    entries = list(project.ledger.past())
+    for entry in entries:
+        mark = entry.handoff.task
+        if not isinstance(mark, TaskFileMark) or mark.digest != digest:
+            continue
+        if entry.handoff.next_phase is not PhaseName.COMPLETE:
+            continue
+        own = [item for item in entries if item.handoff.run_id == entry.handoff.run_id]
+        changes = project.workspace.changes(own[-1].commit, own[0].commit)
         return TaskFileResult(
             task,
             TaskFileStatus.COMPLETE,
-            phases_of(self.history, ()),
-            run_id=self.history[0].handoff.run_id,
-            session=self.session,
+            phases_of(own, ()),
+            run_id=entry.handoff.run_id,
+            session=mark.session,
             files=tuple(change.path for change in changes),
-            summary=folder.summary(task),
+            summary=TaskFolder(Path(), mark.session).summary(task),
             already=True,
         )
-
-
-def done_before(project: OpenProject, digest: str) -> DoneBefore | None:
-    """Return the completed run of the very same task along HEAD's first parents, if there is one."""
-    entries = list(project.ledger.past())
-    for entry in entries:
-        task = entry.handoff.task
-        complete = entry.handoff.next_phase is PhaseName.COMPLETE
-        if complete and isinstance(task, TaskFileMark) and task.digest == digest:
-            own = [item for item in entries if item.handoff.run_id == entry.handoff.run_id]
-            return DoneBefore(own, task.session)
     return None
 
 

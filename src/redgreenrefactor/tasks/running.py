@@ -78,8 +78,8 @@ def _run(file: TaskFile, project: OpenProject, options: TaskOptions) -> TaskFile
     digest = digest_of(file.document)
     if begun and begun.digest == digest and begun.entry.handoff.next_phase is not PhaseName.COMPLETE:
         return _go_on(TaskJob(project, file, options.session or begun.session), begun)
-    if not options.new and latest and (done := done_before(project, digest)):
-        return done.result(file.task, project)
+    if not options.new and latest and (done := done_before(project, file.task, digest)):
+        return done
     require_finished(project, None if options.new else latest, "rgr task")
     project.workspace.require_clean()
     run_id = new_run_id()

@@ -93,7 +93,7 @@ class TaskJob(Job[TaskFileResult]):
 
     def require_able(self, factory: Factory, agents: Mapping[PhaseName, Agent]) -> None:
         """Refuse where programs of the criteria are missing, or an agent cannot go on from earlier sessions."""
-        self._shell(factory).require_programs(self.task)
+        self._prepare_shell(factory).require_programs(self.task)
         strategy = self.task.link.strategy
         for phase in self.workflow.phases:
             agent = agents[phase.name]
@@ -113,15 +113,15 @@ class TaskJob(Job[TaskFileResult]):
             texts=prompts.texts(factory.prompts_dir),
             template=prompts.handoff_template(factory.prompts_dir),
             file=str(self.file.path),
-            sources=gather(self.task, self.project.repository.project, self._shell(factory)),
+            sources=gather(self.task, self.project.repository.project, self._prepare_shell(factory)),
             parents=tuple((name, said_by(self.project, name)) for name in self.task.link.resume_from),
             prefix=self.project.repository.prefix,
             guides=factory.guides(),
         )
         return TaskBriefing(factory, told, self.diary)
 
-    def _shell(self, factory: Factory) -> HeldShell:
-        """Return what runs the commands of the task file, each in a clean checkout."""
+    def _prepare_shell(self, factory: Factory) -> HeldShell:
+        """Make what runs the commands of the task file, each in a clean checkout; without a commit that is an empty one."""
         workspace = self.project.workspace
         where = replace(factory.suite_context(), timeout=factory.settings.bash_timeout)
         commit = workspace.empty_commit() if self.project.unborn else workspace.head()

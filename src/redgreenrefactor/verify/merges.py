@@ -59,7 +59,7 @@ class Merges:
         start = self.objects.commit(base) if base else None
         made = {path for path, _, _ in self.objects.differences(start.tree if start else EMPTY, tip.tree)}
         changed = {path for path, _, _ in self.objects.differences(before.tree, commit.tree)}
-        return bool(made & changed) and self._merged(commit, tip) != before.tree
+        return bool(made & changed) and self._write_merged_tree(commit, tip) != before.tree
 
     def own(self, commit: Commit) -> list[str]:
         """Return the paths in which a commit differs from what its parents alone come to."""
@@ -69,7 +69,7 @@ class Merges:
             return []  # history is cut off here
         before = known[0].tree if known else EMPTY
         if len(known) > 1:
-            before = self._merged(commit, known[1]) or before
+            before = self._write_merged_tree(commit, known[1]) or before
         return [path for path, _, _ in self.objects.differences(before, commit.tree)]
 
     def _tips(self) -> list[str]:
@@ -88,7 +88,7 @@ class Merges:
         tip = self.objects.commit(entry.commit) or commit
         tree, differs = "equal", ()
         if tip.tree != commit.tree:
-            expected = self._merged(commit, tip)
+            expected = self._write_merged_tree(commit, tip)
             differs = tuple(
                 path for path, _, _ in self.objects.differences(expected or tip.tree, commit.tree)
             )
@@ -96,8 +96,8 @@ class Merges:
         merged = Merged(commit.oid, entry.handoff.run_id, entry.commit, tree, differs)
         return MergedRun(entry.commit, entry.handoff, merged)
 
-    def _merged(self, commit: Commit, tip: Commit) -> str | None:
-        """Return the tree that git makes of a run and of what was there before its merge; None: it cannot.
+    def _write_merged_tree(self, commit: Commit, tip: Commit) -> str | None:
+        """Have git make a tree of a run and of what was there before its merge, and return it; None: it cannot.
 
         Where both have changed the same lines, these stand in it side by side, and everything else as merged.
         """
