@@ -30,7 +30,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import resuming
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Greeting
-from redgreenrefactor.runners.invocation import last_invocation
+from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.availability import means_for

@@ -11,9 +11,8 @@ from redgreenrefactor.config import Flags
 from redgreenrefactor.doctor import Health
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.git.repository import open_repository
-from redgreenrefactor.goals.feature import read_feature
-from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
+from redgreenrefactor.goals.text_file import read_feature, read_spec
 from redgreenrefactor.lifecycle import feature as lifecycle
 from redgreenrefactor.lifecycle import status as runs
 from redgreenrefactor.lifecycle.feature import RunOptions

@@ -25,8 +25,8 @@ from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.gates.review import Opinion, read_opinion
 from redgreenrefactor.git import mark
 from redgreenrefactor.goals import test_list
-from redgreenrefactor.goals.spec import read_spec
 from redgreenrefactor.goals.task_file import read_task
+from redgreenrefactor.goals.text_file import read_spec
 from redgreenrefactor.languages import python, stubs
 from redgreenrefactor.languages.manifests import adds_for_tests, files_run
 from redgreenrefactor.languages.paths import reconfigures

@@ -6,13 +6,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from redgreenrefactor.agents.recorded import is_recorded, load_recorded
+from redgreenrefactor.agents.recorded import LARGEST, is_recorded, load_recorded
 from redgreenrefactor.agents.script import Scene, Script, Use, katas, parse
 from redgreenrefactor.agents.session_environment import Confine, environment, free
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.filesystem import LARGEST, head_of
+from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, Step, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say

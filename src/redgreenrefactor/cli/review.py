@@ -18,7 +18,7 @@ from redgreenrefactor.cli.common import (
     tell,
 )
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.goals.spec import read_spec
+from redgreenrefactor.goals.text_file import read_spec
 from redgreenrefactor.lifecycle.feature import exit_code
 from redgreenrefactor.model.review_task import TaskResult
 from redgreenrefactor.views.lines import columns

@@ -21,7 +21,7 @@ from redgreenrefactor.cli.common import (
 from redgreenrefactor.cli.recovery import pushing
 from redgreenrefactor.cli.task import answer_task
 from redgreenrefactor.errors import RgrError
-from redgreenrefactor.goals.feature import read_feature
+from redgreenrefactor.goals.text_file import read_feature
 from redgreenrefactor.lifecycle import feature as features
 from redgreenrefactor.lifecycle.feature import RunOptions, exit_code
 from redgreenrefactor.lifecycle.status import status

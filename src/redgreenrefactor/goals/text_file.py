@@ -1,5 +1,6 @@
 """Text files that a person names: a feature, a specification, a task file."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,8 @@ from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import LARGEST, head_of
 
 LOOK = "Check the spelling; the path is taken from the folder you are in."
+HOW_TO_RUN = 'Type: rgr run "FEATURE", or rgr run --file FILE, or rgr run - to read it from standard input.'
+HOW_TO_REVIEW = "Type: rgr tdd SPEC.md, with a text file that says what to build."
 SAVE = "Save it as plain text in UTF-8 and try again."
 
 
@@ -45,3 +48,73 @@ class TextFile:
 
     def _refusal(self, message: str, hint: str) -> UsageError:
         return UsageError(message, hint=hint, type=self.type)
+
+
+# --- a feature
+
+
+def read_feature(words: str | None, file: Path | None, stdin: Callable[[], str]) -> str:
+    """Return the one feature that was given, trimmed; anything unusable is a usage error."""
+    if words is not None and file is not None:
+        raise UsageError(
+            f"The feature was given twice: as {_short(words)} and as --file {file}.", hint=HOW_TO_RUN
+        )
+    if words == "-" or file == Path("-"):
+        return _usable(_from_stdin(stdin), "Standard input")
+    if file is not None:
+        return _usable(TextFile(file, "file", HOW_TO_RUN).read(), f"The file {file}")
+    if words is not None:
+        return _usable(words, "The feature")
+    raise UsageError("No feature was given.", hint=HOW_TO_RUN)
+
+
+def _from_stdin(stdin: Callable[[], str]) -> str:
+    try:
+        return stdin()
+    except UnicodeDecodeError as error:
+        raise UsageError("Standard input is not UTF-8 text.", hint=SAVE) from error
+    except OSError as error:
+        raise UsageError(
+            f"Standard input cannot be read: {error.strerror or error}.", hint=HOW_TO_RUN
+        ) from error
+
+
+def _usable(text: str, origin: str) -> str:
+    """Return the text as the run will carry it, if it can be put into notes and briefs."""
+    feature = text.removeprefix("\ufeff").replace("\r\n", "\n").strip()
+    if not feature:
+        raise UsageError(f"{origin} is empty: it says nothing about what to build.", hint=HOW_TO_RUN)
+    if "\0" in feature:
+        raise UsageError(f"{origin} holds NUL characters, so it is not text.", hint=SAVE)
+    try:
+        feature.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{origin} is not valid Unicode text.", hint=SAVE) from error
+    return feature
+
+
+def _short(words: str) -> str:
+    limit = 60
+    return repr(words if len(words) <= limit else f"{words[: limit - 1]}…")
+
+
+# --- a specification
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is to be built, and the file that says so."""
+
+    path: Path
+    text: str
+
+
+def read_spec(path: Path) -> Spec:
+    """Return the specification in a file, trimmed; one that is missing, empty or unreadable is a usage error."""
+    file = TextFile(path, "specification", HOW_TO_REVIEW, type="SpecUnusable")
+    text = file.read().replace("\r\n", "\n").strip()
+    if not text:
+        raise file.unusable("is empty: it says nothing about what to build")
+    if "\0" in text:
+        raise file.unusable("holds NUL characters, so it is not text", SAVE)
+    return Spec(path.absolute(), text)

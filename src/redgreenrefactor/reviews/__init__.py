@@ -8,7 +8,7 @@ from pathlib import Path
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.git.worktrees import drop_branch, is_made, make, unmake
-from redgreenrefactor.goals.spec import Spec
+from redgreenrefactor.goals.text_file import Spec
 from redgreenrefactor.lifecycle.factory import new_run_id, now
 from redgreenrefactor.model.handoff import WorktreeInfo
 from redgreenrefactor.model.pull_request import PullRequest

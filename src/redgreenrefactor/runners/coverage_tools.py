@@ -17,8 +17,8 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import below, text_of
 from redgreenrefactor.model.evidence import Coverage
 from redgreenrefactor.runners import pytest_suite
+from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.detect import is_python_only
-from redgreenrefactor.runners.invocation import last_invocation
 from redgreenrefactor.runners.probed import PROBES
 from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process

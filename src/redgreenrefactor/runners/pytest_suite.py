@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.runners.invocation import last_invocation
+from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.probed import PROBES, ProbedSuite, ProbeInsertion
 from redgreenrefactor.runners.suite_context import SuiteContext
 

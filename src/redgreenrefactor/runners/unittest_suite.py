@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from redgreenrefactor.runners.invocation import last_invocation
+from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.probed import PROBES, ProbedSuite, ProbeInsertion
 from redgreenrefactor.runners.suite_context import SuiteContext
 

@@ -20,9 +20,8 @@ from redgreenrefactor.model.events import (
     Warned,
 )
 from redgreenrefactor.model.evidence import Measure
-from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.verdict import Finding, Outcome, Ruling, Severity, TestOutcome
+from redgreenrefactor.model.verdict import Finding, Outcome, Ruling, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import (
     Ink,
@@ -40,21 +39,20 @@ from redgreenrefactor.views.lines import (
     seconds,
     short,
 )
+from redgreenrefactor.views.turn_words import (
+    PROBE,
+    as_it_should,
+    fuller,
+    pause,
+    phase_label,
+    place,
+    probed,
+    tally,
+)
 
 ROOMY = 60  # columns from which on details stand under the verdict instead of at the left
 MOST_FINDINGS = 4
 LONG = 10.0  # seconds from which on proving is worth a line of its own
-PROBE = "probe"  # the purpose of test runs beyond those of the whole suite
-
-PHASE_TONES = {
-    PhaseName.PLAN: Tone.PLAN,
-    PhaseName.RED: Tone.RED,
-    PhaseName.GREEN: Tone.GREEN,
-    PhaseName.REFACTOR: Tone.REFACTOR,
-    PhaseName.CODE: Tone.GREEN,
-    PhaseName.REVIEW: Tone.PLAN,
-    PhaseName.DIAGNOSE: Tone.RED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +161,7 @@ class Story:
                 return self._texts(event.message, width, Tone.WARN, indent=2, lead="! ")
             case Diagnosed():
                 text = f"diagnosis: {self._ink.line(event.message)}"
-                return self._texts(text, width, Tone.FAINT, indent=detail_indent(width), most=3)
+                return self._details(text, width, Tone.FAINT, most=3)
             case SuiteEnded() if self._turn is None and event.purpose != PROBE:
                 return self._baseline(event, width)
             case _:
@@ -202,17 +200,15 @@ class Story:
             case SessionSaid():
                 return self._quoted(event.text, width)
             case SessionEnded() if event.failed:
-                return self._texts(f"the session failed after {seconds(event.seconds)}", width, indent=indent)
+                return self._details(f"the session failed after {seconds(event.seconds)}", width)
             case SuiteEnded() if event.purpose != PROBE:
                 left: Row = (Span(" " * indent + f"tests: {tally(event)}"),)
                 return aligned(left, [seconds(event.seconds)], width, self._ink, indent=indent)
             case SuiteEnded() if self._turn and sum(self._probes) - event.seconds < LONG <= sum(self._probes):
                 text = f"still probing: {count(len(self._probes), 'probe')} so far"
-                return self._texts(text, width, indent=indent)
+                return self._details(text, width)
             case Paused() if event.seconds > 0:
-                return self._texts(
-                    f"waiting {pause(event.seconds)} before the next attempt", width, indent=indent
-                )
+                return self._details(f"waiting {pause(event.seconds)} before the next attempt", width)
             case _:
                 return []
 
@@ -268,11 +264,11 @@ class Story:
         rows += aligned(left, [told, seconds(event.seconds)], width, ink, indent=detail_indent(width))
         rows += self._outcome(verdict.outcome, width)
         if learned := probed(verdict.facts):
-            rows += self._texts(learned, width, Tone.FAINT, indent=detail_indent(width), most=2)
+            rows += self._details(learned, width, Tone.FAINT, most=2)
         rows += self._split(event, width)
         if plans and known:
             following = f"next case: {ink.headline(case.description)}" if case else "no case left"
-            rows += self._texts(following, width, indent=detail_indent(width), most=1)
+            rows += self._details(following, width, most=1)
         return [*rows, *self._warnings(verdict.findings, width)]
 
     def _split(self, event: Judged, width: int) -> list[Row]:
@@ -281,20 +277,18 @@ class Story:
         if judging < LONG:
             return []
         text = f"session {seconds(self._session)}, gates {seconds(judging)}"
-        return self._texts(text, width, Tone.FAINT, indent=detail_indent(width), most=1)
+        return self._details(text, width, Tone.FAINT, most=1)
 
     def _outcome(self, outcome: Outcome | None, width: int) -> list[Row]:
-        indent = detail_indent(width)
         match outcome:
             case Outcome.COVERED:
                 text = "already covered: the new test passes, and it notices broken code; on to the next case"
-                return self._texts(text, width, Tone.HINT, indent=indent)
+                return self._details(text, width, Tone.HINT)
             case Outcome.WARNED:
                 text = "the new test passes before anything was built; going on (red.on.pass=warn)"
-                return self._texts(text, width, Tone.WARN, indent=indent, lead="! ")
+                return self._details(text, width, Tone.WARN, lead="! ")
             case Outcome.FEEDBACK:
-                text = "the reviewer asks for more; on to the next round"
-                return self._texts(text, width, Tone.HINT, indent=indent)
+                return self._details("the reviewer asks for more; on to the next round", width, Tone.HINT)
             case Outcome.APPROVED | None:
                 return []
 
@@ -322,13 +316,12 @@ class Story:
         ]
 
     def _finding(self, finding: Finding, width: int) -> list[Row]:
-        indent = detail_indent(width)
         where = place(finding, self._ink)
-        rows = self._texts(finding.message, width, indent=indent)
+        rows = self._details(finding.message, width)
         if where and where not in self._ink.line(finding.message):
-            rows += self._texts(f"at {where}", width, Tone.FAINT, indent=indent)
+            rows += self._details(f"at {where}", width, Tone.FAINT)
         if finding.hint:
-            rows += self._texts(finding.hint, width, Tone.HINT, indent=indent, lead=f"{self._ink.arrow} ")
+            rows += self._details(finding.hint, width, Tone.HINT, lead=f"{self._ink.arrow} ")
         return rows
 
     def _others(self, findings: Sequence[Finding], gravest: Finding | None, width: int) -> list[Row]:
@@ -340,10 +333,10 @@ class Story:
             text = f"also {finding.type}: {self._ink.headline(finding.message)}" + (
                 f" ({where})" if where else ""
             )
-            rows += self._texts(text, width, indent=detail_indent(width), most=2)
+            rows += self._details(text, width, most=2)
         if len(errors) > MOST_FINDINGS:
             rest = f"and {count(len(errors) - MOST_FINDINGS, 'more finding')}"
-            rows += self._texts(rest, width, indent=detail_indent(width))
+            rows += self._details(rest, width)
         return rows
 
     def _warnings(self, findings: Sequence[Finding], width: int) -> list[Row]:
@@ -352,11 +345,10 @@ class Story:
             if finding.severity is Severity.WARNING:
                 where = place(finding, self._ink)
                 text = f"{finding.type}: {finding.message}" + (f" ({where})" if where else "")
-                rows += self._texts(text, width, Tone.WARN, indent=detail_indent(width), lead="! ", most=6)
+                rows += self._details(text, width, Tone.WARN, lead="! ", most=6)
         return rows
 
     def _aftermath(self, event: Judged, width: int) -> list[Row]:
-        indent = detail_indent(width)
         ref = f"refs/tdd/attempts/{self._run_id}/{event.cycle}-{event.phase}-{event.attempt}"
         if event.verdict.ruling is Ruling.UNDECIDED:
             follows, ref = "rolled back; not counted as an attempt", "refs/tdd/kept/"
@@ -366,8 +358,8 @@ class Story:
             follows = f"{undone}; {follow}"
         kept = f"kept at {ref}" if event.commit else "nothing was committed"
         return [
-            *self._texts(follows, width, Tone.FAINT, indent=indent),
-            *self._texts(kept, width, Tone.FAINT, indent=indent),
+            *self._details(follows, width, Tone.FAINT),
+            *self._details(kept, width, Tone.FAINT),
         ]
 
     def _ended(self, event: RunEnded, width: int) -> list[Row]:
@@ -383,6 +375,11 @@ class Story:
         message = self._texts(words, width, indent=2) if words else []
         return [(), head, *message, *([] if self._quiet else [()])]
 
+    def _details(
+        self, text: str, width: int, tone: Tone = Tone.PLAIN, *, lead: str = "", most: int = 12
+    ) -> list[Row]:
+        return self._texts(text, width, tone, indent=detail_indent(width), lead=lead, most=most)
+
     def _texts(
         self,
         text: str,
@@ -397,64 +394,6 @@ class Story:
         return [(Span(row, tone),) for row in rows]
 
 
-def fuller(known: SuiteEnded | None, new: SuiteEnded) -> SuiteEnded | None:
-    """Return the run that tells more of the whole suite: probes are no result of a phase."""
-    if new.purpose == PROBE:
-        return known
-    return new if known is None or new.total >= known.total else known
-
-
 def detail_indent(width: int) -> int:
     """Return where details begin."""
     return 14 if width >= ROOMY else 4
-
-
-def phase_label(phase: PhaseName) -> Row:
-    """Return the first column of a turn's line."""
-    return (Span("  "), Span(f"{phase:<10}", PHASE_TONES.get(phase, Tone.STRONG)))
-
-
-def place(finding: Finding, ink: Ink) -> str:
-    """Return file and line as editors take them; nothing where no file is known."""
-    if not finding.file:
-        return ""
-    return ink.line(finding.file) + ("" if finding.line is None else f":{finding.line}")
-
-
-def pause(value: float) -> str:
-    """Return a waiting time without needless digits."""
-    return f"{value:.0f} s" if value == int(value) else seconds(value)
-
-
-def tally(suite: SuiteEnded) -> str:
-    """Return what a run of the tests came to."""
-    if not suite.per_test:
-        return "the suite passed" if suite.exit_code == 0 else f"the suite failed (exit {suite.exit_code})"
-    if suite.total == suite.failed == 0:
-        return "no tests"
-    skipped = suite.total - suite.passed - suite.failed
-    parts = [f"{suite.passed} passed", f"{suite.failed} failed" if suite.failed else ""]
-    return ", ".join(part for part in [*parts, f"{skipped} skipped" if skipped > 0 else ""] if part)
-
-
-def probed(facts: Facts) -> str:
-    """Return how much of a change its test needs, and how many planted mistakes it notices."""
-    said: list[str] = []
-    if facts.minimality:
-        said.append(f"{facts.minimality.share} % of the change needed by the test")
-    if facts.mutants:
-        said.append(f"{facts.mutants.noticed} of {facts.mutants.tried} planted mistakes noticed")
-    return ", ".join(said)
-
-
-def as_it_should(suite: SuiteEnded | None, phase: PhaseName, result: TestOutcome | None) -> str:
-    """Return what an accepted turn's tests came to: in RED a failing one is what was wanted."""
-    if suite is None:
-        return ""
-    if phase is not PhaseName.RED or result is not TestOutcome.FAIL:
-        return tally(suite)
-    if not suite.per_test:
-        return "the suite failed as it should"
-    if suite.failed == 1:
-        return f"1 failed as it should, {suite.passed} passed"
-    return f"{suite.failed} failed, {suite.passed} passed"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.goals.feature import read_feature
+from redgreenrefactor.goals.text_file import read_feature
 
 
 def unasked() -> str:

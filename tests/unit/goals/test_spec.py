@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.goals.spec import read_spec
+from redgreenrefactor.goals.text_file import read_spec
 
 
 def refused(path: Path) -> str:

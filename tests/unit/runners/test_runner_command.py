@@ -2,7 +2,7 @@
 
 import pytest
 
-from redgreenrefactor.runners.invocation import Invocation, last_invocation
+from redgreenrefactor.runners.command_line import Invocation, last_invocation
 
 PYTEST = Invocation("pytest", as_module=False)
 MODULE = Invocation("pytest", as_module=True)
