@@ -11,6 +11,7 @@ from redgreenrefactor.errors import NotReadyError, UsageError, some_of
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git import lock, transfer
 from redgreenrefactor.git.executable import decoded
+from redgreenrefactor.git.guard import SETTINGS
 from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
 from redgreenrefactor.git.notes_settings import Setting, configured
 from redgreenrefactor.git.remote import remote_of
@@ -22,7 +23,7 @@ from redgreenrefactor.model.chain import on_top
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
-from redgreenrefactor.surroundings import PROPERTIES, Surroundings
+from redgreenrefactor.surroundings import Surroundings
 
 OFFERED = 6  # commits that a refusal names
 
@@ -176,7 +177,7 @@ def init(around: Surroundings) -> tuple[Setting, ...]:
 
 def write_properties(around: Surroundings) -> str:
     """Write a `tdd.properties` that shows every setting, commented out; one that is there is left alone."""
-    file = around.project / PROPERTIES
+    file = around.project / SETTINGS
     if file.exists():
         raise UsageError(f"{file} is there already", hint="Type 'rgr init' without --properties.")
     replace_file(file, template().encode())

@@ -11,6 +11,7 @@ from redgreenrefactor.config import Flags, Line, Settings, load
 from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.filesystem import LARGEST, below, head_of
+from redgreenrefactor.git.guard import SETTINGS as PROPERTIES
 from redgreenrefactor.git.nested import changed_environments
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.events import Emit
@@ -19,7 +20,6 @@ from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments
 from redgreenrefactor.trust import ONCE, Approval, Approvals, approvals_of, not_trusted, once
 
-PROPERTIES = "tdd.properties"
 UNHEARD = frozenset(
     key.name for key in KEYS if key.harmless and key.name not in ("test.command", "setup.command")
 )

@@ -4,10 +4,11 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from redgreenrefactor.filesystem import text_of
 from redgreenrefactor.sandbox.policy import Limits
 
 _ROOT = Path("/sys/fs/cgroup")
@@ -72,11 +73,7 @@ def _works(group: Group) -> bool:
 
 def _own() -> dict[str, str]:
     """Return the groups this process is in, by the counter; the unified one by nothing."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
-    fields = [line.split(":", 2) for line in lines]
+    fields = [line.split(":", 2) for line in text_of(Path("/proc/self/cgroup")).splitlines()]
     return {name: place for _, names, place in fields for name in names.split(",")}
 
 
@@ -89,7 +86,7 @@ def _unified() -> Group | None:
     for place in (here, *here.parents):
         if not place.is_relative_to(_ROOT):
             break
-        if set(_text(place / "cgroup.subtree_control").split()) >= _NEEDED and os.access(
+        if set(text_of(place / "cgroup.subtree_control").split()) >= _NEEDED and os.access(
             place / "cgroup.procs", os.W_OK
         ):
             return Group(place, place)
@@ -103,26 +100,12 @@ def _separate() -> Group | None:
     return Group(places[0], places[1]) if fit else None
 
 
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError:
-        return ""
-
-
 def _leave(places: Sequence[Path]) -> None:
     """Remove the groups; the kernel needs a moment after the last process has ended."""
     for place in places:
-        for wait in _waits():
-            try:
+        for wait in (0.001, 0.005, 0.02, 0.1, 0.5):
+            with contextlib.suppress(OSError):
                 place.rmdir()
-            except FileNotFoundError:
+            if not place.exists():
                 break
-            except OSError:
-                time.sleep(wait)
-            else:
-                break
-
-
-def _waits() -> Iterator[float]:
-    yield from (0.001, 0.005, 0.02, 0.1, 0.5)
+            time.sleep(wait)

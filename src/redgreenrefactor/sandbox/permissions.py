@@ -47,17 +47,22 @@ def tools_of(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[Pat
     What virtual environments in the project lead to is among them: whoever asks has had that approved.
     """
     own = _own_tools(root, project, environ)
-    return (*own, *_with_links(lead.folder for lead in leads_out(root, project, environ)))
+    return (*own, *_with_links(lead.folder for lead in _leads_out(root, project, environ, own)))
 
 
 def leads_out(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[toolchains.Lead, ...]:
     """Return what virtual environments inside the project would have us show that the user's own tools do not."""
-    home, own = _home(environ), (*_own_tools(root, project, environ), root, *map(Path, system.PROGRAMS))
-    inside = (
-        place for place in toolchains.environments(root, project, environ) if place.is_relative_to(root)
-    )
-    found = (lead for place in inside for lead in toolchains.leads(place, home) if lead.folder.exists())
-    return tuple(lead for lead in found if not any(lead.folder.is_relative_to(shown) for shown in own))
+    return tuple(_leads_out(root, project, environ, _own_tools(root, project, environ)))
+
+
+def _leads_out(
+    root: Path, project: Path, environ: Mapping[str, str], own: Iterable[Path]
+) -> Iterator[toolchains.Lead]:
+    shown = (*own, root, *map(Path, system.PROGRAMS))
+    for place in toolchains.environments(root, project, environ):
+        for lead in toolchains.leads(place, _home(environ)) if place.is_relative_to(root) else ():
+            if lead.folder.exists() and not any(lead.folder.is_relative_to(known) for known in shown):
+                yield lead
 
 
 def _own_tools(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
