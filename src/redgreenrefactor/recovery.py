@@ -29,14 +29,14 @@ OFFERED = 6  # commits that a refusal names
 
 
 @dataclass(frozen=True, slots=True)
-class RolledBack:
+class RollbackResult:
     """Where a run goes on after it went back, and the ref that keeps what was left behind."""
 
     entry: Entry
     kept: str | None  # None: nothing was left behind
 
 
-def rollback(around: Surroundings, name: str) -> RolledBack:
+def rollback(around: Surroundings, name: str) -> RollbackResult:
     """Go back to the state of a handoff: branch, files and note; everything after it stays at a ref."""
     with held(around) as here:
         history = list(here.ledger.history())
@@ -52,7 +52,7 @@ def rollback(around: Surroundings, name: str) -> RolledBack:
         if commit != head:
             run_id = entry.handoff.run_id
             kept = _moved(around, here, run_id, commit, f"rgr rollback: to {entry.handoff.phase}")
-        return RolledBack(Entry(commit, here.ledger.read(commit) or entry.handoff), kept)
+        return RollbackResult(Entry(commit, here.ledger.read(commit) or entry.handoff), kept)
 
 
 def _moved(around: Surroundings, here: LockedCheckout, run_id: str, to: str, why: str) -> str:

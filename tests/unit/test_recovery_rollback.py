@@ -30,7 +30,7 @@ def place(repo: Repo) -> Path:
     return place_of(own_folder(repo.env, repo.path), repo.path)
 
 
-def back(repo: Repo, name: str, path: Path | None = None) -> recovery.RolledBack:
+def back(repo: Repo, name: str, path: Path | None = None) -> recovery.RollbackResult:
     with surroundings(repo, path) as (around, _):
         return recovery.rollback(around, name)
 

@@ -92,6 +92,16 @@ def test_what_is_known_is_not_run_again(setup: Setup) -> None:
     assert len(setup.suite.asked) == 1
 
 
+def test_what_is_forgotten_is_measured_anew_and_can_be_known_again(setup: Setup) -> None:
+    head = setup.workspace.head()
+    before = setup.lab.answer(Trial(head))
+    known = setup.lab.measure_anew()
+    assert setup.lab.answer(Trial(head)) is not before
+    setup.lab.measure_anew(known)
+    assert setup.lab.answer(Trial(head)) is before
+    assert len(setup.suite.asked) == 2
+
+
 @pytest.mark.parametrize(
     "change",
     [
