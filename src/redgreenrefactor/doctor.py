@@ -319,7 +319,8 @@ def folders(patient: Patient) -> Iterator[Remark]:
 def disk(patient: Patient) -> Iterator[Remark]:
     """There is room for commits and checkouts."""
     for place in dict.fromkeys((patient.repository.common_dir, patient.repository.cache)):
-        free = shutil.disk_usage(place).free
+        there = next(path for path in (place, *place.parents) if path.exists())
+        free = shutil.disk_usage(there).free
         if free < LITTLE:
             yield Remark(
                 f"{free // 1_000_000} MB are free at {place}",

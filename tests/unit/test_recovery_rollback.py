@@ -299,10 +299,10 @@ def test_what_leads_back_to_a_commit_that_is_gone_is_forgotten(repo: Repo) -> No
     [
         {"branch": 7},
         {"base": []},
-        {"runId": None},
+        {"run_id": None},
         {"refs": []},
-        {"refs": {"a": 5}},
-        {"inUse": [1]},
+        {"refs": {"oids": {"a": 5}, "in_use": []}},
+        {"refs": {"oids": {}, "in_use": [1]}},
         {"steering": {"a": 5}},
         {"steering": {"paths": ["a", "b", "c"], "gits": [], "folders": {}, "files": {"a": [1, 2, 3]}}},
     ],

@@ -324,7 +324,7 @@ def test_an_environment_that_a_session_made_is_not_used_before_somebody_has_look
     repo = make_repo(files={".gitignore": ".venv\n", "pyproject.toml": PYPROJECT})
     (repo.path / ".venv/bin").mkdir(parents=True)
     with closing(open_repository(repo.path, env)) as repository:
-        note_environments(repository.cache, [NestedChange(Path(".venv"), "", steers=True)])
+        note_environments(repository.make_cache(), [NestedChange(Path(".venv"), "", steers=True)])
     result = typed(repo, "run", "x", "--json")
     assert refused(result) == "NotTrusted"
     assert ".venv: changed by a session at=" in result.stderr

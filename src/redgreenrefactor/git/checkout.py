@@ -52,7 +52,7 @@ class CleanCheckout:
         self._ready = False
 
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
-        """Return the folder with exactly this commit in it, some files replaced or taken away."""
+        """Lay out exactly this commit, some files replaced or taken away; return the folder."""
         tree = self._tree_of(commit)
         there = self._ready and tree == self._tree and self._stamps(tree) == self._laid_out
         if not (self._undo() and there):
@@ -249,7 +249,7 @@ class CleanCheckout:
 @contextmanager
 def apart(repository: Repository) -> Generator[CleanCheckout]:
     """Provide a clean checkout nobody else uses, with what is checked in and installed only; it is gone afterwards."""
-    with lock.free_slot(repository.cache, "apart") as name:
+    with lock.free_slot(repository.make_cache(), "apart") as name:
         clean = CleanCheckout(repository, name, strangers=False)
         clean.discard()  # of somebody who was killed
         try:

@@ -29,7 +29,8 @@ def locked_checkout(
         warn(line)
     repository = open_repository(project, environ)
     try:
-        with lock.held(_beside(repository.mark)), lock.held(repository.git_dir / lock.NAME):
+        repository.make_cache()
+        with lock.held(_lock_of(repository.mark)), lock.held(repository.git_dir / lock.NAME):
             workspace = GitWorkspace(repository)
             ledger = GitLedger(repository)
             if kept := workspace.recover(ledger.accounts_for):
@@ -50,14 +51,14 @@ def steered_back(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
             found = mark.read(place)
             if found is None or found.steering is None or found.sealed:
                 continue
-            with lock.held(_beside(place)):
+            with lock.held(_lock_of(place)):
                 if not guard.is_stale(found.steering):
                     return guard.put_back(found.steering, place.parent, place.stat().st_ctime_ns)
                 place.unlink(missing_ok=True)
     return ()
 
 
-def _beside(place: Path) -> Path:
-    """Return the lock of a mark."""
+def _lock_of(place: Path) -> Path:
+    """Make the folder that marks lie in; return the lock of one."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     return place.with_suffix(".lock")

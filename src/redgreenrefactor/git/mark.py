@@ -57,7 +57,7 @@ def _from_json(body: dict[str, Any]) -> Mark:
     refs, saved = body.pop("refs"), body.pop("steering")
     found = Refs(_texts(refs["oids"]), frozenset(map(_text, refs["in_use"])))
     body["hidden"] = _texts(body["hidden"])
-    for name in ("run_id", "base"):
+    for name in ("run_id", "base", *(["branch"] if body["branch"] is not None else [])):
         _text(body[name])
     return Mark(**body, refs=found, steering=_steering(saved) if saved else None)
 

@@ -21,7 +21,7 @@ class Setting:
     new: bool  # it was set just now; else it, or something to the same effect, was there
 
 
-def configured(repository: Repository) -> Iterator[Setting]:
+def configure(repository: Repository) -> Iterator[Setting]:
     """Make notes follow their commits through amend and rebase, and come with every fetch; yield each setting."""
     refs = _values(repository, REWRITE_REF)
     yield _ensured(

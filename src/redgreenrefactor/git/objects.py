@@ -50,42 +50,40 @@ class Objects:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._partner = process.start(git.argv("cat-file", "--batch"), cwd=git.folder, env=git.env)
+        self._partner = None  # started with the first question
         self._trees: dict[str, Mapping[str, Node]] = {}
 
     def close(self) -> None:
         """End the git process."""
+        if self._partner is None:
+            return
         for stream in (self._partner.stdin, self._partner.stdout):
             with suppress(BrokenPipeError):  # it may be gone already, with a question unread
                 cast("IO[bytes]", stream).close()
         self._partner.wait()
+        self._partner = None
 
     def get(self, name: str) -> tuple[str, str, bytes] | None:
         """Return id, type and content of an object, or None where there is none of that name that can be read."""
         if "\n" in name:
             return None  # the partner reads lines; no name that git gives out holds one
-        with suppress(OSError, ValueError):
-            return self._answer(name)
-        with suppress(OSError, ValueError):
-            self._start_again()
-            return self._answer(name)
-        self._start_again()
+        for _ in range(2):
+            with suppress(OSError, ValueError):
+                return self._answer(name)
+            self.close()
         try:
             return self._answer(
                 ""
-            )  # nothing has this name; what was asked for is damaged, and git dies of it
+            )  # which nothing is called; what was asked for is damaged, and git dies of it
         except (OSError, ValueError) as error:
             raise GitError(
                 f"git cat-file ended early: {error}", hint="Is the repository damaged? See 'git fsck'."
             ) from error
 
-    def _start_again(self) -> None:
-        self.close()
-        self._partner = process.start(
-            self._git.argv("cat-file", "--batch"), cwd=self._git.folder, env=self._git.env
-        )
-
     def _answer(self, name: str) -> tuple[str, str, bytes] | None:
+        if self._partner is None:
+            argv = self._git.argv("cat-file", "--batch")
+            self._partner = process.start(argv, cwd=self._git.folder, env=self._git.env)
         ask, answer = cast("IO[bytes]", self._partner.stdin), cast("IO[bytes]", self._partner.stdout)
         ask.write(encoded(name) + b"\n")
         ask.flush()

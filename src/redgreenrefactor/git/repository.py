@@ -160,11 +160,19 @@ class Repository:
 
     @cached_property
     def cache(self) -> Path:
-        """A folder of our own outside the repository, the same for every run in this checkout."""
+        """Where a folder of our own is, outside the repository, the same for every run in this checkout."""
         name = hashlib.sha256(os.fsencode(self.git_dir)).hexdigest()[:16]
-        folder = own_folder(self.environ, self.root) / name
-        folder.mkdir(exist_ok=True, mode=0o700)
-        return folder
+        return own_folder(self.environ, self.root) / name
+
+    def make_cache(self) -> Path:
+        """Make that folder, where it is not there yet, for nobody but us; return it."""
+        for folder in (self.cache.parent, self.cache):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.cache.parent.lstat().st_uid != os.getuid():
+            raise NotReadyError(
+                f"{self.cache.parent} is somebody else's", hint="Set XDG_CACHE_HOME to a folder of yours."
+            )
+        return self.cache
 
     @property
     def mark(self) -> Path:
@@ -221,7 +229,7 @@ class Repository:
         with suppress(OSError):
             users = decoded(head_of(self._users_excludes(), LARGEST))
         text = "\n".join([users, *PATTERNS, *(f"/{_literal(folder)}/" for folder in folders), ""])
-        replace_file(self.cache / "exclude", encoded(text))
+        replace_file(self.make_cache() / "exclude", encoded(text))
 
     def _users_excludes(self) -> Path:
         home = Path(self.environ.get("HOME", "~")).expanduser()
@@ -234,8 +242,7 @@ class Repository:
 
     def close(self) -> None:
         """End what was started for reading."""
-        if "objects" in self.__dict__:
-            self.objects.close()
+        self.objects.close()
 
 
 def own_folders(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
@@ -249,11 +256,12 @@ def own_folders(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
 
 
 def own_folder(environ: Mapping[str, str], root: Path) -> Path:
-    """Return our own folder, made if it is not there yet; nobody else's is used."""
+    """Return where our own folder is, or can be made; nobody else's is used."""
     for base in own_folders(environ, root):
         with suppress(OSError):
-            base.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if os.access(base, os.W_OK) and base.lstat().st_uid == os.getuid():
+            there = next(place for place in (base, *base.parents) if os.path.lexists(place))
+            ours = there != base or base.lstat().st_uid == os.getuid()
+            if ours and there.is_dir() and os.access(there, os.W_OK | os.X_OK):
                 return base
     raise NotReadyError(
         "there is no folder outside the repository to keep a clean checkout in",

@@ -419,7 +419,7 @@ def test_looking_back_brings_what_is_installed_or_ignored_and_no_stray_file(plac
 
 def test_what_somebody_who_was_killed_left_is_not_looked_at(place: Place) -> None:
     repository = place.opened()
-    (repository.cache / "apart-0").mkdir()
+    (repository.make_cache() / "apart-0").mkdir()
     (repository.cache / "apart-0/left.py").touch()
     with apart(repository) as clean:
         assert names(clean.lay_out(place.repo.git("rev-parse", "HEAD"), {})) == ["README.md"]

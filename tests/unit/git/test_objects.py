@@ -201,8 +201,11 @@ def test_what_is_no_commit_or_no_tree_is_not_taken_for_one(repo: Repo, objects: 
 
 
 def test_a_reader_whose_git_is_gone_starts_another(repo: Repo, objects: Objects) -> None:
-    objects._partner.kill()  # pyright: ignore[reportPrivateUsage]
-    objects._partner.wait()  # pyright: ignore[reportPrivateUsage]
+    assert objects.resolve("HEAD")
+    partner = objects._partner  # pyright: ignore[reportPrivateUsage]
+    assert partner is not None
+    partner.kill()
+    partner.wait()
     assert objects.resolve("HEAD") == repo.git("rev-parse", "HEAD")
 
 

@@ -109,6 +109,18 @@ def test_our_folder_is_the_same_for_every_run_in_a_checkout(repo: Repo, env: dic
     assert open_repository(other, env).cache not in (folder, folder.parent)
 
 
+def test_asking_where_it_is_makes_nothing_and_making_it_keeps_others_out(
+    repo: Repo, env: dict[str, str], tmp_path: Path
+) -> None:
+    repository = open_repository(repo.path, {**env, "XDG_CACHE_HOME": str(tmp_path / "own")})
+    assert repository.cache.is_relative_to(tmp_path / "own")
+    assert repository.mark.is_relative_to(tmp_path / "own")
+    assert not (tmp_path / "own").exists()
+    folder = repository.make_cache()
+    assert folder == repository.cache == repository.make_cache()
+    assert [oct(place.stat().st_mode & 0o777) for place in (folder, folder.parent)] == ["0o700"] * 2
+
+
 def test_without_a_setting_it_lies_in_the_home_folder(repo: Repo, env: dict[str, str]) -> None:
     del env["XDG_CACHE_HOME"]
     assert open_repository(repo.path, env).cache.parent == Path(env["HOME"]) / ".cache/redgreenrefactor"
