@@ -71,7 +71,7 @@ class CycleEntry(_Entry):
     """Per cent, such as '>=85%', '85' or '> 80 %'."""
 
 
-class ConfigEntry(_Entry):
+class WorkerEntry(_Entry):
     """Who works."""
 
     method: Literal["agent", "cli"] = "agent"
@@ -92,7 +92,7 @@ class MetaEntry(_Entry):
     """true: red, green, refactor. Otherwise one plain session."""
     max_iterations: Iterations = ITERATIONS
     tdd_cycles: list[CycleEntry] = []
-    execution_config: ConfigEntry = ConfigEntry()
+    execution_config: WorkerEntry = WorkerEntry()
     shared_context: dict[str, Any] = {}
     """tech_stack, conventions and the like."""
     context_package_path: str | None = None

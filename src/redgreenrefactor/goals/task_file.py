@@ -22,7 +22,7 @@ from redgreenrefactor.goals.text_file import TextFile
 from redgreenrefactor.model.task import (
     Criterion,
     Cycle,
-    Link,
+    Lineage,
     Look,
     Step,
     Strategy,
@@ -187,7 +187,7 @@ def _task(document: Document, path: Path) -> Task:
         shared_context=shared_context(meta.shared_context),
         looks=tuple(_look(item, f"step {index}") for index, item in enumerate(found.pre_analysis, 1)),
         cli_tool=config.cli_tool if config.method == "cli" else None,
-        link=Link(
+        link=Lineage(
             execution.id, strategy, texts(execution.resume_from) if strategy is not Strategy.NEW else ()
         ),
         depends_on=tuple(found.depends_on),

@@ -53,7 +53,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Lineage:
     """The id under which a task's sessions are known, and the ids they go on from."""
 
     id: str = ""
@@ -61,7 +61,7 @@ class Link:
     resume_from: tuple[str, ...] = ()
 
 
-NO_LINK = Link()
+NO_LINEAGE = Lineage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Task:
     shared_context: tuple[tuple[str, str], ...] = ()
     looks: tuple[Look, ...] = ()
     cli_tool: str | None = None  # None: the configured agent works
-    link: Link = NO_LINK
+    link: Lineage = NO_LINEAGE
     depends_on: tuple[str, ...] = ()
     session: str | None = None  # None: the run's id
 

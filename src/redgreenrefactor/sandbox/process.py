@@ -152,20 +152,21 @@ def run(
             held = stack.enter_context(cage.hold(argv, cwd, env))
             tree = stack.enter_context(_grown(held, cwd, fed=bool(stdin), grace=grace))
         except OSError as problem:
-            if problem.errno != errno.E2BIG:
-                raise
-            return Finished(_NOT_EXECUTABLE, b"", os.fsencode(f"{argv[0]}: {problem.strerror}\n"))
-        stdout, stderr = (
-            OutputStream(tree.stdout, keep, on_stdout),
-            OutputStream(tree.stderr, keep, on_stderr),
-        )
+            return _not_started(argv[0], problem)
+        stdout = OutputStream(tree.stdout, keep, on_stdout)
+        stderr = OutputStream(tree.stderr, keep, on_stderr)
         watch = _Watch(tree, stdin, interrupt, None if timeout is None else began + timeout, held.meter)
         watch.until_gone(stdout, stderr)
         code = cage.exit_code(_exit_code(watch.told, tree.keeper.wait()))
-    if watch.too_much:
-        code = code or -signal.SIGKILL
-    seconds = time.monotonic() - began
+    code, seconds = code or (-signal.SIGKILL if watch.too_much else 0), time.monotonic() - began
     return Finished(code, stdout.kept(), stderr.kept() + watch.complaint, watch.timed_out, seconds)
+
+
+def _not_started(program: str, problem: OSError) -> Finished:
+    """Answer as a shell does for a program with more arguments than the system takes; nothing else is expected."""
+    if problem.errno != errno.E2BIG:
+        raise problem
+    return Finished(_NOT_EXECUTABLE, b"", os.fsencode(f"{program}: {problem.strerror}\n"))
 
 
 @dataclass(frozen=True, slots=True)
