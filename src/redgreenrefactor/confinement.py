@@ -1,11 +1,9 @@
 """Who is held how: the cages of one invocation's suites and sessions."""
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.agents.table import kind_of
 from redgreenrefactor.config import Settings
@@ -18,7 +16,6 @@ from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.languages.paths import ProjectFolder, kept_from
 from redgreenrefactor.model.events import Emit, Warned
 from redgreenrefactor.model.evidence import ALL, Manner
-from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.sandbox.availability import means_for
@@ -141,7 +138,7 @@ class Confinement:
         head = self._repository.objects.commit("HEAD")
         files = self._repository.objects.files(head.tree) if head else ()
         paths = [path for path, node in files if node.mode != SUBMODULE]
-        return kept_from(brief.phase, paths, ProjectFolder(self._repository.prefix, _case(brief)))
+        return kept_from(brief.phase, paths, ProjectFolder(self._repository.prefix, brief.case))
 
     @cached_property
     def _ground(self) -> Ground:
@@ -177,15 +174,3 @@ def confinement_of(
         emit(Warned(f"{error.message}: everything here is ours, and goes without"))
         means = NO_MEANS
     return Confinement(repository, compiled, settings, means, workspace)
-
-
-def _case(brief: Brief) -> Case | None:
-    """Return the case a session works on."""
-    try:
-        found = cast("Mapping[str, Any]", json.loads(brief.handoff)).get("currentTest")
-    except (ValueError, AttributeError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    case = cast("Mapping[str, Any]", found)
-    return Case(*(str(case.get(name) or "") for name in ("description", "testFile", "implFile")))

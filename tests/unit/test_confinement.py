@@ -1,6 +1,5 @@
 """Sessions that are held do honest work in every kind of checkout, and git's own folder stays out of their reach."""
 
-import json
 import shlex
 import sys
 from collections.abc import Generator, Mapping
@@ -18,6 +17,7 @@ from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.events import Event, Warned
 from redgreenrefactor.model.evidence import Manner
+from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
@@ -32,7 +32,7 @@ from redgreenrefactor.sandbox.process import Finished
 from repos import MakeRepo, Repo
 
 PHASES = {phase.name: phase for phase in TDD.phases}
-CASE = {"currentTest": {"description": "a", "testFile": "tests/test_a.py", "implFile": "code.py"}}
+CASE = Case("a", "tests/test_a.py", "code.py")
 
 
 PLANTS = """\
@@ -80,7 +80,7 @@ class Session:
         self.base = self.workspace.head()
         self.workspace.begin("run", self.base)
         role = Role(RoleName.TEST, "", "")
-        self.cage = self.cages.session(Brief(role, self.phase, 1, 1, "run", "", json.dumps(CASE)))
+        self.cage = self.cages.session(Brief(role, self.phase, 1, 1, "run", "", "{}", CASE))
 
     def sh(self, command: str) -> Finished:
         return process.run(command, cwd=self.workspace.project, env=self.env, cage=self.cage, timeout=60)

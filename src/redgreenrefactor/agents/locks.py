@@ -1,10 +1,8 @@
 """What the file tools do not write in a phase, with the reasons: the gates would reject it all the same, only later."""
 
 from redgreenrefactor.agents.toolbox import Locked
-from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.languages.paths import ProjectFolder, is_test
-from redgreenrefactor.model.goal import LIST, Case
-from redgreenrefactor.model.handoff import from_json
+from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -13,7 +11,7 @@ SETTINGS = "tdd.properties"
 
 def locked_in(brief: Brief) -> Locked:
     """Return what is locked in a session: in GREEN the tests, outside PLAN the list, the settings always."""
-    project = ProjectFolder("", _case(brief))
+    project = ProjectFolder("", brief.case)
 
     def locked(path: str) -> str:
         if path == SETTINGS:
@@ -28,10 +26,3 @@ def locked_in(brief: Brief) -> Locked:
 
 
 _LISTLESS = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
-
-
-def _case(brief: Brief) -> Case | None:
-    try:
-        return from_json(brief.handoff).current_test
-    except LedgerError:
-        return None

@@ -1,7 +1,7 @@
 """Frozen values as JSON: a dataclass is an object, its attributes are keys in camelCase, a tuple is a list."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
@@ -56,8 +56,6 @@ def written(value: Any) -> Any:
         return value if isfinite(value) else None  # JSON has no words for the others
     if isinstance(value, tuple | list):
         return [written(item) for item in cast("tuple[Any, ...]", value)]
-    if isinstance(value, Mapping):
-        return {str(key): written(item) for key, item in cast("Mapping[Any, Any]", value).items()}
     if is_dataclass(value):
         sparse = isinstance(value, Sparse)
         return {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
+from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 
@@ -36,6 +37,7 @@ class Brief:
     run_id: str
     task: str
     handoff: str  # the handoff it starts from, as JSON text
+    case: Case | None = None  # that it works at
     allowance_usd: float | None = None  # what the session may cost; None: whatever it takes
     session: str = ""  # the id it is known by to later sessions, where it has one
     strategy: str = ""  # how it goes on from others: new, resume, fork, merge_fork

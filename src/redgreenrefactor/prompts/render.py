@@ -71,6 +71,7 @@ def brief(prompts: Prompts, ask: Ask, model: str = "") -> Brief:
         run_id=ask.handoff.run_id,
         task=task(prompts, ask),
         handoff=to_json(ask.handoff),
+        case=ask.handoff.current_test,
     )
 
 

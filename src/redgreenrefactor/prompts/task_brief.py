@@ -103,6 +103,7 @@ def brief(
         run_id=handoff.run_id,
         task=fill(told.template, values | _parts(told, phase.name, handoff, attempt, tried)) + "\n",
         handoff=to_json(handoff),
+        case=handoff.current_test,
         session=link.id,
         strategy=link.strategy if link.id else "",
         resume_from=link.resume_from if link.id else (),

@@ -123,7 +123,7 @@ def bench(
 
 def brief_for(phase: PhaseName = PhaseName.PLAN, *, allowance: float | None = None) -> Brief:
     role = Role(RoleName.TEST_LIST, "plans", f"{PREAMBLE}\n\nYou plan.\n", preamble=PREAMBLE)
-    return Brief(role, phase, 1, 1, "run-7", "Plan it.", "{}", allowance)
+    return Brief(role, phase, 1, 1, "run-7", "Plan it.", "{}", allowance_usd=allowance)
 
 
 def script(*answers: Answer) -> Mind:

@@ -1,25 +1,15 @@
-import json
-
 import pytest
 
 from redgreenrefactor.agents.locks import locked_in
+from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 
-HANDOFF = json.dumps(
-    {
-        "schemaVersion": 1,
-        "runId": "r",
-        "feature": "f",
-        "phase": "RED",
-        "nextPhase": "GREEN",
-        "currentTest": {"description": "d", "testFile": "checks/all.py", "implFile": "spec/roman.py"},
-    }
-)
+CASE = Case("d", "checks/all.py", "spec/roman.py")
 
 
-def locked(phase: PhaseName, path: str, handoff: str = HANDOFF) -> str:
-    return locked_in(Brief(Role(RoleName.TEST, "", ""), phase, 1, 1, "r", "", handoff))(path)
+def locked(phase: PhaseName, path: str, case: Case | None = CASE) -> str:
+    return locked_in(Brief(Role(RoleName.TEST, "", ""), phase, 1, 1, "r", "", "{}", case))(path)
 
 
 @pytest.mark.parametrize("path", ["tests/test_a.py", "checks/all.py", "src/a_test.go", "tests/data/x.json"])
@@ -40,6 +30,6 @@ def test_the_list_belongs_to_plan_and_the_settings_to_nobody() -> None:
     assert "settings" in locked(PhaseName.PLAN, "tdd.properties")
 
 
-def test_a_handoff_that_cannot_be_read_locks_what_looks_like_a_test() -> None:
-    assert locked(PhaseName.GREEN, "tests/test_a.py", "{}")
-    assert not locked(PhaseName.GREEN, "checks/all.py", "no json")
+def test_without_a_case_what_looks_like_a_test_is_locked() -> None:
+    assert locked(PhaseName.GREEN, "tests/test_a.py", None)
+    assert not locked(PhaseName.GREEN, "checks/all.py", None)
