@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import wraps
@@ -113,11 +113,11 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator[Sur
     """
     given: dict[str, Any] = {name: flags.get(name) for name in ("agent", "model", "budget", "network")}
     with ExitStack() as stack:
-        view = stack.enter_context(_view(flags, aside=aside))
+        view = stack.enter_context(closing(_view(flags, aside=aside)))
         listeners: list[Emit] = [view]
         if flags.get("events"):
             file = EventFile(Path(flags["events"]), clock=lambda: datetime.now(UTC), warn=view)
-            listeners.append(stack.enter_context(file))
+            listeners.append(stack.enter_context(closing(file)))
         where, traced = project(flags), "agent" in flags
         around = stack.enter_context(invocation(where, os.environ, Flags(**given), *listeners, traced=traced))
         stack.enter_context(around.interrupt.listen())

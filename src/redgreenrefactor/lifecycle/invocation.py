@@ -1,7 +1,7 @@
 """One call of the program, or of the library: who hears what happens, and what interrupts it."""
 
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from redgreenrefactor.config import Flags
@@ -21,7 +21,7 @@ def invocation(
         heard = list(listeners)
         if traced and telemetry.wanted(environ):
             tracing = telemetry.tracing(environ, listeners[0])
-            heard += [stack.enter_context(tracing)] if tracing else []
+            heard += [stack.enter_context(closing(tracing))] if tracing else []
         mask = masking(environ)
 
         def emit(event: Event) -> None:

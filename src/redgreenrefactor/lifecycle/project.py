@@ -123,7 +123,8 @@ def _way_in(worktree: str | None) -> Generator[None]:
 def _transcribed(repository: Repository, around: Surroundings) -> Generator[Surroundings]:
     """Have every session's steps written down beside what else is done with events."""
     folder, mask = repository.common_dir / FOLDER, masking(around.environ)
-    with Transcripts(folder, mask=mask, clock=lambda: datetime.now(UTC), warn=around.emit) as transcripts:
+    made = Transcripts(folder, mask=mask, clock=lambda: datetime.now(UTC), warn=around.emit)
+    with closing(made) as transcripts:
 
         def emit(event: Event) -> None:
             transcripts(event)

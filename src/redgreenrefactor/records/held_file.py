@@ -2,8 +2,6 @@
 
 import os
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 
 class HeldFile:
@@ -17,11 +15,3 @@ class HeldFile:
             with suppress(OSError):
                 os.close(self._file)
             self._file = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

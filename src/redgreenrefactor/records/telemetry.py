@@ -4,8 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from redgreenrefactor.model.events import (
     Emit,
@@ -120,14 +119,6 @@ class Tracing:
             self._provider.force_flush(int(FLUSH * 1000))
             self._provider.shutdown()
         self._log.removeHandler(self._unsaid)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _begin(self, name: str, title: str, inside: str | None, attributes: Attributes) -> None:
         if name in self._open:

@@ -24,7 +24,7 @@ from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process
 
 CoverageMeter = Callable[[Path], Coverage]  # a checkout of the project → what its tests reach
-Counts = Mapping[str, tuple[int, int]]
+LineCounts = Mapping[str, tuple[int, int]]
 NO_TOOL = Coverage(why="no coverage tool was found for the test command")
 
 _LARGEST = 256 << 20  # bytes of a report
@@ -82,7 +82,7 @@ def meter_for(command: str, where: SuiteContext, setup: str | None = None) -> Co
     return measure
 
 
-def _reported(tool: str, files: Counts | None) -> Coverage:
+def _reported(tool: str, files: LineCounts | None) -> Coverage:
     if not files:
         return Coverage(why=f"{tool} left no report of the test command")
     return Coverage(tool, files)
@@ -122,7 +122,7 @@ def _python_line(asked: _Asked) -> str:
     return suite.probing.line if suite else asked.where.anchored(asked.command)
 
 
-def _coverage_py(report: Any, folder: Path) -> Counts:
+def _coverage_py(report: Any, folder: Path) -> LineCounts:
     """Return what coverage.py's JSON tells; a file measured twice counts once."""
     reached: dict[str, set[int]] = {}
     lines: dict[str, set[int]] = {}
@@ -155,7 +155,7 @@ def _go(asked: _Asked) -> Coverage | None:
     return _reported("go test -cover", _go_profile(_text(profile), module[1] if module else ""))
 
 
-def _go_profile(text: str, module: str) -> Counts:
+def _go_profile(text: str, module: str) -> LineCounts:
     files: dict[str, tuple[int, int]] = {}
     for line in text.splitlines():
         if found := _GO_BLOCK.fullmatch(line):
@@ -204,7 +204,7 @@ def _with_words(command: str, words: str) -> str:
     return f"{command} -- {words}" if through_npm else f"{command} {words}"
 
 
-def _istanbul(report: Any, folder: Path) -> Counts:
+def _istanbul(report: Any, folder: Path) -> LineCounts:
     files: dict[str, tuple[int, int]] = {}
     for name, found in _object(report).items():
         counts = [count for count in _object(_object(found).get("s")).values() if isinstance(count, int)]
@@ -240,7 +240,7 @@ def _gradle(asked: _Asked) -> Coverage | None:
     return _reported("JaCoCo", _jacoco(asked.folder, asked.place.glob("jacoco-*.xml")))
 
 
-def _jacoco(folder: Path, reports: Iterator[Path]) -> Counts:
+def _jacoco(folder: Path, reports: Iterator[Path]) -> LineCounts:
     from xml.etree import ElementTree as ET  # noqa: PLC0415
 
     files: dict[str, tuple[int, int]] = {}

@@ -3,8 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self, TextIO, cast
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from redgreenrefactor.model.events import Event, SessionSaid
 from redgreenrefactor.views.lines import (
@@ -61,14 +60,6 @@ class PlainView:
 
     def close(self) -> None:
         """Nothing is left to be put back."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class TerminalView:
@@ -139,14 +130,6 @@ class TerminalView:
         """Take the live line away and show the cursor again."""
         with self._lock:
             self._live.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def _columns(self) -> int:

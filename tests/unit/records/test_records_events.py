@@ -1,5 +1,6 @@
 import json
 import os
+from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -71,7 +72,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def test_what_is_for_transcripts_is_not_for_scripts(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    with EventFile(path, clock=clock, warn=quiet) as record:
+    with closing(EventFile(path, clock=clock, warn=quiet)) as record:
         record(SessionNoted(Uttered("long and secret")))
         record(WorkSealed("c" * 40, "feat: x", "", ()))
     assert read(path) == []
@@ -79,7 +80,7 @@ def test_what_is_for_transcripts_is_not_for_scripts(tmp_path: Path) -> None:
 
 def test_every_event_is_one_line_with_its_name_and_time(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    with EventFile(path, clock=clock, warn=quiet) as record:
+    with closing(EventFile(path, clock=clock, warn=quiet)) as record:
         for event in EVERY_EVENT:
             record(event)
     lines = read(path)
@@ -151,7 +152,7 @@ def test_any_text_comes_back_as_it_was_from_a_single_line(text: str) -> None:
 def test_a_file_that_exists_is_continued(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     for _ in range(2):
-        with EventFile(path, clock=clock, warn=quiet) as record:
+        with closing(EventFile(path, clock=clock, warn=quiet)) as record:
             record(Paused(1.0))
     assert len(read(path)) == 2
 
@@ -159,7 +160,7 @@ def test_a_file_that_exists_is_continued(tmp_path: Path) -> None:
 def test_a_line_that_was_cut_off_does_not_spoil_the_next(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text('{"event": "Pau')
-    with EventFile(path, clock=clock, warn=quiet) as record:
+    with closing(EventFile(path, clock=clock, warn=quiet)) as record:
         record(Paused(1.0))
     first, second = path.read_text().splitlines()
     assert first == '{"event": "Pau'
@@ -170,7 +171,7 @@ def test_a_line_can_be_read_as_soon_as_the_event_is_over(tmp_path: Path) -> None
     path = tmp_path / "pipe"
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with EventFile(path, clock=clock, warn=quiet) as record:
+    with closing(EventFile(path, clock=clock, warn=quiet)) as record:
         record(Paused(1.0))
         assert os.read(reader, 65536).decode() == to_line(Paused(1.0), NOW)
     os.close(reader)
@@ -187,7 +188,7 @@ def test_a_file_that_cannot_be_written_is_a_usage_error(tmp_path: Path, name: st
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_told_once_and_stops_nothing() -> None:
     warned: list[Event] = []
-    with EventFile(Path("/dev/full"), clock=clock, warn=warned.append) as record:
+    with closing(EventFile(Path("/dev/full"), clock=clock, warn=warned.append)) as record:
         record(Paused(1.0))
         record(Paused(2.0))
     assert warned == [

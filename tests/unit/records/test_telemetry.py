@@ -1,6 +1,6 @@
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -53,7 +53,7 @@ END: list[Event] = [
 
 def traced(events: Sequence[Event]) -> list[ReadableSpan]:
     exporter = InMemorySpanExporter()
-    with Tracing(exporter, {}) as listener:
+    with closing(Tracing(exporter, {})) as listener:
         for event in events:
             listener(event)
     return list(exporter.get_finished_spans())
@@ -199,7 +199,7 @@ def test_a_collector_gets_them_over_http(variable: str, path: str) -> None:
     with collector() as (address, got):
         listener = tracing({variable: f"{address}{path}", "OTEL_SERVICE_NAME": "mine"}, lambda _: None)
         assert listener
-        with listener:
+        with closing(listener):
             for event in [*START, *WORK, *END]:
                 listener(event)
 

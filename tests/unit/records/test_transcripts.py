@@ -1,5 +1,6 @@
 import json
 import resource
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_every_session_has_a_file_of_its_own(tmp_path: Path) -> None:
-    with recording(tmp_path) as record:
+    with closing(recording(tmp_path)) as record:
         for event in (
             SessionSaid("before"),
             began(),
@@ -78,12 +79,12 @@ def test_a_session_that_is_begun_again_goes_on_in_the_same_file_after_a_line_tha
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "run-7/1-RED-1.jsonl"
-    with recording(tmp_path) as record:
+    with closing(recording(tmp_path)) as record:
         record(began())
     before = path.read_bytes()
     path.write_bytes(before + b'{"type": "sai')
 
-    with recording(tmp_path) as record:
+    with closing(recording(tmp_path)) as record:
         for event in (began(), *TURN):
             record(event)
 
@@ -92,7 +93,7 @@ def test_a_session_that_is_begun_again_goes_on_in_the_same_file_after_a_line_tha
 
 
 def test_sessions_without_a_verdict_end_with_the_next_one_or_the_run(tmp_path: Path) -> None:
-    with recording(tmp_path) as record:
+    with closing(recording(tmp_path)) as record:
         for event in (began(), began(attempt=2), RunEnded("failed", "", 1.0), SessionSaid("late")):
             record(event)
 
@@ -100,7 +101,7 @@ def test_sessions_without_a_verdict_end_with_the_next_one_or_the_run(tmp_path: P
 
 
 def test_only_the_user_may_read_them(tmp_path: Path) -> None:
-    with recording(tmp_path / "sessions") as record:
+    with closing(recording(tmp_path / "sessions")) as record:
         record(began())
 
     assert (tmp_path / "sessions/run-7").stat().st_mode & 0o777 == 0o700
@@ -113,7 +114,7 @@ def test_secrets_are_masked_wherever_they_stand(tmp_path: Path) -> None:
         "more": ["hunter2hunter2", 3],
         "hunter2hunter2": None,
     }
-    with recording(tmp_path, {"MY_API_KEY": "hunter2hunter2"}) as record:
+    with closing(recording(tmp_path, {"MY_API_KEY": "hunter2hunter2"})) as record:
         record(began())
         record(SessionNoted(Called("1", "Bash", arguments)))
 
@@ -129,7 +130,7 @@ def test_secrets_are_masked_wherever_they_stand(tmp_path: Path) -> None:
 def test_texts_and_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcripts, "LONGEST", 100)
     monkeypatch.setattr(transcripts, "MOST", 2000)
-    with recording(tmp_path) as record:
+    with closing(recording(tmp_path)) as record:
         record(began())
         for _ in range(30):
             record(SessionSaid("x" * 1000))
@@ -144,7 +145,7 @@ def test_texts_and_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_disk_that_fails_is_told_once_and_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     warned: list[Event] = []
-    with recording(tmp_path / "file/sessions", warn=warned.append) as record:
+    with closing(recording(tmp_path / "file/sessions", warn=warned.append)) as record:
         for event in (began(), *TURN, began(attempt=2), *TURN):
             record(event)
 
@@ -172,7 +173,7 @@ def test_no_link_is_followed_and_no_run_leads_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "sessions/run-7").mkdir(parents=True)
     (tmp_path / "sessions/run-7/1-RED-1.jsonl").symlink_to(tmp_path / "elsewhere")
     warned: list[Event] = []
-    with recording(tmp_path / "sessions", warn=warned.append) as record:
+    with closing(recording(tmp_path / "sessions", warn=warned.append)) as record:
         record(began())
         record(began(run_id="../../up"))
 
@@ -183,7 +184,7 @@ def test_no_link_is_followed_and_no_run_leads_elsewhere(tmp_path: Path) -> None:
 
 
 def test_a_transcript_is_found_by_turn_run_and_commit(tmp_path: Path) -> None:
-    with recording(tmp_path) as record:
+    with closing(recording(tmp_path)) as record:
         for event in (began(), *TURN):
             record(event)
     path = tmp_path / "run-7/1-RED-1.jsonl"

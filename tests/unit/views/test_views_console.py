@@ -9,6 +9,7 @@ import termios
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,7 +78,7 @@ class Terminal(io.StringIO):
 
 def plain(events: Sequence[Event], *, quiet: bool = False, width: int = 80) -> str:
     stream = io.StringIO()
-    with PlainView(stream, quiet=quiet, width=width) as view:
+    with closing(PlainView(stream, quiet=quiet, width=width)) as view:
         for event in events:
             view(event)
     return stream.getvalue()
@@ -93,7 +94,7 @@ def terminal(
 ) -> str:
     """Return everything that was written, the live line's comings and goings included."""
     stream = Terminal()
-    with TerminalView(stream, quiet=quiet, color=color, width=width, clock=clock) as view:
+    with closing(TerminalView(stream, quiet=quiet, color=color, width=width, clock=clock)) as view:
         for event in events:
             view(event)
     return stream.getvalue()
@@ -456,7 +457,7 @@ PROBED = (SuiteStarted("probe"), suite(0, 1, purpose="probe"))
 )
 def test_the_live_line_tells_what_is_waited_for(events: list[Event], waited: str) -> None:
     stream = Terminal()
-    with TerminalView(stream, color=False, width=80, clock=lambda: 0.0) as view:
+    with closing(TerminalView(stream, color=False, width=80, clock=lambda: 0.0)) as view:
         for event in events:
             view(event)
     last = stream.getvalue().rpartition("\x1b[?25h")[0].rpartition("\x1b[2K")[2]
@@ -466,7 +467,7 @@ def test_the_live_line_tells_what_is_waited_for(events: list[Event], waited: str
 def test_the_live_line_counts_on_from_probe_to_probe() -> None:
     now = [100.0]
     stream = Terminal()
-    with TerminalView(stream, color=False, width=80, clock=lambda: now[0]) as view:
+    with closing(TerminalView(stream, color=False, width=80, clock=lambda: now[0])) as view:
         for event in (turn(), *PROBED):
             view(event)
         now[0] += 65
@@ -492,7 +493,7 @@ def test_where_the_time_went_is_told_when_judging_took_much_of_it() -> None:
 def test_the_live_line_counts_from_when_the_waiting_began() -> None:
     now = [100.0]
     stream = Terminal()
-    with TerminalView(stream, color=False, width=80, clock=lambda: now[0]) as view:
+    with closing(TerminalView(stream, color=False, width=80, clock=lambda: now[0])) as view:
         view(turn())
         now[0] += 65
         view(Warned("so much for that"))
@@ -602,7 +603,7 @@ def test_a_stream_that_cannot_encode_everything_gets_what_it_can(encoding: str) 
     for make in (PlainView, TerminalView):
         raw = io.BytesIO()
         stream = io.TextIOWrapper(raw, encoding=encoding)
-        with make(stream, width=80) as view:
+        with closing(make(stream, width=80)) as view:
             for event in [*EVERY_EVENT, *hostile_events("naïve 界面 🎉"), rejected(TAMPERED)]:
                 view(event)
         written = raw.getvalue().decode(encoding)
@@ -617,7 +618,7 @@ def test_a_closed_pipe_stops_nothing(make: type[View]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     stream = os.fdopen(writing, "w")
-    with make(stream) as view:
+    with closing(make(stream)) as view:
         for event in EVERY_EVENT:
             view(event)
     stream.close()
@@ -627,7 +628,7 @@ def test_a_closed_pipe_stops_nothing(make: type[View]) -> None:
 def test_a_closed_stream_stops_nothing(make: type[View]) -> None:
     stream = io.StringIO()
     stream.close()
-    with make(stream) as view:
+    with closing(make(stream)) as view:
         for event in EVERY_EVENT:
             view(event)
 
@@ -651,7 +652,7 @@ def test_colour_is_given_up_when_somebody_says_so(
     environ: dict[str, str], no_color: bool, coloured: bool
 ) -> None:
     stream = Terminal()
-    with view_for(stream, ENVIRON | environ, no_color=no_color) as view:
+    with closing(view_for(stream, ENVIRON | environ, no_color=no_color)) as view:
         view(RUN)
     assert bool(re.search(r"\x1b\[[0-9;]*m", stream.getvalue())) is coloured
 
@@ -673,9 +674,10 @@ def test_rich_is_not_loaded_before_something_is_drawn() -> None:
 
 PLAY = """
 import os, sys
+from contextlib import closing
 from views_samples import EVERY_EVENT
 from redgreenrefactor.views.console import view_for
-with view_for(sys.stdout, os.environ) as view:
+with closing(view_for(sys.stdout, os.environ)) as view:
     for event in EVERY_EVENT:
         view(event)
 """
