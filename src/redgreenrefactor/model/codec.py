@@ -12,6 +12,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 Json = dict[str, Any]
 Value = TypeVar("Value")
+_PLAIN = frozenset((str, int, bool, NoneType))
 
 
 class ShapeError(ValueError):
@@ -48,6 +49,8 @@ class JsonObject(str):
 
 def written(value: Any) -> Any:
     """Return a value as JSON spells it."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, JsonObject):
         return value.value
     if isinstance(value, Enum):

@@ -265,6 +265,7 @@ _HINTS = get_type_hints(Handoff)
 _APART = ("facts", "previous", "unknown")
 _CORE = [each.name for each in fields(_Core)]
 _ALWAYS = set(_CORE) - {"outcome", "carried_from", "awaiting", "feature_blob"}  # even where they say nothing
+_KEYS = [(one.name, camel(one.name), one.default) for one in fields(Handoff) if one.name not in _APART]
 _FIRST = ("runId", "feature", "state")  # a person looks for these first
 _OF_FACTS = {each.name for each in fields(Facts)}
 _READERS = {name: reader(hint) for name, hint in _HINTS.items() if name not in _APART} | {
@@ -295,11 +296,12 @@ def to_json(handoff: Handoff, told: Callable[[Json], Json] = _as_it_is) -> str:
 def to_object(handoff: Handoff) -> Json:
     """Return the note as a JSON object."""
     body: Json = {}
-    for each in fields(handoff):
-        value = getattr(handoff, each.name)
-        if each.name in _ALWAYS or (value != each.default and each.name not in _APART):
-            body[camel(each.name)] = written(value)
-    body |= written(handoff.facts)
+    for name, key, default in _KEYS:
+        value = getattr(handoff, name)
+        if name in _ALWAYS or value != default:
+            body[key] = written(value)
+    if handoff.facts is not NO_FACTS:
+        body |= written(handoff.facts)
     if len(handoff.completed_tests) + len(handoff.pending_tests) > LONG_LIST:
         body |= {"completedCount": len(handoff.completed_tests), "pendingCount": len(handoff.pending_tests)}
     if "completedCount" in body:
