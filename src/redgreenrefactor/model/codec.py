@@ -48,7 +48,7 @@ class JsonObject(str):
 
 
 def written(value: Any) -> Any:
-    """Return a value as JSON spells it."""
+    """Return a value as JSON spells it; what is no value of ours is a TypeError."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, JsonObject):
@@ -59,14 +59,12 @@ def written(value: Any) -> Any:
         return value if isfinite(value) else None  # JSON has no words for the others
     if isinstance(value, tuple | list):
         return [written(item) for item in cast("tuple[Any, ...]", value)]
-    if is_dataclass(value):
-        sparse = isinstance(value, Sparse)
-        return {
-            key_of(field): written(found)
-            for field in fields(value)
-            if (found := getattr(value, field.name)) != field.default or not sparse
-        }
-    return value
+    sparse = isinstance(value, Sparse)
+    return {
+        key_of(field): written(found)
+        for field in fields(value)
+        if (found := getattr(value, field.name)) != field.default or not sparse
+    }
 
 
 def read(kind: type[Value], value: Any) -> Value:

@@ -277,3 +277,9 @@ def test_nothing_that_a_handoff_holds_can_be_changed_afterwards() -> None:
 def test_what_no_note_could_hold_is_no_part_of_a_handoff() -> None:
     with pytest.raises(TypeError):
         with_keys(PLANNED, mine=object())
+
+
+def test_what_stands_under_tests_are_ids_or_counts() -> None:
+    named, counted = Facts(tests=("a",)), Facts(tests=Counts(total=3))
+    assert (named.new_tests, named.counts) == (("a",), Counts())
+    assert (counted.new_tests, counted.counts) == ((), Counts(total=3))
