@@ -6,7 +6,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -23,6 +23,14 @@ def descriptors() -> int:
 
 def readable(interrupt: Interrupt) -> bool:
     return bool(select.select([interrupt], [], [], 0)[0])
+
+
+@pytest.fixture(autouse=True)
+def hang_up_is_heard() -> Iterator[None]:
+    """Whoever runs the tests under nohup ignores SIGHUP, and so would everything that is tried here."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_nothing_is_requested_at_first() -> None:
