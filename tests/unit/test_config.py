@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, fields
 
+import click
 import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redgreenrefactor.cli.run import run
 from redgreenrefactor.config import Flags, Settings, load
-from redgreenrefactor.config.keys import KEYS, ROLES, Key
+from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE, KEYS, ROLES, Key
 from redgreenrefactor.errors import UsageError
 
 FILE = "tdd.properties"
@@ -322,8 +324,14 @@ def test_a_bad_value_of_a_role_is_refused(role_key: str, bad: str) -> None:
 
 def test_an_unknown_agent_is_told_what_is_possible() -> None:
     message = refusal(flags=Flags(agent="claude")).message
-    for possible in ("api", "claude-code", "codex", "gemini", "opencode", "command:", "replay:"):
+    for possible in (*AGENTS, *AGENTS_WITH_MORE):
         assert possible in message
+
+
+def test_the_help_names_every_agent() -> None:
+    option = next(param for param in run.params if param.name == "agent")
+    assert isinstance(option, click.Option)
+    assert option.help == f"Who works: {', '.join((*AGENTS, *(f'{name}…' for name in AGENTS_WITH_MORE)))}"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ class AgentKind:
     """What is known of an agent before it is made."""
 
     module: str = ""  # of this package, with `build(argument, setup)`; empty: not part of this version yet
-    argument: bool = False  # a colon follows its name, and what it is to work with
+    argument: str = ""  # what follows its name and a colon, if anything does
     our_tools: bool = False  # it works with the six tools
     own_model: bool = False  # it thinks with a model of its own, which nobody here knows
     program: str = ""  # of the user's, that it is
@@ -30,8 +30,8 @@ AGENTS: Mapping[str, AgentKind] = {
     "codex": AgentKind(program="codex"),
     "gemini": AgentKind(program="gemini"),
     "opencode": AgentKind(program="opencode"),
-    "command": AgentKind(module="command_agent", argument=True, own_model=True),
-    "replay": AgentKind(module="replay", argument=True, our_tools=True, own_model=True),
+    "command": AgentKind(module="command_agent", argument="SHELL COMMAND", own_model=True),
+    "replay": AgentKind(module="replay", argument="NAME-OR-FILE", our_tools=True, own_model=True),
 }
 
 

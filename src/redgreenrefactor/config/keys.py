@@ -152,7 +152,8 @@ NAMES = ValueType("names", "names of variables, separated by commas or spaces", 
 URL = ValueType("address", "an address such as http://localhost:11434/v1", _url, may_be_blank=True)
 HOST = ValueType("host", "the name of a host, such as git.firm.example", _host)
 MODEL = ValueType("model", "the name of a model, or PROVIDER:MODEL", _something)
-AGENT = ValueType("agent", f"one of {', '.join(AGENTS)}, command:SHELL COMMAND, replay:NAME-OR-FILE", _agent)
+_SPELLED = [f"{name}:{kind.argument}" if kind.argument else name for name, kind in KINDS.items()]
+AGENT = ValueType("agent", f"one of {', '.join(_SPELLED)}", _agent)
 
 
 def _never(_: object) -> bool:
