@@ -24,6 +24,7 @@ LOOKS = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("level", LEVELS)
 def test_commands_of_the_analysis_touch_nothing_of_the_users(level: str, make_repo: MakeRepo) -> None:
     means(level)

@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import redgreenrefactor
@@ -16,9 +16,9 @@ SHARED = {"plan", "red", "green", "refactor", "code", "review", "task", "__init_
 COMMANDS = {file.stem for file in MODULES if file.parent.name == "cli"}
 
 
-def _trees() -> Iterator[tuple[Path, ast.Module]]:
-    for file in MODULES:
-        yield file, ast.parse(file.read_bytes())
+@cache
+def _trees() -> list[tuple[Path, ast.Module]]:
+    return [(file, ast.parse(file.read_bytes())) for file in MODULES]
 
 
 def test_no_public_class_name_means_two_things() -> None:

@@ -303,7 +303,8 @@ def test_a_folder_outside_that_the_projects_environment_leads_to_is_approved_onc
 def test_what_approved_lines_run_or_read_in_the_repository_counts_as_it_was_approved(
     typed: Typed, make_repo: MakeRepo, line: str, file: str
 ) -> None:
-    repo = make_repo(files={"tdd.properties": line, file: "as it was\n", "pyproject.toml": PYPROJECT})
+    settings = f"{line}\nmax.retries=0\n"  # an agent that fails is not waited for again and again
+    repo = make_repo(files={"tdd.properties": settings, file: "as it was\n", "pyproject.toml": PYPROJECT})
     assert f"content of {file}=" in typed(repo, "run", "x", "--json").stderr
     typed(repo, "trust", "--yes")
     assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"
