@@ -11,10 +11,8 @@ from redgreenrefactor.filesystem import below
 from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded
 
-HOLE, MOST = (
-    1 << 20,
-    1 << 30,
-)  # bytes that a file takes no room for: of one worth a look, and of all that may stay
+# Bytes that files take no room for: of one worth a look, and of all that may stay.
+HOLE, MOST = 1 << 20, 1 << 30
 _BLOCK = 512  # bytes, whatever the file system has
 
 

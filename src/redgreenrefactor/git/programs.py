@@ -2,11 +2,12 @@
 
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from redgreenrefactor.model.shell_line import shell_words
 
 # What is run for whom, and what is said instead where it leads into the project.
 _INSTEAD = (
@@ -169,13 +170,8 @@ class _Judge:
 
     def leads_in(self, command: str) -> bool:
         """Tell whether something of the project is run; where that cannot be told, it is assumed."""
-        if _BUILT.search(command):
-            return True
-        reader = shlex.shlex(command, posix=True, punctuation_chars=True)
-        reader.whitespace_split = True
-        try:
-            words = list(reader)
-        except ValueError:
+        words = shell_words(command)
+        if words is None or _BUILT.search(command):
             return True
         part: list[str] = []
         for word in [*words, ";"]:

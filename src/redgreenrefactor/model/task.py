@@ -1,10 +1,10 @@
 """A task file as a value: what is to be done, how it is known to be done, and what the sessions are given."""
 
 import re
-import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 
+from redgreenrefactor.model.shell_line import shell_words
 from redgreenrefactor.model.workflow import PhaseName
 
 ITERATIONS = 3  # tries of Green where neither the step nor the task says otherwise
@@ -215,12 +215,7 @@ def first_program(command: str) -> str | None:
 
 def _begun_with(command: str) -> list[str]:
     """Return the first word of each part of a line of shell; nothing for those that the shell does itself."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError:
-        return []
+    words = shell_words(command) or []
     if "||" in words or "\n" in command.strip() or re.search(r"[`(){}]", command):
         return []
     found: list[str] = []

@@ -1,10 +1,11 @@
 """What a line of shell runs in the end, as far as its words tell."""
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from redgreenrefactor.model.shell_line import shell_words
 
 _SEPARATORS = frozenset("();|&")
 _PYTEST = ("pytest", "py.test")
@@ -36,12 +37,7 @@ def _last_segment(command: str) -> list[str]:
     """Return the words after the last operator; none where the line is too much for us, or runs on alone."""
     if "\n" in command.strip():
         return []
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError:
-        return []
+    words = shell_words(command) or []
     while words and words[-1] in (";", ")"):
         words.pop()
     for index in range(len(words) - 1, -1, -1):
