@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,20 +16,26 @@ HOLE, MOST = 1 << 20, 1 << 30
 _BLOCK = 512  # bytes, whatever the file system has
 
 
-def clear_away(folders: Iterable[Path], moment: int) -> Iterator[str]:
-    """Take away, of what has changed below folders since a moment, pipes and rights of root's group; yield a line for each.
+def clear_away(root: Path, gits: Iterable[Path], moment: int) -> tuple[list[str], dict[Path, int]]:
+    """Take away pipes and rights of root's group, where they are newer than a moment; return what is told, and holes.
 
     Git would wait for ever for somebody to write into a pipe that it takes for a file. A set-gid program of root's
     lends root's group to everybody: the filter of system calls does not see whether a mode is a folder's.
     """
-    for path, status in (found for folder in folders for found in _changed(folder, moment)):
+    told: list[str] = []
+    holes: dict[Path, int] = {}
+    apart = (git for git in gits if not git.is_relative_to(root))
+    for path, status in (found for folder in (root, *apart) for found in _changed(folder, moment)):
         mode = status.st_mode
         if stat.S_ISFIFO(mode):
             path.unlink()
-            yield f"{path} was made a pipe during the session; it is gone"
+            told.append(f"{path} was made a pipe during the session; it is gone")
         elif os.getuid() == 0 and stat.S_ISREG(mode) and mode & stat.S_ISGID:
             path.chmod(stat.S_IMODE(mode) & ~stat.S_ISGID)
-            yield f"{path} was made a program of root's group; it is none any more"
+            told.append(f"{path} was made a program of root's group; it is none any more")
+        elif stat.S_ISREG(mode) and (hole := status.st_size - status.st_blocks * _BLOCK) > HOLE:
+            holes[path] = hole
+    return told, holes
 
 
 def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]:
@@ -42,12 +48,11 @@ def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]
                     yield Path(entry.path), status
 
 
-def remove_holes(git: Git, moment: int) -> tuple[str, ...]:
-    """Remove files changed since a moment that are mostly holes where there is too much of them; ignored ones stay.
+def remove_holes(git: Git, found: Mapping[Path, int]) -> tuple[str, ...]:
+    """Remove files that are mostly holes where there is too much of them; ignored ones stay.
 
     They take no room until somebody copies them, as git does into a commit and out of it again.
     """
-    found = {path: hole for path, status in _changed(git.folder, moment) if (hole := _hole(status)) > HOLE}
     if sum(found.values()) <= MOST:  # git is asked only where it may matter
         return ()
     listing = git.attempt("ls-files", "-z", "--others", "--modified", "--exclude-standard").stdout
@@ -57,7 +62,3 @@ def remove_holes(git: Git, moment: int) -> tuple[str, ...]:
     for path in holes:
         (git.folder / path).unlink()
     return (f"{some_of(holes, 1)} had room for far more than was in it: taken away",)
-
-
-def _hole(status: os.stat_result) -> int:
-    return status.st_size - status.st_blocks * _BLOCK if stat.S_ISREG(status.st_mode) else 0

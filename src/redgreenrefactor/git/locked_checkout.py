@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redgreenrefactor.git import guard, lock, mark
 from redgreenrefactor.git.ledger import GitLedger
+from redgreenrefactor.git.litter import clear_away
 from redgreenrefactor.git.repository import Repository, open_repository, own_folders
 from redgreenrefactor.git.workspace import GitWorkspace
 
@@ -53,7 +54,8 @@ def steered_back(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
                 continue
             with lock.held(_lock_of(place)):
                 if not guard.is_stale(found.steering):
-                    return guard.put_back(found.steering, place.parent, place.stat().st_ctime_ns)
+                    litter, _ = clear_away(folder, found.steering.gits, place.stat().st_ctime_ns)
+                    return (*litter, *guard.put_back(found.steering, place.parent))
                 place.unlink(missing_ok=True)
     return ()
 

@@ -8,7 +8,7 @@ from redgreenrefactor.errors import GitError, NotReadyError, some_of
 from redgreenrefactor.filesystem import below
 from redgreenrefactor.git import artifacts, guard, hidden, mark
 from redgreenrefactor.git.checkout import CleanCheckout
-from redgreenrefactor.git.litter import remove_holes
+from redgreenrefactor.git.litter import clear_away, remove_holes
 from redgreenrefactor.git.mark import Mark
 from redgreenrefactor.git.nested import changed_since, note_environments
 from redgreenrefactor.git.objects import SUBMODULE, Commit
@@ -223,9 +223,11 @@ class GitWorkspace(GitSnapshots):
     def _restore_steering(self) -> tuple[str, ...]:
         """Take back what the session did to the files that steer git, before git is asked anything; tell what."""
         begun, here = self._refs.mark, self._repository
-        began = here.mark.stat().st_ctime_ns if here.mark.exists() else 0
-        told = guard.put_back(begun.steering, here.cache, began) if begun and begun.steering else ()
-        return (*told, *here.look_again(), *remove_holes(self._git, began))
+        if begun is None or begun.steering is None or not here.mark.exists():
+            return here.look_again()
+        litter, holes = clear_away(here.root, begun.steering.gits, here.mark.stat().st_ctime_ns)
+        told = guard.put_back(begun.steering, here.cache)
+        return (*litter, *told, *here.look_again(), *remove_holes(self._git, holes))
 
     def _settle_untracked(self, status: CheckoutStatus) -> tuple[str, ...]:
         """Remember what the session did among ignored files, and put our settings back; tell what is worth a word."""
@@ -235,8 +237,7 @@ class GitWorkspace(GitSnapshots):
             return ()
         changes = changed_since(here.root, status.ignored, here.mark.stat().st_ctime_ns)
         note_environments(here.cache, changes)
-        steering = begun.steering
-        back = guard.put_back_settings(steering, status.ignored, here.cache) if steering else ()
+        back = guard.put_back(begun.steering, here.cache, status.ignored) if begun.steering else ()
         return (*back, *(change.told for change in changes))
 
     def _sweep_scratch(self, base: str, status: CheckoutStatus) -> tuple[CheckoutStatus, tuple[str, ...]]:
