@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import which
 from typing import Any, cast
 
 from redgreenrefactor.model.goal import Case
@@ -70,6 +71,7 @@ class Project:
     next: Cycle
     cycles: tuple[Cycle, ...] = ()
     later: tuple[str, ...] = ()
+    needs: str = ""  # a program, without which it is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def load(folder: Path = CORPUS) -> list[Entry]:
     names = [entry.name for entry in entries]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise CorpusError(f"two entries are called {twice[0]!r}")
-    return entries
+    return [entry for entry in entries if not entry.project.needs or which(entry.project.needs)]
 
 
 def _table(file: Path) -> dict[str, Any]:
@@ -135,10 +137,11 @@ def _projects(table: Mapping[str, Any]) -> dict[str, Project]:
         cycles = tuple(_cycle(item) for item in left.pop("cycles", []))
         due = _cycle(left.pop("next")) if "next" in left else base.next if base else None
         later = tuple(left.pop("later", base.later if base else ()))
+        needs = str(left.pop("needs", base.needs if base else ""))
         _nothing_left(f"project {name!r}", left)
         if due is None:
             raise CorpusError(f"project {name!r} has no next cycle")
-        projects[name] = Project(name, files, due, cycles or (base.cycles if base else ()), later)
+        projects[name] = Project(name, files, due, cycles or (base.cycles if base else ()), later, needs)
     return projects
 
 
@@ -227,6 +230,7 @@ def _project(left: dict[str, Any], projects: Mapping[str, Project]) -> Project:
         _cycle({**left.pop("test", {}), **changed}, base.next),
         (*base.cycles, *(_cycle(item) for item in left.pop("cycles", []))),
         tuple(left.pop("later", base.later)),
+        base.needs,
     )
 
 

@@ -19,6 +19,7 @@ from gates_corpus import Cycle, Entry, Step
 from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.languages.sources import tally
 from redgreenrefactor.lifecycle.feature import FeatureJob
 from redgreenrefactor.lifecycle.project import OpenProject, open_project
 from redgreenrefactor.lifecycle.run import NO_LIMITS, Run, equip
@@ -245,6 +246,7 @@ class Stage:
             "HOME": str(self.folder / "home"),
             "XDG_CACHE_HOME": str(self.cache),
             "LANG": "C.UTF-8",
+            "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
             "GIT_CONFIG_NOSYSTEM": "1",
             "TDD_TRUST": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # plug-ins of our own development are not the projects'
@@ -406,7 +408,10 @@ def _added(before: SuiteRun, after: SuiteRun, commit: Commit) -> list[str]:
     case = commit.case
     if fresh or case is None:
         return fresh
-    return [f"{case.test_file}::{name}" for name in _test_names(commit.files.get(case.test_file, ""))]
+    text = commit.files.get(case.test_file, "")
+    if not case.test_file.endswith(".py"):
+        return [f"{case.test_file}::{block.name}" for block in tally(case.test_file, text).blocks[-1:]]
+    return [f"{case.test_file}::{name}" for name in _test_names(text)]
 
 
 def _test_names(text: str) -> Iterator[str]:

@@ -25,6 +25,13 @@ _PAIRS = {
     "true": "false",
     "True": "False",
 }
+_EQUAL = re.compile(r"(?:\b(?:to)?[bB]e|\bis|\w*(?:[eE]qual\w*|Eq|_eq|EQ|[sS]ame\w*)|\beql?)!?\s*\(")
+_UNLIKE = re.compile(r"[nN]ot(?![a-z])|\bne\b|_ne\b|NE\b|\brefute|[fF]alse\s*\(|(?<![=-])[<>]")
+_SIGN = re.compile(r"([=!]==?)\s*-?")
+_EITHER = (re.compile(r"\|\||\bor\b"), re.compile("&&"))  # of an assertion, of the condition of a failure
+_AFTER = re.compile(r"\s*(?:[;,&|{)\n]|\Z)")
+_PLAIN = re.compile(rf"(?:{LITERAL.pattern}|\w+\s*:|\b(?:vec!|null|None|nil)|[\s\[\]{{}}(),&-])+")
+_LEADS = re.compile(r"\s*(?:await\s+|return\s+)?[\w$.:>-]*")  # what may stand before an assertion in its line
 _OTHER = {"*": "+", "/": "*", "%": "*", **_PAIRS, **{other: one for one, other in _PAIRS.items()}}
 
 
@@ -50,6 +57,55 @@ def wrong_expectations(path: str, text: str, block: Block) -> Iterator[str]:
     for start, end in reversed(_expecting(source, block)):
         for place in reversed(list(LITERAL.finditer(source.mask, start, end))):
             yield _with_other(source, place)
+
+
+def sharp_expectations(path: str, text: str, block: Block) -> Iterator[tuple[str, str]]:
+    """Yield the text with one value wrong that has to be equal to something, and with a failure where that is asserted."""
+    source, fails = source_of(path, text), block.dialect.fails
+    if source is None or not fails:
+        return
+    for start, end in _expecting(source, block):
+        line = source.mask.rfind("\n", 0, start) + 1
+        place = _has_to_equal(source.mask, start, end)
+        if place and _LEADS.fullmatch(source.mask, line, start):
+            indent = text[line : line + len(text[line:]) - len(text[line:].lstrip())]
+            end_of_it = f"\n{indent}" if block.dialect is PYTHON else " "
+            planted = f"{text[:line]}{indent}{fails}{end_of_it}{text[line:].lstrip()}"
+            yield _with_other(source, place), planted
+
+
+def _has_to_equal(mask: str, start: int, end: int) -> re.Match[str] | None:
+    """Return a literal in an assertion, or in the condition of a failure, that something else has to be equal to."""
+    condition = mask.startswith("if", start)
+    if _EITHER[condition].search(mask, start, end):
+        return None
+    for sign in _SIGN.finditer(mask, start, end):
+        value = LITERAL.match(mask, sign.end())
+        if value and (sign[1][0] == "!") is condition and _AFTER.match(mask, value.end()):
+            return value
+    if condition or _UNLIKE.search(mask, start, end):
+        return None
+    for call in _EQUAL.finditer(mask, start, end):
+        spans = list(_arguments(mask, call.end()))
+        plain = [_PLAIN.fullmatch(mask, *span) is not None for span in spans]
+        few = len(spans) <= 2  # noqa: PLR2004 - more: one of them is a message, or a tolerance
+        chosen = spans[plain.index(True)] if few and plain.count(True) == 1 else None
+        chosen = spans[1] if not few and plain[1] else chosen
+        if chosen:
+            return next(LITERAL.finditer(mask, *chosen), None)
+    return None
+
+
+def _arguments(mask: str, start: int) -> Iterator[tuple[int, int]]:
+    """Yield where the arguments of a call begin and end."""
+    depth = 0
+    for place in range(start, len(mask)):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(mask[place], 0)
+        if depth < 0 or (depth == 0 and mask[place] == ","):
+            yield start, place
+            start = place + 1
+        if depth < 0:
+            return
 
 
 def _expecting(source: SourceText, block: Block) -> list[tuple[int, int]]:

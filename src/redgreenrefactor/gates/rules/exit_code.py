@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from redgreenrefactor.gates.rules.findings import errors, tail
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests, timed_out
 from redgreenrefactor.gates.rules.new_test import asks_again
-from redgreenrefactor.gates.rules.silenced_tests import CommittedTest, still_run
+from redgreenrefactor.gates.rules.silenced_tests import CommittedTest, believed, still_run
 from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
 from redgreenrefactor.languages.dialects import dialect_of
 from redgreenrefactor.languages.diff import added_lines
@@ -28,7 +28,7 @@ FACTS = Facts(evidence=Measure.EXIT_CODE, unmeasured=UNMEASURED)
 
 
 def by_exit_code(evidence: Evidence, measured: Measured, known: Sequence[Finding] = ()) -> Judgement:
-    """RED: the suite passed before, fails now, and passes again without the new test. Later: it passes.
+    """RED: the suite passed before, fails now, and passes again without the new test. Later: it passes, and not blindly.
 
     What is known already is told, too; what the text shows of tests that are gone or silenced rejects.
     """
@@ -39,8 +39,8 @@ def by_exit_code(evidence: Evidence, measured: Measured, known: Sequence[Finding
         return (yield from _red(evidence, measured, found))
     if not measured.after.green:
         return rule(*found, _failing(measured), test_result=TestOutcome.FAIL, facts=FACTS)
-    if evidence.phase is PhaseName.REFACTOR:
-        found += yield from still_run(evidence)
+    more = {PhaseName.GREEN: believed, PhaseName.REFACTOR: still_run}.get(evidence.phase)
+    found += (yield from more(evidence)) if more else []
     return rule(*found, test_result=TestOutcome.PASS, facts=FACTS)
 
 
@@ -57,7 +57,9 @@ def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgem
             hint="Leave everything but the new test as it was.",
         )
         return rule(*found, broken, test_result=TestOutcome.FAIL, facts=FACTS)
-    return rule(*found, test_result=TestOutcome.FAIL, facts=replace(FACTS, failure=tail(measured.after)))
+    new = tuple(f"{change.path}::{block.name}" for change, block in new_tests(evidence))
+    facts = replace(FACTS, failure=tail(measured.after), tests=new or None)
+    return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
 
 
 def _failing(measured: Measured) -> Finding:

@@ -10,12 +10,18 @@ from redgreenrefactor.gates.rules.test_text import is_script
 from redgreenrefactor.languages.paths import is_test, reconfigures
 from redgreenrefactor.languages.sources import NEAR, Block, tally
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, Trial
-from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.mutation.text_mutants import code_mutants, failing_at_once, wrong_expectations
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome
+from redgreenrefactor.mutation.text_mutants import (
+    code_mutants,
+    failing_at_once,
+    sharp_expectations,
+    wrong_expectations,
+)
 
 RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
 MOST = 6  # tests that are looked at after a turn
 ALIKE = 0.6  # of a test's text that one under another name shares with it
+SHARP = 3  # values of a new test that are made wrong, one by one
 WRONG = 4  # expectations that are made wrong before a test counts as blind
 MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
 
@@ -55,6 +61,14 @@ class CommittedTest:
                 break
         return seen
 
+    def ignores_an_expectation(self) -> Generator[Question, SuiteRun, bool]:
+        """Return whether the suite passes with a wrong value where it would notice a failure."""
+        others = sharp_expectations(self.path, self.text, self.block) if self.block else iter(())
+        for wrong, stopped in islice(others, SHARP):
+            if (yield from self._noticed(wrong)) is False and (yield from self._noticed(stopped)):
+                return True
+        return False
+
     def _spoiled(self) -> str:
         start = max(self.block.start - NEAR, 0) if self.block else 0
         meant = self.block and MEANT_TO_FAIL.search(self.text[start : self.block.body])
@@ -63,6 +77,28 @@ class CommittedTest:
 
     def _noticed(self, text: str) -> Noticing:
         return (yield from _red(self.commit, (self.path, text)))
+
+
+def believed(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return why a suite that passes after GREEN proves nothing: what goes wrong in RED's test, it does not notice."""
+    hint = "Return what is asked for, and let the runner finish; where the test itself is at fault, answer with `replan`."
+    for test in _written(evidence):
+        if (yield from test.notices_failure()) is False:
+            return [_unheard(test, "the suite passes with a failure put into this test", hint)]
+        if (yield from test.ignores_an_expectation()):
+            return [_unheard(test, "the suite passes although another value is expected there", hint)]
+    return []
+
+
+def _written(evidence: Evidence) -> Sequence[CommittedTest]:
+    """Return the tests that RED's note names; where it names none, the last of the planned file."""
+    if evidence.handoff.outcome is Outcome.WARNED:
+        return []  # RED's test passed, and was let through
+    names = evidence.handoff.facts.new_tests
+    own = [f"{evidence.prefix}{evidence.case.test_file}"] if evidence.case else []
+    paths = dict.fromkeys([name.partition("::")[0] for name in names] or own)
+    tests = list(_tests(evidence, evidence.head, paths))
+    return [test for test in tests if f"{test.path}::{test.name}" in names] or tests[:1]
 
 
 def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
@@ -105,7 +141,11 @@ def _red(commit: str, *overlay: tuple[str, str]) -> Noticing:
     return not run.green if run.answered else None
 
 
-def _unheard(test: CommittedTest, what: str) -> Finding:
+def _unheard(
+    test: CommittedTest,
+    what: str,
+    hint: str = "Let every test run, and look at what the code does, as it did before.",
+) -> Finding:
     name = f": {test.block.name!r}" if test.block else ""
     line = test.block.line if test.block else None
     return Finding(
@@ -113,7 +153,7 @@ def _unheard(test: CommittedTest, what: str) -> Finding:
         f"{test.path}{f':{line}' if line else ''}{name}: {what}",
         test.path,
         line,
-        hint="Let every test run, and look at what the code does, as it did before.",
+        hint,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from gates_support import BASE, HEAD, OPENING, Played, evidence, judge
 from redgreenrefactor.model.evidence import UNANSWERED, Change, File, Measure, Rules, SuiteRun, Trial
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
 from redgreenrefactor.model.verdict import FindingType, Outcome, Ruling, TestOutcome
@@ -163,6 +164,66 @@ def test_a_test_in_a_language_that_is_not_known_is_covered_with_a_doubt_where_it
     assert played.verdict.outcome is Outcome.COVERED
     assert [item.type for item in played.warnings] == [FindingType.UNEXPECTED_PASS]
     assert asked_again(script, lambda _text: False, "test/add.sh").types == [FindingType.UNEXPECTED_PASS]
+
+
+# --- GREEN: a suite that notices nothing is not believed
+
+
+def written(
+    noticed: Callable[[str], bool], tests: tuple[str, ...] = (), outcome: Outcome | None = None, **more: Any
+) -> Played:
+    """Play a GREEN whose suite passes; the suite fails with a changed test where `noticed` says so of its text."""
+    before = {
+        "add.js": "",
+        "test/add.test.js": HONEST_JS,
+        "test/sum.test.js": HONEST_JS.replace("adds", "sums"),
+    }
+    handoff = Handoff(PhaseName.GREEN, PhaseName.GREEN, facts=Facts(tests=tests), outcome=outcome)
+    more = {"case": Case("adds", "test/add.test.js", "add.js"), "handoff": handoff, **more}
+    given = evidence(PhaseName.GREEN, before, {**before, "add.js": "1\n"}, **more)
+
+    def answer(trial: Trial) -> SuiteRun:
+        return RED_RUN if any(noticed(text or "") for _, text in trial.overlay) else GREEN_RUN
+
+    return judge(given, answer)
+
+
+def test_a_suite_that_notices_what_is_wrong_in_the_new_test_is_believed() -> None:
+    played = written(really)
+    assert played.verdict.ruling is Ruling.ACCEPTED, played.told
+    assert [path for trial in played.asked for path, _ in trial.overlay] == ["test/add.test.js"] * 2
+
+
+def test_a_suite_that_passes_with_a_failure_in_the_new_test_is_not_believed() -> None:
+    played = written(lambda _text: False, ("test/sum.test.js::sums",))
+    assert played.types == [FindingType.TEST_TAMPERING]
+    assert "test/sum.test.js:1: 'sums': the suite passes with a failure put into this test" in played.told
+
+
+def test_a_suite_that_passes_whatever_is_expected_is_not_believed() -> None:
+    played = written(lambda text: "planted" in text)
+    assert played.types == [FindingType.TEST_TAMPERING]
+    assert "another value is expected" in played.told
+
+
+def test_an_expectation_that_is_not_reached_proves_nothing() -> None:
+    starts = "test('adds', () => { throw new Error(\"planted\");"
+    assert written(lambda text: starts in text).types == []
+
+
+def test_a_test_that_was_let_through_although_it_passed_is_not_tried_again() -> None:
+    assert written(lambda _text: False, outcome=Outcome.WARNED).types == []
+    assert written(lambda _text: False, case=None).types == []
+
+
+def test_red_names_its_test_as_far_as_the_text_tells() -> None:
+    after = {**JS_CODE, "test/add.test.js": JS_CODE["test/add.test.js"] + HONEST_JS}
+
+    def answer(trial: Trial) -> SuiteRun:
+        return RED_RUN if trial.commit == HEAD and not trial.overlay else GREEN_RUN
+
+    given = evidence(PhaseName.RED, JS_CODE, after, case=Case("adds", "test/add.test.js", "add.js"))
+    assert judge(given, answer).facts["tests"] == ["test/add.test.js::adds"]
 
 
 # --- what the text shows
