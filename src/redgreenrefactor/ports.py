@@ -164,6 +164,10 @@ class Workspace(Snapshots, Protocol):
         """
         ...
 
+    def write_list(self, text: str) -> None:
+        """Replace the text of `test-list.md`, as a session would."""
+        ...
+
     def keep(self, run_id: str, base: str, why: str) -> str | None:
         """Keep whatever differs from the base at a ref; return the ref, None if nothing does."""
         ...

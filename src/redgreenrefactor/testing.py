@@ -19,6 +19,7 @@ from redgreenrefactor.model.evidence import (
     TestId,
     TestResult,
 )
+from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.pull_request import Draft, PullRequest, PullRequestState
 from redgreenrefactor.model.result import Entry
@@ -122,6 +123,10 @@ class FakeWorkspace:
             resealed=self._head != before,
             rewritten=rewritten,
         )
+
+    def write_list(self, text: str) -> None:
+        """Replace the text of `test-list.md`, as a session would."""
+        self.files[LIST] = text
 
     def keep(self, run_id: str, base: str, why: str) -> str | None:
         """Keep whatever differs from the base at a ref; return the ref, None if nothing does."""

@@ -57,6 +57,7 @@ DEFAULTS: dict[str, object] = {
     "session.turns": 200,
     "retry.backoff": 1,
     "red.on.pass": "cover",
+    "plan.sessions": "needed",
     "legacy.on.break": "block",
     "coverage.min": None,
     "minimality.min": None,
@@ -82,6 +83,7 @@ PERCENTAGES = ["coverage.min", "minimality.min"]
 TEXTS = ["test.command", "setup.command", "prompts.dir", "worktree.dir", "on.finish"]
 CHOICES = {
     "red.on.pass": ["cover", "abort", "warn"],
+    "plan.sessions": ["needed", "always"],
     "legacy.on.break": ["block", "report"],
     "sandbox": ["auto", "bubblewrap", "landlock", "off"],
     "sandbox.network": ["off", "on"],

@@ -256,6 +256,7 @@ def test_the_answer_of_plan_that_is_shown_is_understood() -> None:
     answer = read_answer(blocks(DOCS / "agents.md", "json")[0])
     assert isinstance(answer, Answer)
     assert answer.case == Case("4 is IV", "tests/test_roman.py", "roman.py")
+    assert answer.upcoming == (Case("5 is V", "tests/test_roman.py", "roman.py"),)
     assert answer.dropped == {"5 is iiiii"}
 
 

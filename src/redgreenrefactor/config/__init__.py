@@ -62,6 +62,7 @@ class Settings:
     session_turns: int
     retry_backoff: float
     red_on_pass: Literal["cover", "abort", "warn"]
+    plan_sessions: Literal["needed", "always"]
     legacy_on_break: Literal["block", "report"]
     coverage_min: float | None
     minimality_min: float | None

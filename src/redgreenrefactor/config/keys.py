@@ -219,6 +219,12 @@ KEYS = (
         "retry.backoff", WAIT, 1.0, "seconds before the first retry, doubling with each; 0 waits not at all"
     ),
     _key("red.on.pass", _one_of("cover", "abort", "warn"), "cover", "when an honest new test passes in RED"),
+    _key(
+        "plan.sessions",
+        _one_of("needed", "always"),
+        "needed",
+        "whether PLAN is asked before every case, or where the plan does not tell what comes next",
+    ),
     _key("legacy.on.break", _one_of("block", "report"), "block", "when a test from before the run breaks"),
     _key("coverage.min", PERCENT, None, "least coverage, per cent"),
     _key("minimality.min", PERCENT, None, "least minimality, per cent"),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from redgreenrefactor.model.decision import has_worked, is_finished, progress
 from redgreenrefactor.model.evidence import Evidence, Judgement
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
+from redgreenrefactor.model.handoff import LONG_LIST
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 
 ANSWER = (
@@ -29,10 +30,11 @@ NOT_YET_PLANNED = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What PLAN said: the next case, or that there is none, and what it gave up."""
+    """What PLAN said: the next case, or that there is none, what comes later, and what it gave up."""
 
     case: Case | None
     dropped: frozenset[str]
+    upcoming: tuple[Case, ...] = ()
 
 
 def plan(evidence: Evidence) -> Judgement:
@@ -47,7 +49,9 @@ def plan(evidence: Evidence) -> Judgement:
     found += [*_list_kept(evidence, answer.dropped), *_agrees(evidence, answer)]
     if errors(found):
         return rule(*found)
-    return rule(*found, case=_as_listed(evidence, answer.case), facts=Facts(dropped=_dropped(evidence)))
+    case = _as_listed(evidence, answer.case)
+    upcoming = tuple(_plain_paths(each) for each in answer.upcoming[:LONG_LIST])
+    return rule(*found, case=case, upcoming=upcoming, facts=Facts(dropped=_dropped(evidence)))
 
 
 def _dropped(evidence: Evidence) -> tuple[str, ...]:
@@ -67,13 +71,14 @@ def read_answer(message: str) -> Answer | str:
         case = reader(Case | None)(raw)
         given = cast("list[dict[str, Any]]", body.get("dropped") or [])
         dropped = frozenset(comparable(str(item["description"])) for item in given)
+        upcoming = reader(tuple[Case, ...])(body.get("upcoming") or [])
     except (KeyError, TypeError, ShapeError) as error:
-        return f"currentTest or dropped has the wrong shape: {error!r}"
-    if case is not None and not all(
-        (case.description.strip(), case.test_file.strip(), case.impl_file.strip())
-    ):
-        return "currentTest needs a description, a testFile and an implFile"
-    return Answer(case, dropped)
+        return f"currentTest, upcoming or dropped has the wrong shape: {error!r}"
+    for each in (*((case,) if case else ()), *upcoming):
+        if not all((each.description.strip(), each.test_file.strip(), each.impl_file.strip())):
+            where = "currentTest" if each is case else f"upcoming {each.description!r}"
+            return f"{where} needs a description, a testFile and an implFile"
+    return Answer(case, dropped, upcoming)
 
 
 def _scope(evidence: Evidence) -> Iterator[Finding]:
@@ -170,15 +175,37 @@ def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
             f"currentTest is {answer.case.description!r}, but the first open item is {first}",
             "Answer with the first '[ ]' of the list, word for word; reorder open items to choose another.",
         )
-    for name, path in (("testFile", answer.case.test_file), ("implFile", answer.case.impl_file)):
-        if _outside(path):
+    yield from _upcoming(evidence, answer)
+    for case in (answer.case, *answer.upcoming):
+        yield from _misplaced(evidence, case)
+
+
+def _upcoming(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
+    """Yield cases that are said to come later and are no open box."""
+    waiting = {item.key for item in evidence.plan_after.open}
+    for case in answer.upcoming:
+        if comparable(case.description) not in waiting:
             yield _malformed(
-                f"{name} {path!r} lies outside the project", "Name a path inside the project, relative."
+                f"upcoming names {case.description!r}, which is no open item of {LIST}",
+                "Name later open boxes there, word for word, or leave it out.",
             )
-    if PurePosixPath(answer.case.test_file) == PurePosixPath(answer.case.impl_file):
+
+
+def _misplaced(evidence: Evidence, case: Case) -> Iterator[Finding]:
+    """Yield what is wrong with the files that a case is planned for."""
+    outside = [
+        (name, path)
+        for name, path in (("testFile", case.test_file), ("implFile", case.impl_file))
+        if _outside(path)
+    ]
+    for name, path in outside:
+        yield _malformed(
+            f"{name} {path!r} lies outside the project", "Name a path inside the project, relative."
+        )
+    if PurePosixPath(case.test_file) == PurePosixPath(case.impl_file):
         yield _malformed("testFile and implFile are the same file", "Name two different files.")
-    if not (_outside(answer.case.test_file) or _outside(answer.case.impl_file)):
-        yield from _swapped(evidence, answer.case)
+    if not outside:
+        yield from _swapped(evidence, case)
 
 
 def _not_over(evidence: Evidence, waiting: Sequence[Item]) -> Iterator[Finding]:
@@ -214,10 +241,12 @@ def _swapped(evidence: Evidence, case: Case) -> Iterator[Finding]:
 
 def _as_listed(evidence: Evidence, case: Case | None) -> Case | None:
     """Return the case in the list's own words, its paths in plain form."""
-    if case is None:
-        return None
+    return replace(_plain_paths(case), description=evidence.plan_after.open[0].text) if case else None
+
+
+def _plain_paths(case: Case) -> Case:
     paths = [str(PurePosixPath(path)) for path in (case.test_file, case.impl_file)]
-    return Case(evidence.plan_after.open[0].text, *paths)
+    return Case(case.description, *paths)
 
 
 def _outside(path: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError, some_of
-from redgreenrefactor.filesystem import below
+from redgreenrefactor.filesystem import below, replace_file
 from redgreenrefactor.git import artifacts, guard, hidden, mark
 from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.litter import clear_away, remove_holes
@@ -29,6 +29,7 @@ from redgreenrefactor.git.rewinding import Rewinder
 from redgreenrefactor.git.sealing import Sealer
 from redgreenrefactor.git.snapshots import GitSnapshots
 from redgreenrefactor.git.stand_in import StandIn
+from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
 
@@ -367,6 +368,10 @@ class GitWorkspace(GitSnapshots):
     def empty_commit(self) -> str:
         """Make a commit that holds nothing, follows none, and is no branch's; return it."""
         return self._git.text("commit-tree", self._git.text("mktree"), "-m", "chore: empty first commit")
+
+    def write_list(self, text: str) -> None:
+        """Replace the text of `test-list.md`, as a session would."""
+        replace_file(self.project / LIST, text.encode())
 
     def commit_list(self, base: str, subject: str) -> str:
         """Commit an edited `test-list.md`, and nothing else, on top of the base."""

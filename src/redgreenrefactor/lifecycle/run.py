@@ -84,7 +84,8 @@ def assemble(
         results=factory.results(suite.command, workspace.local_files_digest()),
     )
     briefing = job.prepare_briefing(factory, suite)
-    sessions = Sessions(workspace, agents, briefing, factory.around.emit, time.monotonic)
+    ahead = settings.plan_sessions == "needed"
+    sessions = Sessions(workspace, agents, briefing, factory.around.emit, time.monotonic, ahead)
     return Equipment(factory, cages, suite, lab, sessions)
 
 

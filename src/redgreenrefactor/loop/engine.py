@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, StoppedRunError
 from redgreenrefactor.gates import Gate
+from redgreenrefactor.gates.rules.answers import said
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.loop.budget import RunLimits, Spent
 from redgreenrefactor.loop.finished_turn import FinishedTurn, cost_of, description_of
@@ -40,6 +41,7 @@ from redgreenrefactor.model.events import (
 from redgreenrefactor.model.evidence import Change, Evidence, Rules
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Diagnosis, Expense, Handoff, State
+from redgreenrefactor.model.planning import OURSELVES, answer, opened
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.verdict import (
@@ -158,7 +160,7 @@ class Engine:
         handoff = here.handoff
         cycle, attempt = cycle_of(handoff), self.sessions.attempt_due(handoff, phase)
         started = self.clock()
-        report = self.sessions.hold(here, phase, phase, attempt, allowance)
+        agent, report = self._worked(here, phase, attempt, allowance)
         base = self._worked_on(here, phase)
         empty = phase.inner or phase.may_be_empty or handoff.outcome is Outcome.WARNED
         sealed = self.workspace.seal(
@@ -169,9 +171,22 @@ class Engine:
         for line in sealed.advice:
             self.emit(Warned(line))
         verdict = self._verdict(here, phase, report, sealed, changes)
-        turn = Turn(phase, cycle, attempt, self._plan(sealed.commit), self.now())
-        agent = self.sessions.agents[phase.name].name
+        turn = Turn(
+            phase, cycle, attempt, self._plan(sealed.commit), self.now(), said(report.message, "replan")
+        )
         return FinishedTurn(here, turn, sealed, verdict, report, agent, self.clock() - started, bool(changes))
+
+    def _worked(self, here: Entry, phase: Phase, attempt: int, allowance: float | None) -> tuple[str, Report]:
+        """Let a session work, or open the cycle that the latest plan has named; return who did it, and what was said."""
+        handoff = here.handoff
+        case, listed = self.sessions.planned(handoff), self.workspace.read(here.commit, LIST)
+        text = opened(listed[1], self._plan(here.commit), handoff, case) if case and listed else None
+        if case is None or text is None:
+            report = self.sessions.hold(here, phase, phase, attempt, allowance)
+            return self.sessions.agents[phase.name].name, report
+        self.sessions.start(here, phase, attempt, OURSELVES)
+        self.workspace.write_list(text)
+        return OURSELVES, Report(answer(case, handoff.upcoming))
 
     def _worked_on(self, here: Entry, phase: Phase) -> str:
         """Return the commit that the turn's own goes on top of: the last one of an inner run, whose commits stay."""

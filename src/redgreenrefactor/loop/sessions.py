@@ -13,7 +13,9 @@ from redgreenrefactor.model.events import (
     SessionSaid,
     TurnStarted,
 )
+from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.planning import next_case
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.session import Brief, Report
@@ -38,6 +40,11 @@ class Sessions:
     briefing: Briefing
     emit: Emit
     clock: Callable[[], float]
+    plans_ahead: bool = True  # no session is asked for what the latest PLAN has said already
+
+    def planned(self, handoff: Handoff) -> Case | None:
+        """Return the case that is due to be opened without a session, if there is one."""
+        return next_case(handoff) if self.plans_ahead else None
 
     def attempt_due(self, handoff: Handoff, phase: Phase) -> int:
         """Return the number of the attempt that is due; no number is used twice."""
@@ -58,15 +65,20 @@ class Sessions:
         for later in self.agents.values():
             if later is not agent and isinstance(later, Greeting):
                 later.greet()
-        if isinstance(agent, Probing):
+        if isinstance(agent, Probing) and self.planned(handoff) is None:
             agent.probe(self.briefing.brief(first, handoff, attempt))
+
+    def start(self, here: Entry, phase: Phase, attempt: int, who: str) -> None:
+        """Tell who works at a phase, and remember beyond a crash that whatever appears from now on is its work."""
+        handoff = here.handoff
+        self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, who))
+        if not phase.inner:
+            self.workspace.begin(handoff.run_id, here.commit)
 
     def hold(self, here: Entry, phase: Phase, due: Phase, attempt: int, allowance: float | None) -> Report:
         """Let one session work at a phase, on the ground that the due phase's next try goes on from."""
         handoff, agent, started = here.handoff, self.agents[phase.name], self.clock()
-        self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, agent.name))
-        if not phase.inner:
-            self.workspace.begin(handoff.run_id, here.commit)
+        self.start(here, phase, attempt, agent.name)
         if due.builds_on and (ground := built_on(handoff)):
             self.workspace.lay_out(handoff.run_id, ground)
         brief = replace(self.briefing.brief(phase, handoff, attempt), allowance_usd=allowance)

@@ -13,13 +13,12 @@ from redgreenrefactor.model.handoff import (
     UncommittedAttempt,
     bare,
 )
+from redgreenrefactor.model.planning import reason_to_plan, remarks_after
 from redgreenrefactor.model.verdict import STOPPING, Finding, FindingType, Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 
 ROUNDS_USED_UP = "RoundsUsedUp"
 RULES_BROKEN = (FindingType.HISTORY_REWRITTEN, FindingType.TEST_TAMPERING, FindingType.SCOPE_VIOLATION)
-MOST_REMARKS, LONGEST_REMARK = 8, 400  # that are handed on, the newest; characters of one
-MOST_MISSED = 3  # mistakes that a remark names
 MOST_UNCOMMITTED, LONGEST_REASON = (
     20,
     500,
@@ -74,6 +73,7 @@ class Turn:
     attempt: int
     plan: Plan  # the list as it stands after the turn
     timestamp: str
+    replan: str = ""  # why the session asks for the list to be looked at
 
 
 def accepted(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
@@ -107,6 +107,8 @@ def accepted(handoff: Handoff, turn: Turn, verdict: Verdict) -> Handoff:
         facts=verdict.facts,
         rolled_back=handoff.rolled_back,
         legacy=still_failing(handoff.legacy, verdict.facts.mended),
+        upcoming=verdict.upcoming if plans else handoff.upcoming,
+        replan=reason_to_plan(handoff, turn.phase.name, turn.attempt, turn.replan, verdict),
         remarks=remarks_after(handoff, turn.phase.name, verdict),
     )
 
@@ -120,22 +122,6 @@ def still_failing(legacy: LegacyTests | None, mended: tuple[str, ...]) -> Legacy
     fewer = None if count is None or not left else max(count - len(mended), len(left))
     rest = replace(legacy, failing=left, failing_count=fewer)
     return None if rest == LegacyTests() else rest
-
-
-def remarks_after(handoff: Handoff, phase: PhaseName, verdict: Verdict) -> tuple[str, ...]:
-    """Return what was noticed in the cycle and rejected nothing, for the sessions that come later."""
-    opens = phase in (PhaseName.PLAN, PhaseName.CODE)  # what was noticed before belongs to another cycle
-    earlier = () if opens else handoff.remarks
-    warnings = [finding.message for finding in verdict.findings if finding.severity is Severity.WARNING]
-    new = [f"{phase}: {text}"[:LONGEST_REMARK] for text in (*warnings, *_missed(verdict))]
-    return (*earlier, *new)[-MOST_REMARKS:]
-
-
-def _missed(verdict: Verdict) -> list[str]:
-    missed = (verdict.facts.mutants.missed if verdict.facts.mutants else None) or ()
-    more = f" and {len(missed) - MOST_MISSED} more" if len(missed) > MOST_MISSED else ""
-    named = ", ".join(missed[:MOST_MISSED])
-    return [f"the new test does not notice mistakes at {named}{more}"] if missed else []
 
 
 def exhausted(workflow: Workflow, handoff: Handoff) -> Handoff:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 LONG = 2000  # characters of a feature from which on its outline does for whoever does not plan
 _HEADING = re.compile(r"^#{1,6}[ \t]+\S.*$", re.MULTILINE)
 _CUT = "\n[…]\n"
+_LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")  # as the reader of the list counts lines
+_OPEN_BOX = re.compile(r"\[[ \t]\]")
 LIST = "test-list.md"  # where a plan is written
 # What a person may do to it before it is worked through.
 EDITING = "add, reword, reorder or drop open cases, leave ticked ones, and do not commit it"
@@ -56,6 +58,13 @@ def comparable(text: str) -> str:
     """Return what two wordings of the same case have in common."""
     plain = "".join(character for character in text if character not in "`*_")
     return " ".join(plain.split()).rstrip(".").casefold()
+
+
+def ticked(text: str, item: Item) -> str:
+    """Return the list's text with the box of one of its open items ticked."""
+    lines = _LINE_ENDS.split(text)
+    lines[item.line - 1] = _OPEN_BOX.sub("[x]", lines[item.line - 1], count=1)
+    return "".join(lines)
 
 
 def title_of(text: str) -> str:

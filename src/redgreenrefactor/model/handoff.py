@@ -203,6 +203,8 @@ class Handoff(_Core):
     uncommitted: tuple[UncommittedAttempt, ...] = ()  # that started from here
     rolled_back: RolledBack | None = None
     legacy: LegacyTests | None = None
+    upcoming: tuple[Case, ...] = ()  # later cases whose files the latest PLAN has named
+    replan: str | None = None  # why a session looks at the list before the next cycle is opened
     remarks: tuple[str, ...] = ()  # what was noticed in the cycle and rejected nothing
     accepted_at: str | None = None  # where the note was written again since
     stopped_by: FindingType | None = None  # between turns

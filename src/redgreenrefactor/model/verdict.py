@@ -110,6 +110,7 @@ class Verdict:
     case: Case | None = None
     facts: Facts = NO_FACTS
     final: bool = False  # rejected for good: no retry could mend it
+    upcoming: tuple[Case, ...] = ()  # cases that come after it, as far as they are planned
 
     @property
     def gravest(self) -> Finding | None:
@@ -123,6 +124,7 @@ def rule(
     test_result: TestOutcome | None = None,
     outcome: Outcome | None = None,
     case: Case | None = None,
+    upcoming: tuple[Case, ...] = (),
     facts: Facts = NO_FACTS,
 ) -> Verdict:
     """Return the verdict these findings lead to: errors reject, what is not the work's doing leaves it undecided."""
@@ -133,4 +135,4 @@ def rule(
         ruling = Ruling.UNDECIDED
     else:
         ruling = Ruling.ACCEPTED
-    return Verdict(ruling, findings, test_result, outcome, case, facts)
+    return Verdict(ruling, findings, test_result, outcome, case, facts, upcoming=upcoming)

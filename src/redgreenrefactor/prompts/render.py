@@ -94,6 +94,7 @@ def _values(ask: Ask) -> dict[str, str]:
         "next": _next(handoff),
         "progress": _progress(ask),
         "finished": _finished(handoff),
+        "replan": _replan(ask),
         "legacy": legacy(handoff),
         "failing": _failing(ask),
         "remarks": remarks(ask.phase.name, handoff),
@@ -162,6 +163,12 @@ def _finished(handoff: Handoff) -> str:
     if case is None or handoff.phase is PhaseName.PLAN or handoff.next_phase is not PhaseName.PLAN:
         return ""
     return f"Just finished, so tick its box: {in_line(case.description, _LONG_LINE)}"
+
+
+def _replan(ask: Ask) -> str:
+    """Return why PLAN is asked, where the cycle before gave a reason for it."""
+    why = ask.handoff.replan if ask.phase.name is PhaseName.PLAN else None
+    return f"Look at the open cases again: {in_line(why, _LONG_LINE)}" if why else ""
 
 
 def legacy(handoff: Handoff) -> str:

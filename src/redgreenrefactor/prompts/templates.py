@@ -22,6 +22,7 @@ PLACEHOLDERS: tuple[str, ...] = (
     "next",
     "progress",
     "finished",
+    "replan",
     "legacy",
     "failing",
     "remarks",

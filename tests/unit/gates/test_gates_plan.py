@@ -357,3 +357,39 @@ def test_a_case_does_not_make_code_of_tests_or_tests_of_code(names: dict[str, st
 def test_files_with_odd_names_are_fine_for_what_they_hold(names: dict[str, str], files: Files) -> None:
     played = planned(answer("a", **names), EMPTY, plan_of("o a"), files={**LISTED, **files})
     assert not [item for item in played.verdict.findings if "holds" in item.message], played.told
+
+
+# --- later cases, planned ahead
+
+
+def later(*descriptions: str, **files: str) -> list[dict[str, str]]:
+    place = {"testFile": "tests/test_a.py", "implFile": "a.py", **files}
+    return [{"description": text, **place} for text in descriptions]
+
+
+def test_later_open_boxes_may_be_planned_along_with_the_first() -> None:
+    message = answer("a", upcoming=later("B.", "c", testFile="./tests/test_b.py"))
+    played = planned(message, EMPTY, plan_of("o a", "o b", "o c"))
+    assert played.verdict.ruling is Ruling.ACCEPTED, played.told
+    assert played.verdict.upcoming == (
+        Case("B.", "tests/test_b.py", "a.py"),
+        Case("c", "tests/test_b.py", "a.py"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("upcoming", "told"),
+    [
+        (later("d"), "upcoming names 'd', which is no open item"),
+        (later("done"), "upcoming names 'done', which is no open item"),
+        (later("b", implFile="../a.py"), "implFile '../a.py' lies outside"),
+        (later("b", implFile="tests/test_a.py"), "the same file"),
+        (later("b", implFile=" "), "upcoming 'b' needs a description"),
+        ([{"description": "b"}], "upcoming"),
+        ("b", "upcoming"),
+    ],
+)
+def test_what_comes_later_is_an_open_box_inside_the_project(upcoming: Any, told: str) -> None:
+    played = planned(answer("a", upcoming=upcoming), plan_of("x done"), plan_of("x done", "o a", "o b"))
+    assert played.types == [FindingType.MALFORMED_HANDOFF]
+    assert told in played.told

@@ -34,6 +34,7 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
+from redgreenrefactor.model.session import Report
 from redgreenrefactor.model.verdict import FindingType, Outcome, Ruling, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -740,6 +741,19 @@ def test_a_test_that_notices_nothing_is_not_covered(text: str) -> None:
     played = passing(text, handoff=AGAIN, bend=nothing_seen)
     assert played.types == [FindingType.UNEXPECTED_PASS]
     assert "noticed none" in played.told
+
+
+SAYS_COVERED = Report('Halving is there.\n{"covered": "half() halves any number"}')
+
+
+def test_a_session_that_says_covered_is_not_asked_again_if_the_proof_bears_it_out() -> None:
+    played = passing(HONEST, report=SAYS_COVERED)
+    assert played.verdict.outcome is Outcome.COVERED, played.told
+
+
+def test_the_word_alone_proves_nothing() -> None:
+    played = passing(BLIND, report=SAYS_COVERED)
+    assert played.types == [FindingType.UNEXPECTED_PASS], played.told
 
 
 def test_without_retries_nobody_is_asked_again() -> None:

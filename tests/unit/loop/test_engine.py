@@ -1018,7 +1018,8 @@ class Fragile(World):
 
     def outcome(self) -> tuple[Any, ...]:
         latest = self.latest().handoff
-        plain = replace(latest, timestamp="", retry_count=0, state=State.RUNNING)
+        # Retries, and what they were for, begin anew where a run is gone on with.
+        plain = replace(latest, timestamp="", retry_count=0, rejections=(), state=State.RUNNING)
         return self.path, self.subjects(), dict(self.workspace.files), plain
 
 
@@ -1290,6 +1291,91 @@ def test_an_interrupted_inner_run_keeps_its_commits() -> None:
     ended = world.run()
     assert ended.status is RunStatus.INTERRUPTED
     assert world.workspace.commits[world.workspace.head()].subject == "test: inner 2"
+
+
+# --- cycles that are opened without a session
+
+
+class Ahead(World):
+    """A planner that names the files of every case, and whose list is as a person writes it."""
+
+    def good(self, brief: Brief) -> Verdict:
+        verdict = super().good(brief)
+        later = tuple(Case(text, "test_x.py", "x.py") for text in self.cases[brief.cycle :])
+        return replace(verdict, upcoming=later) if brief.phase is PhaseName.PLAN else verdict
+
+    def judge(self, judgement: Judgement) -> Verdict:
+        if self.of(TurnStarted)[-1].agent == "fake":
+            return super().judge(judgement)
+        judgement.close()
+        cycle: int = self.of(TurnStarted)[-1].cycle
+        self.path.append(("rgr", cycle, 1))
+        later = tuple(Case(text, "test_x.py", "x.py") for text in self.cases[cycle:])
+        return rule(case=Case(self.cases[cycle - 1], "test_x.py", "x.py"), upcoming=later)
+
+    def engine(self, **changes: Any) -> Engine:
+        return super().engine(**{"read_plan": parse, **changes})
+
+
+def phases(world: World) -> list[str]:
+    return [phase for phase, _, _ in world.path]
+
+
+def test_cases_that_were_planned_ahead_take_two_plan_sessions_in_all() -> None:
+    world = Ahead(cases=("one", "two", "three"))
+    assert world.run().status is RunStatus.COMPLETE
+    assert [brief.phase for brief in world.agent.briefs].count(PhaseName.PLAN) == 2
+    assert phases(world).count("rgr") == 2
+    assert world.subjects().count("plan: update the list of cases") == 3
+    second = next(
+        entry.handoff
+        for entry in world.ledger.history()
+        if entry.handoff.cycle_number == 2 and entry.handoff.phase is PhaseName.PLAN
+    )
+    assert (second.agent, second.usage, second.pending_tests) == ("rgr", None, ("three",))
+    assert [case.description for case in second.upcoming] == ["three"]
+
+
+def test_always_means_a_session_for_every_case() -> None:
+    world = Ahead()
+    sessions = replace(world.sessions(world.events.append), plans_ahead=False)
+    assert world.run(sessions=sessions).status is RunStatus.COMPLETE
+    assert "rgr" not in phases(world)
+
+
+def test_a_retry_or_a_word_of_a_session_brings_planning_back() -> None:
+    world = Ahead([None, REJECTED], cases=("one", "two", "three"))
+
+    def session(brief: Brief) -> Report | None:
+        if brief.phase is not PhaseName.GREEN or brief.cycle != 2:
+            return None
+        world.workspace.files["x.py"] = "…"
+        return Report('Done.\n{"replan": "three is two cases"}')
+
+    world.session_does = session
+    assert world.run().status is RunStatus.COMPLETE
+    assert "rgr" not in phases(world)
+    reasons = [entry.handoff.replan for entry in world.ledger.history()][::-1]
+    assert reasons[2:6] == [*["RED needed a retry"] * 3, None]
+    assert reasons[6:10] == [None, *["GREEN asks for it: three is two cases"] * 2, None]
+
+
+def test_a_list_that_a_person_changed_meanwhile_is_planned_by_a_session() -> None:
+    world = Ahead()
+    world.run(limits=RunLimits(max_cycles=1))
+    stopped_at = world.latest()
+    world.workspace.files["test-list.md"] = "- [ ] zero\n- [ ] one\n- [ ] two"
+    commit = world.workspace.commit("mine")
+    world.ledger.write({commit: carried(stopped_at.handoff, stopped_at.commit, "t")})
+    world.resume(limits=RunLimits(max_cycles=1))
+    assert "rgr" not in phases(world)
+
+
+def test_a_resumed_run_opens_the_cycle_that_was_planned_before() -> None:
+    world = Ahead()
+    world.run(limits=RunLimits(max_cycles=1))
+    assert world.resume().status is RunStatus.COMPLETE
+    assert phases(world).count("rgr") == 1
 
 
 # --- a goal that is reached by other means

@@ -1,10 +1,11 @@
 """What rejected nothing is handed on through its cycle, to those who come later."""
 
 from redgreenrefactor.loop.workflows import TDD
-from redgreenrefactor.model.decision import LONGEST_REMARK, MOST_REMARKS, Turn, accepted, rejected
+from redgreenrefactor.model.decision import Turn, accepted, rejected
 from redgreenrefactor.model.facts import Facts, MutantCounts
 from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
+from redgreenrefactor.model.planning import LONGEST_REMARK, MOST_REMARKS
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
 

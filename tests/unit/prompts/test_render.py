@@ -71,7 +71,19 @@ def test_a_users_folder_is_heeded_by_the_roles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("phase", "demands"),
     [
-        (PLAN, ["test-list.md", "plan:", "- [ ]", "- [x]", "dropped", '{"currentTest": null}', '"implFile"']),
+        (
+            PLAN,
+            [
+                "test-list.md",
+                "plan:",
+                "- [ ]",
+                "- [x]",
+                "dropped",
+                '{"currentTest": null}',
+                '"implFile"',
+                '"upcoming"',
+            ],
+        ),
         (
             RED,
             [
@@ -82,7 +94,7 @@ def test_a_users_folder_is_heeded_by_the_roles(tmp_path: Path) -> None:
                 "__init__.py",
                 "parametrised",
                 "collects",
-                "second look",
+                '{"covered": ',
             ],
         ),
         (GREEN, ["least code", "feat:", "fix:", "no tests", "test configuration"]),

@@ -7,6 +7,12 @@ from typing import Any, cast
 HOPELESS = 500  # characters to skip in what is nested too deep to be an answer
 
 
+def said(message: str, key: str) -> str:
+    """Return what a session says under a key of its own choice, anywhere in its last message; nothing where it does not."""
+    words = [body[key] for body in objects(message) if isinstance(body.get(key), str)]
+    return words[-1].strip() if words else ""
+
+
 def objects(message: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that stand in a text, outermost ones, in order; their texts may go over several lines."""
     decoder, position = json.JSONDecoder(strict=False), message.find("{")
