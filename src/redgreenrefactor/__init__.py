@@ -96,36 +96,25 @@ __all__ = [
     "tdd",
 ]
 
-_HOMES = {
-    "doctor": "Health Remark",
-    "errors": "ForgeError GitError InterruptedRunError LedgerError NotReadyError RgrError UsageError",
-    "library": "clean_task history list_tasks preflight pull_requests resume resume_async resume_task roles run "
-    "run_async status task tdd",
-    "model.events": "Event",
-    "model.goal": "Case",
-    "model.handoff": "ErrorDetails Handoff State WorktreeInfo",
-    "model.pull_request": "PullRequest PullRequestState",
-    "model.result": "CycleCommits CycleResult Entry RunStatus WorkflowResult",
-    "model.review_task": "TaskResult TaskState TaskStatus",
-    "model.session": "Role Usage",
-    "model.task_result": "TaskFileResult TaskFileStatus",
-    "model.verdict": "Finding FindingType",
-    "model.workflow": "PhaseName RoleName",
-}
+# Where they live, what is imported soonest first.
+_HOMES = (
+    *("errors", "model.events", "model.goal", "model.handoff", "model.pull_request", "model.result"),
+    *("model.review_task", "model.session", "model.task_result", "model.verdict", "model.workflow"),
+    *("doctor", "library"),
+)
 
 
 def __getattr__(name: str) -> Any:
     """Return an exported name from the module it lives in."""
+    from importlib import import_module, metadata  # noqa: PLC0415
+
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415
-
-        return version("redgreenrefactor")
-    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
-
-    return getattr(import_module(f"{__name__}.{home}"), name)
+        return metadata.version("redgreenrefactor")
+    for home in _HOMES if name in __all__ else ():
+        module = import_module(f"{__name__}.{home}")
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

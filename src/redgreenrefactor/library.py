@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from redgreenrefactor import doctor, reviews
 from redgreenrefactor.config import Flags
@@ -19,7 +19,7 @@ from redgreenrefactor.lifecycle.feature import RunOptions
 from redgreenrefactor.lifecycle.invocation import invocation
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.loop.workflows import TDD
-from redgreenrefactor.model.events import Emit, Event
+from redgreenrefactor.model.events import Emit, unheard
 from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import Entry, WorkflowResult
 from redgreenrefactor.model.review_task import TaskResult, TaskState
@@ -27,107 +27,73 @@ from redgreenrefactor.model.session import Role
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
-from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.process import in_thread
 from redgreenrefactor.surroundings import Surroundings, settings_of
 from redgreenrefactor.tasks.running import TaskOptions, run_task
 
 Folder = str | os.PathLike[str]
 
 
+class LibraryOptions(TypedDict, total=False):
+    """Where and how a function works; whatever is left out is as on the command line."""
+
+    project: Folder  # the folder one is in
+    agent: str | None
+    model: str | None
+    budget_usd: float | None
+    environ: Mapping[str, str] | None  # os.environ
+    on_event: Emit | None
+
+
 def run(
-    feature: str,
-    *,
-    project: Folder = ".",
-    agent: str | None = None,
-    model: str | None = None,
-    max_cycles: int | None = None,
-    budget_usd: float | None = None,
-    new: bool = False,
-    environ: Mapping[str, str] | None = None,
-    on_event: Emit | None = None,
+    feature: str, *, max_cycles: int | None = None, new: bool = False, **how: Unpack[LibraryOptions]
 ) -> WorkflowResult:
     """Run the whole workflow for a feature; what cannot start, or cannot go on, is an RgrError.
 
     A run that failed or stopped at a limit is a result like any other: see its `status`. No signal is
     caught; after a KeyboardInterrupt, or an exception of `on_event`, `resume` goes on.
     """
-    flags = Flags(agent=agent, model=model, budget=budget_usd)
     start = _start(feature, RunOptions(limits=_limits(max_cycles), new=new))
-    with _surroundings(project, environ, flags, on_event) as around:
+    with _surroundings(**how) as around:
         return start(around)
 
 
 async def run_async(
-    feature: str,
-    *,
-    project: Folder = ".",
-    agent: str | None = None,
-    model: str | None = None,
-    max_cycles: int | None = None,
-    budget_usd: float | None = None,
-    new: bool = False,
-    environ: Mapping[str, str] | None = None,
-    on_event: Emit | None = None,
+    feature: str, *, max_cycles: int | None = None, new: bool = False, **how: Unpack[LibraryOptions]
 ) -> WorkflowResult:
     """Do what `run` does in a thread of its own, where `on_event` is called too.
 
     When it is cancelled the run is interrupted, its work kept, and it is over before this raises.
     """
-    flags = Flags(agent=agent, model=model, budget=budget_usd)
     start = _start(feature, RunOptions(limits=_limits(max_cycles), new=new))
-    with _surroundings(project, environ, flags, on_event) as around:
-        return await _elsewhere(lambda: start(around), around.interrupt)
+    with _surroundings(**how) as around:
+        return await in_thread(lambda: start(around), around.interrupt, "cancellation")
 
 
-def resume(
-    *,
-    project: Folder = ".",
-    agent: str | None = None,
-    model: str | None = None,
-    max_cycles: int | None = None,
-    budget_usd: float | None = None,
-    environ: Mapping[str, str] | None = None,
-    on_event: Emit | None = None,
-) -> WorkflowResult:
+def resume(*, max_cycles: int | None = None, **how: Unpack[LibraryOptions]) -> WorkflowResult:
     """Go on from the last handoff; the result tells of the whole run. Nothing to resume is a NotReadyError."""
-    flags = Flags(agent=agent, model=model, budget=budget_usd)
     options = RunOptions(limits=_limits(max_cycles))
-    with _surroundings(project, environ, flags, on_event) as around:
+    with _surroundings(**how) as around:
         return lifecycle.resume(around, options)
 
 
-async def resume_async(
-    *,
-    project: Folder = ".",
-    agent: str | None = None,
-    model: str | None = None,
-    max_cycles: int | None = None,
-    budget_usd: float | None = None,
-    environ: Mapping[str, str] | None = None,
-    on_event: Emit | None = None,
-) -> WorkflowResult:
+async def resume_async(*, max_cycles: int | None = None, **how: Unpack[LibraryOptions]) -> WorkflowResult:
     """Do what `resume` does in a thread of its own, as `run_async` does for `run`."""
-    flags = Flags(agent=agent, model=model, budget=budget_usd)
     options = RunOptions(limits=_limits(max_cycles))
-    with _surroundings(project, environ, flags, on_event) as around:
-        return await _elsewhere(lambda: lifecycle.resume(around, options), around.interrupt)
+    with _surroundings(**how) as around:
+        return await in_thread(lambda: lifecycle.resume(around, options), around.interrupt, "cancellation")
 
 
 def tdd(
     spec: Folder,
     *,
-    project: Folder = ".",
-    agent: str | None = None,
-    model: str | None = None,
-    budget_usd: float | None = None,
     max_reviews: int = reviews.REVIEWS,
     branch: str | None = None,
     base: str | None = None,
     cleanup: bool = True,
     forge: Literal["github", "none"] = "github",
     tdd: bool = False,
-    environ: Mapping[str, str] | None = None,
-    on_event: Emit | None = None,
+    **how: Unpack[LibraryOptions],
 ) -> TaskResult:
     """Take a specification file to a reviewed pull request; what cannot start, or cannot go on, is an RgrError.
 
@@ -137,31 +103,22 @@ def tdd(
         raise UsageError(f"max_reviews is {max_reviews}", hint="Give at least 1.")
     read = read_spec(Path(spec))
     options = reviews.ReviewOptions(max_reviews, branch, base, cleanup, forge, tdd)
-    with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
+    with _surroundings(**how) as around:
         return reviews.start(read, around, options)
 
 
 def resume_task(
-    task_id: str,
-    *,
-    project: Folder = ".",
-    agent: str | None = None,
-    model: str | None = None,
-    budget_usd: float | None = None,
-    max_reviews: int | None = None,
-    cleanup: bool = True,
-    environ: Mapping[str, str] | None = None,
-    on_event: Emit | None = None,
+    task_id: str, *, max_reviews: int | None = None, cleanup: bool = True, **how: Unpack[LibraryOptions]
 ) -> TaskResult:
     """Go on with a task wherever it was left; one that does not exist is a NotReadyError."""
     options = reviews.ReviewOptions(max_reviews, cleanup=cleanup)
-    with _surroundings(project, environ, Flags(agent, model, budget_usd), on_event) as around:
+    with _surroundings(**how) as around:
         return reviews.resume(task_id, around, options)
 
 
 def list_tasks(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> list[TaskState]:
     """Return every task of coder and reviewer in the repository, the oldest first."""
-    with _surroundings(project, environ, Flags(), None) as around:
+    with _surroundings(project, environ=environ) as around:
         return reviews.listed(around)
 
 
@@ -169,7 +126,7 @@ def clean_task(
     task_id: str, *, project: Folder = ".", environ: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
     """Take worktree, branch and state file of a task away; return what a person should know, e.g. what is kept."""
-    with _surroundings(project, environ, Flags(), None) as around:
+    with _surroundings(project, environ=environ) as around:
         return reviews.clean(task_id, around)
 
 
@@ -177,7 +134,7 @@ def pull_requests(
     branch: str, *, project: Folder = ".", environ: Mapping[str, str] | None = None
 ) -> tuple[PullRequest, ...]:
     """Return every pull request of a branch, newest first; a GitHub that refuses is a ForgeError."""
-    with _surroundings(project, environ, Flags(), None) as around:
+    with _surroundings(project, environ=environ) as around:
         return reviews.pull_requests(branch, around)
 
 
@@ -189,30 +146,19 @@ def preflight(
     environ: Mapping[str, str] | None = None,
 ) -> Health:
     """Look at everything a run needs, as `rgr doctor` does; nothing of the repository is run or changed."""
-    with _surroundings(project, environ, Flags(agent, model), None) as around:
+    with _surroundings(project, agent=agent, model=model, environ=environ) as around:
         return doctor.examine(around)
 
 
 def task(
-    file: Folder,
-    *,
-    project: Folder = ".",
-    agent: str | None = None,
-    model: str | None = None,
-    session: str | None = None,
-    budget_usd: float | None = None,
-    new: bool = False,
-    environ: Mapping[str, str] | None = None,
-    on_event: Emit | None = None,
+    file: Folder, *, session: str | None = None, new: bool = False, **how: Unpack[LibraryOptions]
 ) -> TaskFileResult:
     """Do the work of a task file, or go on with it; a file that is not valid is a UsageError.
 
     What is in a task's way is a result, too: its `status` is blocked.
     """
-    flags = Flags(agent=agent, model=model, budget=budget_usd)
-    options = TaskOptions(session=session, new=new)
-    with _surroundings(project, environ, flags, on_event) as around:
-        return run_task(read_task(Path(file), around.project), around, options)
+    with _surroundings(**how) as around:
+        return run_task(read_task(Path(file), around.project), around, TaskOptions(session=session, new=new))
 
 
 def status(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Entry | None:
@@ -227,12 +173,11 @@ def history(project: Folder = ".", *, environ: Mapping[str, str] | None = None) 
 
 def roles(project: Folder = ".", *, environ: Mapping[str, str] | None = None) -> Mapping[RoleName, Role]:
     """Return who the sessions of a run would be here, with the project's own templates and models."""
-    with _surroundings(project, environ, Flags(), None) as around:
-        repository = open_repository(around.project, around.environ)
-        try:
-            settings = settings_of(repository, around)
-        finally:
-            repository.close()
+    with (
+        _surroundings(project, environ=environ) as around,
+        closing(open_repository(around.project, around.environ)) as repository,
+    ):
+        settings = settings_of(repository, around)
     keys = {phase.role: phase.key for phase in TDD.phases}
     models = {role: settings.model_for(keys.get(role, str(role))) for role in RoleName}
     prompts_dir = repository.project / settings.prompts_dir if settings.prompts_dir else None
@@ -244,26 +189,19 @@ def _start(feature: str, options: RunOptions) -> Callable[[Surroundings], Workfl
     return lambda around: lifecycle.start(asked, around, options)
 
 
-async def _elsewhere(work: Callable[[], WorkflowResult], interrupt: Interrupt) -> WorkflowResult:
-    """Return what the work returns, done in a thread; cancelling interrupts it and waits for its end."""
-    import asyncio  # noqa: PLC0415
-
-    running = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        interrupt.request("cancellation")
-        await asyncio.wait([running])
-        running.exception()  # looked at, so that nobody complains about it
-        raise
-
-
 @contextmanager
 def _surroundings(
-    project: Folder, environ: Mapping[str, str] | None, flags: Flags, on_event: Emit | None
+    project: Folder = ".",
+    *,
+    agent: str | None = None,
+    model: str | None = None,
+    budget_usd: float | None = None,
+    environ: Mapping[str, str] | None = None,
+    on_event: Emit | None = None,
 ) -> Generator[Surroundings]:
     """Provide what a run needs from its caller; signals stay the caller's."""
-    with invocation(_folder(project), _environment(environ), flags, on_event or _unheard) as around:
+    flags = Flags(agent, model, budget_usd)
+    with invocation(_folder(project), _environment(environ), flags, on_event or unheard) as around:
         yield around
 
 
@@ -282,7 +220,3 @@ def _limits(max_cycles: int | None) -> RunLimits:
     if max_cycles is not None and max_cycles < 1:
         raise UsageError(f"max_cycles is {max_cycles}", hint="Give at least 1, or None for no limit.")
     return RunLimits(max_cycles=max_cycles)
-
-
-def _unheard(_event: Event) -> None:
-    """Nobody listens."""

@@ -8,7 +8,6 @@ from typing import Protocol, runtime_checkable
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.model.evidence import ALL, Change, Manner, Measure, SuiteRun
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.pull_request import Draft, PullRequest
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, Step, Usage
 from redgreenrefactor.model.verdict import Finding
@@ -222,33 +221,4 @@ class Ledger(Protocol):
 
     def write(self, notes: Mapping[str, Handoff]) -> None:
         """Put these notes on these commits, all or none."""
-        ...
-
-
-class Forge(Protocol):
-    """Where pull requests live; whatever it refuses is a ForgeError."""
-
-    @property
-    def name(self) -> str:
-        """What a person calls it."""
-        ...
-
-    def find(self, branch: str) -> PullRequest | None:
-        """Return the open pull request of a branch."""
-        ...
-
-    def list(self, branch: str) -> tuple[PullRequest, ...]:
-        """Return every pull request of a branch, whatever became of it, newest first."""
-        ...
-
-    def create(self, draft: Draft) -> PullRequest:
-        """Open a pull request, exactly one, even where the connection breaks."""
-        ...
-
-    def update(self, number: int, title: str, body: str) -> PullRequest:
-        """Give a pull request this title and text."""
-        ...
-
-    def may_push(self) -> bool:
-        """Return whether we can write to the repository."""
         ...

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,11 +89,8 @@ class Mended:
 def repair_notes(around: Surroundings, *, dry: bool = False) -> Mended:
     """Make every note readable again, look for those that were lost, and keep whatever is replaced."""
     if dry:
-        repository = open_repository(around.project, around.environ)
-        try:
+        with closing(open_repository(around.project, around.environ)) as repository:
             return _mended(Repair(repository), dry=True)
-        finally:
-            repository.close()
     with held(around) as here:
         return _mended(Repair(here.repository), dry=False)
 
@@ -112,15 +109,12 @@ def push(
 
     Without a branch it is the one that is checked out; where HEAD is detached, none is pushed.
     """
-    repository = open_repository(around.project, around.environ)
-    try:
+    with closing(open_repository(around.project, around.environ)) as repository:
         branch = branch or _branch(repository)
         place = repository.git_dir / lock.NAME
         holding = nullcontext if alone else lambda: lock.held(place)
         there = remote_of(repository, branch, remote, around.interrupt)
         return transfer.push(repository, there, branch, holding)
-    finally:
-        repository.close()
 
 
 def fetch(around: Surroundings, remote: str | None = None) -> Carried:
@@ -167,12 +161,11 @@ def _branch(repository: Repository) -> str | None:
 
 def init(around: Surroundings) -> tuple[Setting, ...]:
     """Make notes follow their commits through amend and rebase, and come with every fetch; safe to repeat."""
-    repository = open_repository(around.project, around.environ)
-    try:
-        with lock.held(repository.git_dir / lock.NAME):
-            return tuple(configure(repository))
-    finally:
-        repository.close()
+    with (
+        closing(open_repository(around.project, around.environ)) as repository,
+        lock.held(repository.git_dir / lock.NAME),
+    ):
+        return tuple(configure(repository))
 
 
 def write_properties(around: Surroundings) -> str:

@@ -3,10 +3,10 @@
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from redgreenrefactor.errors import ForgeError, LedgerError
+from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.chain import of_run, stacked
 from redgreenrefactor.model.evidence import (
     ALL,
@@ -21,7 +21,6 @@ from redgreenrefactor.model.evidence import (
 )
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
-from redgreenrefactor.model.pull_request import Draft, PullRequest, PullRequestState
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, answered
 from redgreenrefactor.model.workflow import Phase
@@ -297,53 +296,3 @@ class FakeSuite:
         }
         failed = any(result.failed for result in results.values())
         return SuiteRun(results, exit_code=int(failed), measure=self.measure)
-
-
-class FakeForge:
-    """A forge in memory; the branches it knows are those in `branches`."""
-
-    def __init__(self, *branches: str) -> None:
-        self.name = "fake"
-        self.branches = {"main", *branches}
-        self.pulls: list[PullRequest] = []
-        self.bodies: dict[int, str] = {}
-
-    def find(self, branch: str) -> PullRequest | None:
-        """Return the open pull request of a branch."""
-        return next((pull for pull in self.list(branch) if pull.state is PullRequestState.OPEN), None)
-
-    def list(self, branch: str) -> tuple[PullRequest, ...]:
-        """Return every pull request of a branch, newest first."""
-        return tuple(pull for pull in reversed(self.pulls) if pull.head_branch == branch)
-
-    def create(self, draft: Draft) -> PullRequest:
-        """Open a pull request; an open one of the branch is returned instead."""
-        if found := self.find(draft.head):
-            return found
-        for branch in (draft.head, draft.base):
-            if branch not in self.branches:
-                raise ForgeError(f"there is no branch {branch}", type="GitHubRejected")
-        number = len(self.pulls) + 1
-        pull = PullRequest(
-            number, draft.title, f"fake://{number}", PullRequestState.OPEN, draft.head, draft.base
-        )
-        self.pulls.append(pull)
-        self.bodies[number] = draft.body
-        return pull
-
-    def update(self, number: int, title: str, body: str) -> PullRequest:
-        """Give a pull request this title and text."""
-        if not 1 <= number <= len(self.pulls):
-            raise ForgeError(f"there is no pull request {number}", type="GitHubNotFound")
-        self.bodies[number] = body
-        self.pulls[number - 1] = replace(self.pulls[number - 1], title=title)
-        return self.pulls[number - 1]
-
-    def close(self, number: int, *, merged: bool = False) -> None:
-        """Close a pull request, as a person does."""
-        state = PullRequestState.MERGED if merged else PullRequestState.CLOSED
-        self.pulls[number - 1] = replace(self.pulls[number - 1], state=state)
-
-    def may_push(self) -> bool:
-        """Return that we can write."""
-        return True

@@ -1,4 +1,4 @@
-"""Every forge keeps pull requests in the same way: the fake, and GitHub's interface on loopback."""
+"""What a forge promises about pull requests, on GitHub's interface on loopback."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,8 +10,6 @@ from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.address import Address
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.model.pull_request import Draft, PullRequestState
-from redgreenrefactor.ports import Forge
-from redgreenrefactor.testing import FakeForge
 
 DRAFT = Draft("Add a calculator", "It adds.", "tdd/calc", "main")
 
@@ -20,17 +18,13 @@ DRAFT = Draft("Add a calculator", "It adds.", "tdd/calc", "main")
 class Place:
     """A forge that knows the branches main and tdd/…, and what a person does there."""
 
-    forge: Forge
+    forge: GitHub
     close: Callable[..., None]
     body: Callable[[int], str]
 
 
-@pytest.fixture(params=["fake", "github"])
-def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    if request.param == "fake":
-        fake = FakeForge("tdd/calc", "tdd/other")
-        yield Place(fake, fake.close, lambda number: fake.bodies[number])
-        return
+@pytest.fixture
+def place() -> Iterator[Place]:
     with github() as server:
         server.branches = lambda branch: branch in ("main", "tdd/calc", "tdd/other")
         real = GitHub(Address("", "acme", "calc", server.url), TOKEN, pause=lambda _: None)

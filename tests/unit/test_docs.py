@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -272,17 +272,32 @@ def test_all_placeholders_are_listed_and_no_other() -> None:
 
 # --- library
 
+LIBRARY = [name for name in redgreenrefactor.__all__ if inspect.isfunction(getattr(library, name, None))]
 
-@pytest.mark.parametrize("name", ["run", "run_async", "resume", "resume_async", "status", "history", "roles"])
-def test_signatures_of_the_library_are_as_documented(name: str) -> None:
-    parameters = inspect.signature(getattr(library, name)).parameters.values()
+
+def signature(function: Callable[..., Any]) -> list[str]:
     told: list[str] = []
-    for parameter in parameters:
+    for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in told:
             told.append("*")
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}".replace("'", '"')
-        told.append(f"{parameter.name}{default}")
+        stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+        told.append(f"{stars}{parameter.name}{default}")
+    return told
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_signatures_of_the_library_are_as_documented(name: str) -> None:
+    told = signature(getattr(library, name))
     assert f"{name}({', '.join(told)})" in spans(DOCS / "library.md")
+
+
+def test_what_every_function_takes_is_documented_and_nothing_else_is_taken() -> None:
+    told = {span.partition("=")[0] for span in spans(DOCS / "library.md") if "=" in span}
+    assert set(library.LibraryOptions.__annotations__) <= told
+    misspelt: Any = {"agnet": "api"}
+    with pytest.raises(TypeError, match="agnet"):
+        library.resume(**misspelt)
 
 
 def test_every_exported_name_is_on_the_library_page() -> None:

@@ -25,9 +25,9 @@ from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.agents.toolbox import Toolbox, shell_in
 from redgreenrefactor.agents.trouble import ONCE, Patience, Waits
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.model.events import Emit, Event, ModelAnswered, ModelAsked, Warned
-from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Step, Usage, answered
-from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.events import Emit, Event, ModelAnswered, ModelAsked, Warned, unheard
+from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Usage, answered, overdue
+from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.ports import Note, Say, SessionInterruptedError
 from redgreenrefactor.sandbox.process import Interrupt
 
@@ -66,14 +66,6 @@ def build(_argument: str, setup: AgentSetup) -> "ApiAgent":
     )
 
 
-def _unheard(_event: Event) -> None:
-    """Nobody listens."""
-
-
-def _unnoted(_step: Step) -> None:
-    """Nobody keeps a transcript."""
-
-
 @dataclass
 class Acquaintance:
     """What one invocation has learned about models: who has answered, and what was asked before its time."""
@@ -108,9 +100,9 @@ class ApiAgent:
     turns: int | None = None  # requests of a session
     interrupt: Interrupt | None = None
     patience: Patience = field(default_factory=Patience)
-    emit: Emit = _unheard
-    note: Note = _unnoted
-    warn: Say = lambda _line: None
+    emit: Emit = unheard
+    note: Note = unheard
+    warn: Say = unheard
     known: Acquaintance = field(default_factory=Acquaintance)
     strategies: frozenset[str] = EVERY_STRATEGY  # what earlier sessions said is part of the brief
 
@@ -177,7 +169,7 @@ class ApiAgent:
         except TimeoutError:
             if not limit.expired():
                 raise
-            return "", talk.waits.trouble.finding() if talk.waits.trouble else self._timeout()
+            return "", talk.waits.trouble.finding() if talk.waits.trouble else overdue(self.timeout)
         except SessionFailedError as error:
             return "", error.finding
         except Exception as error:
@@ -188,14 +180,14 @@ class ApiAgent:
     async def _probed(self, brief: Brief) -> None:
         with self._struck():
             async with _client() as client:
-                talk = self._conversation(brief, client, _silent)
+                talk = self._conversation(brief, client, unheard)
                 reply = await _tried_once(talk)
         self.known.held = EarlyReply(brief.text, reply, talk)
 
     async def _greeted(self) -> None:
         with self._struck():
             async with _client() as client:
-                talk = self._talk(_parameters((), ""), _asking(GREETING), client, _silent)
+                talk = self._talk(_parameters((), ""), _asking(GREETING), client, unheard)
                 talk.longest = SHORT
                 await _tried_once(talk)
         self.known.owed += talk.usage
@@ -234,13 +226,6 @@ class ApiAgent:
                 f"no price is known for {self.way.model}: what it costs is not counted, and no budget stops it"
             )
         return talk.usage
-
-    def _timeout(self) -> Finding:
-        return Finding(
-            FindingType.TIMEOUT,
-            f"the session ran past its limit of {self.timeout:g} s and was ended",
-            hint="Raise session.timeout in tdd.properties if it needs longer.",
-        )
 
     @contextmanager
     def _struck(self) -> Generator[None]:
@@ -334,7 +319,3 @@ def _taken_over(talk: Conversation, held: EarlyReply, brief: Brief) -> "ModelRes
     lines.add(held.reply.text or "")
     lines.finish()
     return held.reply
-
-
-def _silent(_line: str) -> None:
-    """Say it later."""

@@ -12,7 +12,7 @@ from signal import Signals
 from redgreenrefactor.agents.session_environment import Confine, free, of_a_program
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered
+from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered, overdue
 from redgreenrefactor.model.task import first_program
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
@@ -98,17 +98,10 @@ class CommandAgent:
     def _report(self, brief: Brief, finished: Finished) -> Report:
         message = finished.stdout.decode("utf-8", "replace").strip()
         if finished.timed_out:
-            return Report(message, failure=self._timeout())
+            return Report(message, failure=overdue(self.timeout))
         if finished.exit_code != 0:
             return Report(message, failure=_failure(finished))
         return answered(brief, message)
-
-    def _timeout(self) -> Finding:
-        return Finding(
-            FindingType.TIMEOUT,
-            f"the session ran past its limit of {self.timeout:g} s and was ended",
-            hint="Raise session.timeout in tdd.properties if it needs longer.",
-        )
 
 
 def absent_program(command: str, folder: Path, env: Mapping[str, str]) -> str | None:

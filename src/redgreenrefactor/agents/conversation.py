@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,7 +16,7 @@ from redgreenrefactor.model.session import MORE_MONEY, Answered, Called, Usage, 
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import in_line, plain
-from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.process import Interrupt, in_thread
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
@@ -308,7 +308,9 @@ class Conversation:
             text, failed = f"The arguments are not a JSON object: {in_line(str(call.args))}", True
         else:
             arguments = call.args_as_dict()
-            result = await in_thread(lambda: tools.call(call.tool_name, arguments), stop)
+            result = await in_thread(
+                lambda: tools.call(call.tool_name, arguments), stop, "the end of the session"
+            )
             text, failed = result.text, result.failed
         self.note(Answered(call.tool_call_id, text, failed))
         self.emit(ToolUsed(call.tool_name, call.tool_call_id, failed, time.monotonic() - began))
@@ -344,19 +346,6 @@ class _TroubleError(Exception):
 def trouble_in(error: Exception) -> Trouble | None:
     """Return what went wrong with a request, None if it was something else."""
     return error.trouble if isinstance(error, _TroubleError) else None
-
-
-async def in_thread(work: Callable[[], ToolResult], stop: Interrupt) -> ToolResult:
-    """Return what the work returns; when this is cancelled the work is stopped, and has ended when it raises."""
-    running = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        stop.request("the end of the session")
-        await asyncio.wait([running])
-        if not running.cancelled():
-            running.exception()  # looked at, so that nobody complains about it
-        raise
 
 
 def _failed(message: str) -> SessionFailedError:

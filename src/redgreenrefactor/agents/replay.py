@@ -13,7 +13,8 @@ from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import head_of
-from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, Step, answered
+from redgreenrefactor.model.events import unheard
+from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import bounded, in_line
@@ -50,10 +51,6 @@ def _hint() -> str:
     )
 
 
-def unnoted(_step: Step) -> None:
-    """Nobody keeps a transcript."""
-
-
 def build(argument: str, setup: AgentSetup) -> "ReplayAgent":
     """Return the agent that plays this script."""
     return ReplayAgent(
@@ -79,7 +76,7 @@ class ReplayAgent:
     passed_on: Collection[str] = ()  # credentials the user wants its commands to have
     confine: Confine = free  # what holds its commands
     identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
-    note: Note = unnoted
+    note: Note = unheard
     strategies: frozenset[str] = EVERY_STRATEGY
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redgreenrefactor.agents.providers import ModelAccess
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.events import unheard
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
 
@@ -183,17 +184,13 @@ class Patience:
 ONCE = Patience(tries=1)
 
 
-def _uncounted(_seconds: float) -> None:
-    """Nobody keeps the time."""
-
-
 @dataclass
 class Waits:
     """The waits of one session: they end before the session's time is over, and the work is not timed by them."""
 
     patience: Patience
     until: float = inf  # on the monotonic clock
-    tell: Callable[[float], None] = _uncounted  # hears of every wait before it begins
+    tell: Callable[[float], None] = unheard  # hears of every wait before it begins
     trouble: Trouble | None = None  # of the request that is being made again
     _dear: int = field(default=0, init=False)  # tries that are counted, since the last success
 

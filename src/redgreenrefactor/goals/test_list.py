@@ -2,7 +2,8 @@
 
 import re
 
-from redgreenrefactor.model.goal import Item, Plan
+from redgreenrefactor.model.goal import LIST, Item, Plan
+from redgreenrefactor.ports import Snapshots
 
 BOX = re.compile(r"\[([ \txX])\](?=[ \t\n\v\f\r]|$)")
 UNDERLINED = ("=", "-")  # a text with such a line below it is a heading, its box is a box all the same
@@ -10,6 +11,12 @@ UNDERLINED = ("=", "-")  # a text with such a line below it is a heading, its bo
 # Every level of a list counts twice. What is nested deeper is given up by the parser together with all that
 # follows, so its own limit of 20 is too low; some thousand would exhaust the stack.
 DEEPEST = 200
+
+
+def plan_at(past: Snapshots, commit: str) -> Plan:
+    """Return the list of cases at a commit; where there is none, an empty one."""
+    found = past.read(commit, LIST)
+    return Plan() if found is None else parse(found[1], found[0])
 
 
 def parse(text: str, blob: str | None = None) -> Plan:

@@ -14,10 +14,10 @@ from redgreenrefactor.git.lock import LOCKED
 from redgreenrefactor.git.locked_checkout import locked_checkout
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
-from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.goals.test_list import plan_at
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.model.events import Emit, Event, Warned
-from redgreenrefactor.model.goal import LIST, Plan
+from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.result import expense_of
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.sandbox import process
@@ -44,8 +44,7 @@ class OpenProject:
 
     def plan(self, commit: str) -> Plan:
         """Return the list of cases at a commit."""
-        found = self.workspace.read(commit, LIST)
-        return Plan() if found is None else parse(found[1], found[0])
+        return plan_at(self.workspace, commit)
 
     def limits(self, limits: RunLimits, run_id: str) -> RunLimits:
         """Return the limits with the budget: a flag's is for this invocation, a setting's for the whole run."""

@@ -11,7 +11,6 @@ from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.git.worktrees import goes_on_in
-from redgreenrefactor.goals.test_list import parse
 from redgreenrefactor.lifecycle.baseline import FirstMeasurement
 from redgreenrefactor.lifecycle.factory import Factory, now
 from redgreenrefactor.lifecycle.job import Job, Result
@@ -219,7 +218,7 @@ class Run(Generic[Result]):
             ledger=project.ledger,
             lab=equipment.lab,
             sessions=equipment.sessions,
-            read_plan=parse,
+            plan_at=project.plan,
             rules=equipment.factory.rules(),
             emit=equipment.sessions.emit,
             clock=equipment.sessions.clock,

@@ -1,7 +1,7 @@
 """Looking at runs: reads git only, and imports nothing that a run needs."""
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,8 +103,5 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Js
 
 @contextmanager
 def _opened(project: Path, environ: Mapping[str, str]) -> Generator[tuple[Repository, GitLedger]]:
-    repository = open_repository(project, environ)
-    try:
+    with closing(open_repository(project, environ)) as repository:
         yield repository, GitLedger(repository)
-    finally:
-        repository.close()

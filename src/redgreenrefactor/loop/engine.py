@@ -88,7 +88,7 @@ class Engine:
     ledger: Ledger
     lab: Judge
     sessions: Sessions
-    read_plan: Callable[[str, str | None], Plan]  # text, blob
+    plan_at: Callable[[str], Plan]  # the list of cases at a commit
     rules: Rules
     emit: Emit
     clock: Callable[[], float]
@@ -172,7 +172,7 @@ class Engine:
             self.emit(Warned(line))
         verdict = self._verdict(here, phase, report, sealed, changes)
         turn = Turn(
-            phase, cycle, attempt, self._plan(sealed.commit), self.now(), said(report.message, "replan")
+            phase, cycle, attempt, self.plan_at(sealed.commit), self.now(), said(report.message, "replan")
         )
         return FinishedTurn(here, turn, sealed, verdict, report, agent, self.clock() - started, bool(changes))
 
@@ -180,7 +180,7 @@ class Engine:
         """Let a session work, or open the cycle that the latest plan has named; return who did it, and what was said."""
         handoff = here.handoff
         case, listed = self.sessions.planned(handoff), self.workspace.read(here.commit, LIST)
-        text = opened(listed[1], self._plan(here.commit), handoff, case) if case and listed else None
+        text = opened(listed[1], self.plan_at(here.commit), handoff, case) if case and listed else None
         if case is None or text is None:
             report = self.sessions.hold(here, phase, phase, attempt, allowance)
             return self.sessions.agents[phase.name].name, report
@@ -232,8 +232,8 @@ class Engine:
             changes=changes,
             report=report,
             handoff=here.handoff,
-            plan_before=self._plan(here.commit),
-            plan_after=self._plan(sealed.commit),
+            plan_before=self.plan_at(here.commit),
+            plan_after=self.plan_at(sealed.commit),
             rewritten=sealed.rewritten,
             pushed=sealed.pushed,
             prefix=self.workspace.prefix,
@@ -245,10 +245,6 @@ class Engine:
             return rule(report.failure, *history(evidence), *noticed)
         verdict = self.lab.judge(self.gates[phase.name](evidence))
         return replace(verdict, findings=(*verdict.findings, *noticed))
-
-    def _plan(self, commit: str) -> Plan:
-        found = self.workspace.read(commit, LIST)
-        return Plan() if found is None else self.read_plan(found[1], found[0])
 
     # --- what follows
 

@@ -220,3 +220,7 @@ Event = (
 )
 FOR_TRANSCRIPTS = (SessionBegan, SessionNoted, SessionReported, WorkSealed)  # long, and full of secrets
 Emit = Callable[[Event], None]
+
+
+def unheard(_what: object) -> None:
+    """Listen to nothing: for whoever has to tell somebody."""

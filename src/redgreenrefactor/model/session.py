@@ -130,3 +130,12 @@ def answered(brief: Brief, message: str, usage: Usage | None = None, model: str 
         f"the {brief.phase} session ended without a final message, and its answer was asked for",
     )
     return Report("", usage, finding, model)
+
+
+def overdue(limit: float | None) -> Finding:
+    """Return what a session failed of that was ended after so many seconds."""
+    return Finding(
+        FindingType.TIMEOUT,
+        f"the session ran past its limit of {limit:g} s and was ended",
+        hint="Raise session.timeout in tdd.properties if it needs longer.",
+    )

@@ -1,7 +1,7 @@
 """Taking a task's worktree and branch away, however much of them is there, without losing anything."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +59,11 @@ def _leftovers(home: Home, state: TaskState, folder: Path) -> Iterator[str]:
         repository = open_repository(folder, home.around.environ)
     except RgrError:
         return
-    try:
+    with closing(repository):
         workspace = GitWorkspace(repository)
         kept = workspace.keep(state.run_id, workspace.head(), "found when cleaning up")
         if kept:
             yield f"uncommitted work in {folder} is kept at {kept}"
-    finally:
-        repository.close()
     with suppress(OSError):
         remove(repository.cache)
 

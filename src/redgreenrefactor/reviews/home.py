@@ -1,7 +1,7 @@
 """The repository that tasks belong to: its main checkout, its forge, and what is known about each task."""
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -78,10 +78,8 @@ class Home:
         host = self.address.host if self.address.known else ""
         more = credentials(self.repository, forge.token, host)
         repository = replace(self.repository, environ={**self.repository.environ, **more})
-        try:
+        with closing(repository):
             yield Remote(repository, ORIGIN, self.around.interrupt)
-        finally:
-            repository.close()
 
     def folder(self, task_id: str) -> Path:
         """Return where a task is worked at."""
@@ -233,8 +231,5 @@ def _unknown(task_id: str, broken: NotReadyError | None) -> NotReadyError:
 @contextmanager
 def home_of(around: Surroundings) -> Generator[Home]:
     """Open the repository that the project lies in."""
-    repository = open_repository(around.project, around.environ)
-    try:
+    with closing(open_repository(around.project, around.environ)) as repository:
         yield Home(repository, around)
-    finally:
-        repository.close()

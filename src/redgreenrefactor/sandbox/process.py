@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TypeVar, cast
 
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, HeldCommand
@@ -28,6 +28,8 @@ _WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
 
 _FREE = Cage(NO_MEANS, Policy())
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,21 @@ class Interrupt:
         waiting.register(self, select.POLLIN)
         waiting.poll(max(0.0, seconds) * 1000)
         self.check()
+
+
+async def in_thread(work: Callable[[], T], interrupt: Interrupt, why: str) -> T:
+    """Return what the work returns; when this is cancelled the work is interrupted, and has ended when it raises."""
+    import asyncio  # noqa: PLC0415
+
+    running = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        interrupt.request(why)
+        await asyncio.wait([running])
+        if not running.cancelled():
+            running.exception()  # looked at, so that nobody complains about it
+        raise
 
 
 def call(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"") -> Finished:

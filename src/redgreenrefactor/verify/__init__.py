@@ -1,7 +1,7 @@
 """Judging a workflow again, from its commits and notes alone."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
@@ -250,14 +250,12 @@ def _told(found: Sequence[Finding]) -> Verification:
 
 @contextmanager
 def _opened(around: Surroundings, *, strict: bool) -> Generator[Verifier]:
-    repository = open_repository(around.project, around.environ)
-    try:
-        with looking_back(repository) as past:
-            ledger = GitLedger(repository)
-            unjudged = Severity.ERROR if strict else Severity.WARNING
-            yield Verifier(around, repository, ledger, past, unjudged)
-    finally:
-        repository.close()
+    unjudged = Severity.ERROR if strict else Severity.WARNING
+    with (
+        closing(open_repository(around.project, around.environ)) as repository,
+        looking_back(repository) as past,
+    ):
+        yield Verifier(around, repository, GitLedger(repository), past, unjudged)
 
 
 @contextmanager

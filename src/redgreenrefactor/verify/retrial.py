@@ -18,7 +18,7 @@ from redgreenrefactor.gates.rules.note_claims import (
 )
 from redgreenrefactor.gates.rules.unjudged import still_holds
 from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.goals.test_list import plan_at
 from redgreenrefactor.languages.paths import module_files
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.codec import written
@@ -31,7 +31,6 @@ from redgreenrefactor.model.evidence import (
     TestId,
     Trial,
 )
-from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import ROUND, WORKED, Checked, CheckedCycle, Link, Verification
 from redgreenrefactor.model.session import Report
@@ -196,7 +195,7 @@ class Retrial:
 
     def _evidence(self, link: Link) -> Evidence:
         before, after = link.before, link.after
-        yardstick, plan = self.yardsticks.at(before.commit), self._plan(before.commit)
+        yardstick, plan = self.yardsticks.at(before.commit), plan_at(self.past, before.commit)
         return Evidence(
             phase=after.handoff.phase,
             case=before.handoff.current_test,
@@ -207,16 +206,12 @@ class Retrial:
             report=Report(_answer(after.handoff)),
             handoff=believed(before.handoff, plan),
             plan_before=plan,
-            plan_after=self._plan(after.commit),
+            plan_after=plan_at(self.past, after.commit),
             prefix=self.past.prefix,
             command=yardstick.command,
             rules=yardstick.rules,
             read=self.past.source,
         )
-
-    def _plan(self, commit: str) -> Plan:
-        found = self.past.read(commit, LIST)
-        return Plan() if found is None else parse(found[1], found[0])
 
     def _result(self, link: Link, verdict: Verdict) -> TestOutcome | None:
         """Return what the cycle's test does at a commit, by the verdict or by its own result."""
@@ -274,7 +269,9 @@ class Retrial:
             finding
             for before, after in run.carries
             if after.handoff.cycle_number == number
-            for finding in carried_over(before.handoff, after.handoff, after.commit, self._plan(after.commit))
+            for finding in carried_over(
+                before.handoff, after.handoff, after.commit, plan_at(self.past, after.commit)
+            )
         ]
         found += [finding for judged in own for finding in judged.findings]
         phases = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from notes import with_keys
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
 from redgreenrefactor.gates import TDD_GATES
-from redgreenrefactor.goals.test_list import parse
+from redgreenrefactor.goals.test_list import plan_at
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.loop.engine import Ended, Engine
 from redgreenrefactor.loop.hooks import Hooks
@@ -44,7 +44,7 @@ from redgreenrefactor.model.events import (
     WorkSealed,
 )
 from redgreenrefactor.model.evidence import Judgement, Rules, SuiteRun
-from redgreenrefactor.model.goal import Case, Item, Plan
+from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import (
     Diagnosis,
     ErrorDetails,
@@ -69,13 +69,6 @@ WARNED = rule(test_result=TestOutcome.PASS, outcome=Outcome.WARNED)
 FREE = RunLimits()
 
 Script = Iterable[Verdict | None]  # None: accepted in the ordinary way
-
-
-def boxes(text: str, blob: str | None) -> Plan:
-    items = (
-        Item(line[6:], line.startswith("- [x]"), number) for number, line in enumerate(text.splitlines())
-    )
-    return Plan(tuple(items), blob)
 
 
 class World:
@@ -156,7 +149,7 @@ class World:
             ledger=self.ledger,
             lab=self,
             sessions=self.sessions(changes.get("emit", self.events.append)),
-            read_plan=boxes,
+            plan_at=lambda commit: plan_at(self.workspace, commit),
             rules=Rules(),
             emit=self.events.append,
             clock=lambda: self.time,
@@ -348,7 +341,7 @@ def test_gates_see_what_was_measured() -> None:
 
     world.session_does = plan
     world.judge = judge
-    ended = world.run(rules=Rules(retries=0), read_plan=parse)
+    ended = world.run(rules=Rules(retries=0))
     accepted = ended.entry.handoff
     assert (accepted.phase, accepted.current_test) == (PhaseName.PLAN, Case("one", "test_x.py", "x.py"))
     assert accepted.error_details is not None
@@ -1312,9 +1305,6 @@ class Ahead(World):
         self.path.append(("rgr", cycle, 1))
         later = tuple(Case(text, "test_x.py", "x.py") for text in self.cases[cycle:])
         return rule(case=Case(self.cases[cycle - 1], "test_x.py", "x.py"), upcoming=later)
-
-    def engine(self, **changes: Any) -> Engine:
-        return super().engine(**{"read_plan": parse, **changes})
 
 
 def phases(world: World) -> list[str]:
