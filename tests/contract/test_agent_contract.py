@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from agent_setup import setup_with
 from model_server import KEY, Answer, Asked, Call, Reply, Status, model_server
 from redgreenrefactor.agents.api import ApiAgent
 from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.agents.providers import access
 from redgreenrefactor.agents.replay import ReplayAgent
 from redgreenrefactor.agents.script import Scene, Script, bash, write
-from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, shell_in
+from redgreenrefactor.agents.toolbox import Toolbox, shell_in
 from redgreenrefactor.model.session import Brief, Report, Role
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
@@ -35,7 +36,7 @@ def command_agent(message: str, fails: bool) -> Agent:
         "open('made.txt', 'w').write(os.environ['TDD_PHASE']);"
         f"print('progress', file=sys.stderr); print({message!r}); sys.exit({int(fails)})"
     )
-    return CommandAgent(f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}", env=ENV, timeout=60)
+    return CommandAgent(f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}", setup_with())
 
 
 def replay_agent(message: str, fails: bool) -> Agent:
@@ -43,7 +44,7 @@ def replay_agent(message: str, fails: bool) -> Agent:
     scenes = tuple(
         Scene(phase, 1, calls=(write("made.txt", phase), *ending), message=message) for phase in PHASES
     )
-    return ReplayAgent(Script("tale", scenes=scenes), env=ENV)
+    return ReplayAgent(Script("tale", scenes=scenes), setup_with())
 
 
 def fake_agent(message: str, fails: bool) -> Agent:
@@ -74,7 +75,7 @@ def api_agents() -> Generator[Build]:
             def tools(_brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
                 return Toolbox(folder, shell=shell_in(folder, env=ENV, interrupt=stop), env=ENV)
 
-            return ApiAgent(way, tools=TOOLS, toolbox=tools, timeout=60)
+            return ApiAgent(way, setup_with(), tools)
 
         yield api_agent
 

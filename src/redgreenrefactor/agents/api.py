@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,18 +17,16 @@ from redgreenrefactor.agents.conversation import (
     Tools,
     trouble_in,
 )
-from redgreenrefactor.agents.locks import locked_in
 from redgreenrefactor.agents.providers import ModelAccess, access, model_of
 from redgreenrefactor.agents.schemas import TOOLS, ToolSchema
-from redgreenrefactor.agents.session_environment import environment
 from redgreenrefactor.agents.table import AgentSetup
-from redgreenrefactor.agents.toolbox import Toolbox, shell_in
+from redgreenrefactor.agents.toolbox import Toolbox, locked_in, toolbox_in
 from redgreenrefactor.agents.trouble import ONCE, Patience, Waits
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.model.events import Emit, Event, ModelAnswered, ModelAsked, Warned, unheard
+from redgreenrefactor.model.events import Event, ModelAnswered, ModelAsked, Warned, unheard
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Usage, answered, overdue
 from redgreenrefactor.model.verdict import Finding
-from redgreenrefactor.ports import Note, Say, SessionInterruptedError
+from redgreenrefactor.ports import Say, SessionInterruptedError
 from redgreenrefactor.sandbox.process import Interrupt
 
 if TYPE_CHECKING:
@@ -45,24 +43,15 @@ MakeTools = Callable[[Brief, Path, Interrupt], Tools]
 
 def build(_argument: str, setup: AgentSetup) -> "ApiAgent":
     """Return the agent that talks to the model that is set; no key is a NotReadyError. Nothing is contacted."""
-    env = environment(dict(setup.active_env), setup.passed_on, setup.identity)
 
     def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
-        shell = shell_in(folder, env=env, interrupt=stop, cage=setup.confine_tools(brief))
-        locked = locked_in(brief)
-        return Toolbox(folder, shell=shell, env=env, bash_timeout=setup.bash_timeout, locked=locked)
+        return toolbox_in(folder, setup, brief, interrupt=stop, locked=locked_in(brief))
 
     return ApiAgent(
         access(setup.model, setup.url, setup.env),
-        tools=TOOLS,
-        toolbox=toolbox,
-        timeout=setup.session_timeout,
-        turns=setup.session_turns,
-        interrupt=setup.interrupt,
+        setup,
+        toolbox,
         patience=Patience(first_wait=setup.retry_backoff),
-        emit=setup.emit,
-        note=setup.note,
-        warn=lambda line: setup.emit(Warned(line)),
     )
 
 
@@ -93,16 +82,10 @@ class ApiAgent:
     """Every session is a new conversation with the model; its tools work in the folder."""
 
     way: ModelAccess
-    _: KW_ONLY
-    tools: Sequence[ToolSchema]
+    setup: AgentSetup
     toolbox: MakeTools
-    timeout: float | None = None  # of a session, in seconds
-    turns: int | None = None  # requests of a session
-    interrupt: Interrupt | None = None
+    tools: Sequence[ToolSchema] = TOOLS
     patience: Patience = field(default_factory=Patience)
-    emit: Emit = unheard
-    note: Note = unheard
-    warn: Say = unheard
     known: Acquaintance = field(default_factory=Acquaintance)
     strategies: frozenset[str] = EVERY_STRATEGY  # what earlier sessions said is part of the brief
 
@@ -114,13 +97,13 @@ class ApiAgent:
     def probe(self, brief: Brief) -> None:
         """Make the session's first request, once; whatever hinders it is a NotReadyError, its answer is kept for `work`."""
         if self.way.model not in self.known.answered:
-            self.emit(ModelAsked(self.way.model))
+            self.setup.emit(ModelAsked(self.way.model))
             _run(self._probed(brief))
 
     def greet(self) -> None:
         """Ask the model for a word, unless it has answered before; whatever hinders it is a NotReadyError."""
         if self.way.model not in self.known.answered:
-            self.emit(ModelAsked(self.way.model))
+            self.setup.emit(ModelAsked(self.way.model))
             _run(self._greeted())
 
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:
@@ -159,17 +142,17 @@ class ApiAgent:
 
     async def _ended(self, talk: Conversation, work: Coroutine[Any, Any, str]) -> tuple[str, Finding | None]:
         """Return the session's last text, or why there is none; waits for a server are not the session's own time."""
-        limit = asyncio.timeout(self.timeout)
-        if self.timeout is not None:
-            talk.waits.until = time.monotonic() + self.timeout
-            talk.waits.tell = lambda seconds: limit.reschedule((limit.when() or 0.0) + seconds)
+        seconds = self.setup.session_timeout
+        limit = asyncio.timeout(seconds)
+        talk.waits.until = time.monotonic() + seconds
+        talk.waits.tell = lambda more: limit.reschedule((limit.when() or 0.0) + more)
         try:
             async with limit:
                 return await work, None
         except TimeoutError:
             if not limit.expired():
                 raise
-            return "", talk.waits.trouble.finding() if talk.waits.trouble else overdue(self.timeout)
+            return "", talk.waits.trouble.finding() if talk.waits.trouble else overdue(seconds)
         except SessionFailedError as error:
             return "", error.finding
         except Exception as error:
@@ -195,7 +178,7 @@ class ApiAgent:
     def _conversation(self, brief: Brief, client: Any, say: Say) -> Conversation:
         parameters = _parameters(self.tools, brief.role.preamble)
         talk = self._talk(parameters, _opening(brief), client, say)
-        return replace(talk, allowance=brief.allowance_usd, turns=self.turns)
+        return replace(talk, allowance=brief.allowance_usd, turns=self.setup.session_turns)
 
     def _talk(
         self, parameters: "ModelRequestParameters", opening: "list[ModelMessage]", client: Any, say: Say
@@ -207,14 +190,14 @@ class ApiAgent:
             history=opening,
             say=say,
             emit=self._emit,
-            note=self.note,
+            note=self.setup.note,
             waits=Waits(self.patience),
         )
 
     def _emit(self, event: Event) -> None:
         if isinstance(event, ModelAnswered) and event.error is None:
             self.known.answered.add(self.way.model)
-        self.emit(event)
+        self.setup.emit(event)
 
     def _bill(self, talk: Conversation) -> Usage | None:
         """Return what the session used; that nobody knows its price is said once."""
@@ -222,20 +205,22 @@ class ApiAgent:
             return None
         if talk.unpriced and self.way.model not in self.known.unpriced:
             self.known.unpriced.add(self.way.model)
-            self.warn(
-                f"no price is known for {self.way.model}: what it costs is not counted, and no budget stops it"
-            )
+            why = "what it costs is not counted, and no budget stops it"
+            self.setup.emit(Warned(f"no price is known for {self.way.model}: {why}"))
         return talk.usage
 
     @contextmanager
     def _struck(self) -> Generator[None]:
         """Cancel the current task as soon as a stop is requested, and raise InterruptedRunError instead."""
-        interrupt, task, loop = self.interrupt, asyncio.current_task(), asyncio.get_running_loop()
-        if interrupt is None or task is None:
-            yield
-            return
+        interrupt, task, loop = self.setup.interrupt, asyncio.current_task(), asyncio.get_running_loop()
         interrupt.check()
-        loop.add_reader(interrupt.fileno(), lambda: (loop.remove_reader(interrupt.fileno()), task.cancel()))
+
+        def strike() -> None:
+            loop.remove_reader(interrupt.fileno())
+            if task is not None:
+                task.cancel()
+
+        loop.add_reader(interrupt.fileno(), strike)
         try:
             yield
         except asyncio.CancelledError:

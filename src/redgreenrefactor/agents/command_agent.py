@@ -3,13 +3,13 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 
-from redgreenrefactor.agents.session_environment import Confine, free, of_a_program
+from redgreenrefactor.agents.session_environment import of_a_program
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered, overdue
@@ -18,7 +18,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, plain
 from redgreenrefactor.sandbox.cage import temporary_folder
-from redgreenrefactor.sandbox.process import Finished, Interrupt, run
+from redgreenrefactor.sandbox.process import Finished, run
 
 LAST_LINES = 10  # of standard error, for the message of a failure
 _LAST_CHARACTERS = 2000
@@ -32,15 +32,7 @@ def build(argument: str, setup: AgentSetup) -> "CommandAgent":
             hint=_how_to_get(absent, setup.project),
             type="AgentMissing",
         )
-    return CommandAgent(
-        argument,
-        env=setup.env,
-        timeout=setup.session_timeout,
-        interrupt=setup.interrupt,
-        passed_on=setup.passed_on,
-        identity=setup.identity,
-        confine=setup.confine,
-    )
+    return CommandAgent(argument, setup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +40,7 @@ class CommandAgent:
     """A shell command that is started afresh for every session."""
 
     command: str
-    _: KW_ONLY
-    env: Mapping[str, str]
-    timeout: float | None
-    interrupt: Interrupt | None = None
-    passed_on: Collection[str] = ()  # credentials the user wants it to have
-    confine: Confine = free  # what holds it
-    identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
+    setup: AgentSetup
     strategies: frozenset[str] = EVERY_STRATEGY
 
     @property
@@ -69,23 +55,25 @@ class CommandAgent:
             if text := plain(line).strip("\n"):
                 say(text)
 
-        cage = self.confine(brief)
+        setup = self.setup
+        cage = setup.confine(brief)
         with _handoff_file(brief, folder) as handoff:
             finished = run(
                 self.command,
                 cwd=folder,
                 env=self._environment(brief, handoff),
                 stdin=brief.text.encode("utf-8", "replace"),
-                timeout=self.timeout,
-                interrupt=self.interrupt,
+                timeout=setup.session_timeout,
+                interrupt=setup.interrupt,
                 on_stderr=tell,
                 cage=cage and cage.showing(handoff.parent),
             )
         return self._report(brief, finished)
 
     def _environment(self, brief: Brief, handoff: Path) -> dict[str, str]:
+        setup = self.setup
         return {
-            **of_a_program(self.env, passed_on=self.passed_on, identity=self.identity),
+            **of_a_program(setup.env, passed_on=setup.passed_on, identity=setup.identity),
             "TDD_ROLE": brief.role.name,
             "TDD_PHASE": brief.phase,
             "TDD_CYCLE": str(brief.cycle),
@@ -98,7 +86,7 @@ class CommandAgent:
     def _report(self, brief: Brief, finished: Finished) -> Report:
         message = finished.stdout.decode("utf-8", "replace").strip()
         if finished.timed_out:
-            return Report(message, failure=overdue(self.timeout))
+            return Report(message, failure=overdue(self.setup.session_timeout))
         if finished.exit_code != 0:
             return Report(message, failure=_failure(finished))
         return answered(brief, message)

@@ -1,25 +1,22 @@
 """A scripted model: what it says and does is written down, what it does is done for real."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.agents.recorded import LARGEST, is_recorded, load_recorded
 from redgreenrefactor.agents.script import Scene, Script, Use, katas, parse
-from redgreenrefactor.agents.session_environment import Confine, environment, free
 from redgreenrefactor.agents.table import AgentSetup
-from redgreenrefactor.agents.toolbox import BASH_TIMEOUT, Toolbox, ToolResult, shell_in
+from redgreenrefactor.agents.toolbox import Toolbox, ToolResult, toolbox_in
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import head_of
-from redgreenrefactor.model.events import unheard
 from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, answered
 from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.ports import Note, Say
+from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, in_line
-from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.process import Interrupt
 
 _LAST_CHARACTERS = 2000
 
@@ -53,15 +50,7 @@ def _hint() -> str:
 
 def build(argument: str, setup: AgentSetup) -> "ReplayAgent":
     """Return the agent that plays this script."""
-    return ReplayAgent(
-        load_script(argument),
-        env=setup.active_env,
-        bash_timeout=setup.bash_timeout,
-        interrupt=setup.interrupt,
-        identity=setup.identity,
-        confine=setup.confine_tools,
-        note=setup.note,
-    )
+    return ReplayAgent(load_script(argument), setup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +58,7 @@ class ReplayAgent:
     """An agent that plays a script with real tools."""
 
     script: Script
-    _: KW_ONLY
-    env: Mapping[str, str]
-    bash_timeout: float | None = BASH_TIMEOUT
-    interrupt: Interrupt | None = None
-    passed_on: Collection[str] = ()  # credentials the user wants its commands to have
-    confine: Confine = free  # what holds its commands
-    identity: Mapping[str, str] = field(default_factory=dict[str, str])  # GIT_AUTHOR_* and GIT_COMMITTER_*
-    note: Note = unheard
+    setup: AgentSetup
     strategies: frozenset[str] = EVERY_STRATEGY
 
     @property
@@ -89,32 +71,23 @@ class ReplayAgent:
         scene = self.script.scene(brief.phase, brief.cycle, brief.attempt)
         if scene is None:
             return Report(failure=self._missing(brief))
-        toolbox = self._toolbox(folder, self.confine(brief))
-        try:
+        with closing(toolbox_in(folder, self.setup, brief)) as toolbox:
             failure = self._play(scene, toolbox, _moved(scene.folder, str(folder)), say)
-        finally:
-            toolbox.close()
         if failure is not None:
             return Report(usage=scene.usage, failure=failure)
         if scene.failure is not None:
             return Report(scene.message, scene.usage, scene.failure)
         return answered(brief, scene.message, scene.usage)
 
-    def _toolbox(self, folder: Path, cage: Cage | None) -> Toolbox:
-        env = environment(self.env, passed_on=self.passed_on, identity=self.identity)
-        shell = shell_in(folder, env=env, interrupt=self.interrupt, cage=cage)
-        return Toolbox(folder, shell=shell, env=env, bash_timeout=self.bash_timeout)
-
     def _play(self, scene: Scene, toolbox: Toolbox, moved: Callable[[Any], Any], say: Say) -> Finding | None:
         """Make the calls one by one; return what is wrong with the first that does not do what it should."""
         for number, call in enumerate(scene.calls, 1):
-            if self.interrupt is not None:
-                self.interrupt.check()
+            self.setup.interrupt.check()
             arguments = {name: moved(value) for name, value in call.arguments.items()}
             say(_told(call))
-            self.note(Called(str(number), call.tool, arguments))
+            self.setup.note(Called(str(number), call.tool, arguments))
             result = toolbox.call(call.tool, arguments)
-            self.note(Answered(str(number), result.text, result.failed))
+            self.setup.note(Answered(str(number), result.text, result.failed))
             if result.failed and not call.may_fail:
                 return self._failed(scene, number, call, result)
         return None

@@ -10,27 +10,24 @@ from typing import Any
 from redgreenrefactor.agents import file_tools
 from redgreenrefactor.agents.file_tools import OUTPUT, clipped
 from redgreenrefactor.agents.files import Files, RefusedError
-from redgreenrefactor.agents.schemas import TOOLS, Arguments, ToolSchema, checked
+from redgreenrefactor.agents.schemas import TOOLS, Arguments, checked
 from redgreenrefactor.agents.search import Search, Shell
+from redgreenrefactor.agents.session_environment import environment
+from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.languages.paths import ProjectFolder, is_test
+from redgreenrefactor.model.goal import LIST
+from redgreenrefactor.model.session import Brief
+from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.process import Finished, Interrupt
 
-__all__ = [
-    "BASH_TIMEOUT",
-    "TOOLS",
-    "Locked",
-    "Shell",
-    "ToolResult",
-    "ToolSchema",
-    "Toolbox",
-    "shell_in",
-]
-
-BASH_TIMEOUT = 120.0
 _ROOM = 100  # for a line about what was left out
 _SECOND = 1000  # milliseconds: a smaller limit was meant in seconds
+
+SETTINGS = "tdd.properties"
+_LISTLESS = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 
 Locked = Callable[[str], str]  # from a path of the workspace to why it may not be written; empty: it may
 
@@ -71,6 +68,40 @@ def nothing_locked(_path: str) -> str:
     return ""
 
 
+def locked_in(brief: Brief) -> Locked:
+    """Return what is locked in a session: in GREEN the tests, outside PLAN the list, the settings always.
+
+    The gates would reject it all the same, only later.
+    """
+    project = ProjectFolder("", brief.case)
+
+    def locked(path: str) -> str:
+        if path == SETTINGS:
+            return "nobody changes the settings during a run"
+        if path == LIST and brief.phase in _LISTLESS:
+            return "only PLAN changes the list of cases"
+        if brief.phase is PhaseName.GREEN and is_test(project, path):
+            return "in GREEN the tests stay as RED wrote them; make them pass by changing the code"
+        return ""
+
+    return locked
+
+
+def toolbox_in(
+    folder: Path,
+    setup: AgentSetup,
+    brief: Brief,
+    *,
+    interrupt: Interrupt | None = None,
+    locked: Locked = nothing_locked,
+) -> "Toolbox":
+    """Return the tools of a session in a folder, in the environment and the cage that sessions have."""
+    env = environment(setup.active_env, setup.passed_on, setup.identity)
+    cage = setup.confine_tools(brief)
+    shell = shell_in(folder, env=env, interrupt=interrupt or setup.interrupt, cage=cage)
+    return Toolbox(folder, shell=shell, env=env, bash_timeout=setup.bash_timeout, locked=locked)
+
+
 class Toolbox:
     """The tools in one workspace; whatever a model calls them with, the answer is a result."""
 
@@ -80,7 +111,7 @@ class Toolbox:
         *,
         shell: Shell,
         env: Mapping[str, str],
-        bash_timeout: float | None = BASH_TIMEOUT,
+        bash_timeout: float | None = None,
         locked: Locked = nothing_locked,
     ) -> None:
         """Work in a folder; `env` is what the shell has, where its programs are looked for."""

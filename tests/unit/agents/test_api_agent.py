@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agent_setup import setup_with
 from model_server import (
     KEY,
     Answer,
@@ -34,7 +35,7 @@ from redgreenrefactor.agents.schemas import ToolSchema
 from redgreenrefactor.agents.toolbox import ToolResult
 from redgreenrefactor.agents.trouble import Patience
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError
-from redgreenrefactor.model.events import Event, ModelAnswered, ModelAsked, ToolUsed
+from redgreenrefactor.model.events import Event, ModelAnswered, ModelAsked, SessionNoted, ToolUsed, Warned
 from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Step, Usage, Uttered
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
@@ -85,9 +86,15 @@ class Bench:
     tools: Tools
     stop: list[Interrupt]
     events: list[Event]
-    warnings: list[str]
-    steps: list[Step]
     said: list[str] = field(default_factory=list[str])
+
+    @property
+    def warnings(self) -> list[str]:
+        return [event.message for event in self.events if isinstance(event, Warned)]
+
+    @property
+    def steps(self) -> list[Step]:
+        return [event.step for event in self.events if isinstance(event, SessionNoted)]
 
     def work(self, brief: Brief | None = None) -> Report:
         return self.agent.work(brief or brief_for(), Path(), self.said.append)
@@ -100,25 +107,17 @@ def bench(
     do: Callable[[str, Mapping[str, Any]], ToolResult] = done,
     **more: Any,
 ) -> Generator[Bench]:
-    tools, stops, events, warnings = Tools(do), list[Interrupt](), list[Event](), list[str]()
-    steps: list[Step] = []
+    tools, stops, events = Tools(do), list[Interrupt](), list[Event]()
 
     def made(_brief: Brief, _folder: Path, stop: Interrupt) -> Tools:
         stops.append(stop)
         return tools
 
     with model_server(mind) as server:
-        options: dict[str, Any] = {"timeout": 60, "patience": SWIFT, **more}
-        agent = ApiAgent(
-            access(spec, server.url, KEYS),
-            tools=[BASH],
-            toolbox=made,
-            emit=events.append,
-            warn=warnings.append,
-            note=steps.append,
-            **options,
-        )
-        yield Bench(agent, server, tools, stops, events, warnings, steps)
+        patience = more.pop("patience", SWIFT)
+        setup = setup_with(emit=events.append, **more)
+        agent = ApiAgent(access(spec, server.url, KEYS), setup, made, tools=[BASH], patience=patience)
+        yield Bench(agent, server, tools, stops, events)
 
 
 def brief_for(phase: PhaseName = PhaseName.PLAN, *, allowance: float | None = None) -> Brief:
@@ -354,7 +353,7 @@ def test_a_server_that_says_how_long_to_wait_is_obeyed() -> None:
 def test_trouble_that_does_not_pass_is_waited_for_until_the_session_is_over(
     trouble: Answer, kind: FindingType
 ) -> None:
-    with bench(script(RUN, trouble), timeout=0.5, patience=Patience(tries=2, first_wait=0.02)) as it:
+    with bench(script(RUN, trouble), session_timeout=0.5, patience=Patience(tries=2, first_wait=0.02)) as it:
         report = it.work()
 
     assert report.failure
@@ -385,7 +384,7 @@ def test_waits_for_a_server_are_not_the_sessions_own_time() -> None:
         threading.Event().wait(0.7)
         return ToolResult("done")
 
-    with bench(script(RUN, END), do=slow, timeout=1.6) as it:
+    with bench(script(RUN, END), do=slow, session_timeout=1.6) as it:
         it.server.troubles = {1: Status(429, "slow down", "rate_limit_error", after="1")}
         report = it.work()
 
@@ -399,7 +398,7 @@ def test_waits_double_with_a_jitter_up_to_a_limit() -> None:
 
 
 def test_a_server_that_wants_us_to_wait_longer_than_the_session_may_is_not_waited_for() -> None:
-    with bench(script(Status(429, "later", "rate_limit_error", after="3600")), timeout=3600) as it:
+    with bench(script(Status(429, "later", "rate_limit_error", after="3600")), session_timeout=3600) as it:
         failure = it.work().failure
 
     assert failure
@@ -509,7 +508,7 @@ def test_user_and_password_of_the_address_never_leave_the_client(spec: str, trou
     with model_server(script(END)) as server:
         server.troubles = {1: trouble}
         way = access(spec, server.url.replace("://", "://me:pa55word@"), KEYS)
-        agent = ApiAgent(way, tools=[], toolbox=lambda _b, _f, _s: Tools(done))
+        agent = ApiAgent(way, setup_with(), lambda _b, _f, _s: Tools(done), tools=[])
         with pytest.raises(NotReadyError) as caught:
             agent.probe(brief_for())
 
@@ -522,7 +521,7 @@ def test_user_and_password_of_the_address_never_leave_the_client(spec: str, trou
 @pytest.mark.parametrize("spec", APIS)
 def test_a_server_that_is_not_there_is_named(spec: str) -> None:
     agent = ApiAgent(
-        access(spec, "http://127.0.0.1:9", KEYS), tools=[], toolbox=lambda _b, _f, _s: Tools(done)
+        access(spec, "http://127.0.0.1:9", KEYS), setup_with(), lambda _b, _f, _s: Tools(done), tools=[]
     )
     with pytest.raises(NotReadyError, match=r"the connection to http://127\.0\.0\.1:9.* failed") as caught:
         agent.probe(brief_for())
@@ -662,7 +661,7 @@ def test_requests_of_a_session_are_counted() -> None:
     def busy(asked: Asked) -> Answer:
         return Reply("", (Call.of("Bash", command=str(asked.said)),))
 
-    with bench(busy, turns=3) as it:
+    with bench(busy, session_turns=3) as it:
         it.server.troubles = {2: Status(503, "no", "api_error")}  # asked again: the same request
         failure = it.work().failure
 
@@ -675,7 +674,7 @@ def test_requests_of_a_session_are_counted() -> None:
 
 
 def test_a_session_may_end_with_the_last_request_it_has() -> None:
-    with bench(script(RUN, END), turns=2) as it:
+    with bench(script(RUN, END), session_turns=2) as it:
         it.agent.probe(brief_for())
         assert it.work().failure is None
 
@@ -769,7 +768,7 @@ def test_an_interruption_ends_a_wait_for_the_server() -> None:
 
 
 def test_a_session_that_takes_too_long_is_ended() -> None:
-    with bench(script(RUN, Silence()), timeout=0.5) as it:
+    with bench(script(RUN, Silence()), session_timeout=0.5) as it:
         report = it.work()
 
     assert report.failure
@@ -788,7 +787,7 @@ def test_a_tool_that_takes_too_long_is_ended_with_its_session() -> None:
             ended.append("tool")
         return ToolResult("")
 
-    with bench(script(RUN), do=until_stopped, timeout=0.5) as it:
+    with bench(script(RUN), do=until_stopped, session_timeout=0.5) as it:
         report = it.work()
 
     assert report.failure

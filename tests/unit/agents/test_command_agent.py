@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_setup import setup_with
 from redgreenrefactor.agents.command_agent import LAST_LINES, CommandAgent
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.session import Brief, Report, Role
@@ -25,7 +26,7 @@ def brief_for(phase: PhaseName = PhaseName.PLAN, handoff: str = '{"phase": "PLAN
 
 
 def agent(command: str, env: Mapping[str, str] = ENV, timeout: float = 60) -> CommandAgent:
-    return CommandAgent(command, env=env, timeout=timeout)
+    return CommandAgent(command, setup_with(env=env, session_timeout=timeout))
 
 
 def python(code: str) -> str:
@@ -138,7 +139,7 @@ def test_credentials_stay_with_the_orchestrator(tmp_path: Path) -> None:
 def test_a_credential_that_was_named_is_passed_on(tmp_path: Path) -> None:
     env = {**ENV, "OPENAI_API_KEY": "sk-1", "GITHUB_TOKEN": "t"}
 
-    worker = CommandAgent("env", env=env, timeout=60, passed_on=["OPENAI_API_KEY"])
+    worker = CommandAgent("env", setup_with(env=env, passed_on=["OPENAI_API_KEY"]))
 
     found = variables(work(worker, tmp_path).message)
     assert found["OPENAI_API_KEY"] == "sk-1"
@@ -162,7 +163,7 @@ def test_git_is_not_turned_to_another_repository(tmp_path: Path) -> None:
 
 
 def test_an_identity_is_added_where_one_is_given(tmp_path: Path) -> None:
-    worker = CommandAgent("env", env=ENV, timeout=60, identity={"GIT_AUTHOR_NAME": "rgr"})
+    worker = CommandAgent("env", setup_with(identity={"GIT_AUTHOR_NAME": "rgr"}))
 
     assert variables(work(worker, tmp_path).message)["GIT_AUTHOR_NAME"] == "rgr"
 
@@ -246,10 +247,6 @@ def test_ending_within_the_limit_is_no_timeout(tmp_path: Path) -> None:
     assert work(agent("echo done", timeout=60), tmp_path).failure is None
 
 
-def test_without_a_limit_it_may_take_its_time(tmp_path: Path) -> None:
-    assert work(CommandAgent("echo done", env=ENV, timeout=None), tmp_path) == Report("done")
-
-
 def test_output_that_is_not_utf8_is_read_with_replacements(tmp_path: Path) -> None:
     assert work(agent(r"printf 'caf\351\n'"), tmp_path).message == "caf\ufffd"
 
@@ -263,7 +260,7 @@ def test_a_brief_that_is_not_utf8_is_sent_with_replacements(tmp_path: Path) -> N
 def test_a_stop_that_was_requested_before_ends_it_at_once(tmp_path: Path) -> None:
     interrupt = Interrupt()
     interrupt.request("SIGINT")
-    worker = CommandAgent("echo here > made.txt", env=ENV, timeout=60, interrupt=interrupt)
+    worker = CommandAgent("echo here > made.txt", setup_with(interrupt=interrupt))
 
     with pytest.raises(InterruptedRunError):
         work(worker, tmp_path)
@@ -274,7 +271,7 @@ def test_a_stop_that_was_requested_before_ends_it_at_once(tmp_path: Path) -> Non
 
 def test_a_stop_while_it_works_ends_it(tmp_path: Path) -> None:
     interrupt = Interrupt()
-    worker = CommandAgent("echo up >&2; exec sleep 1000", env=ENV, timeout=60, interrupt=interrupt)
+    worker = CommandAgent("echo up >&2; exec sleep 1000", setup_with(interrupt=interrupt))
 
     def stop(_: str) -> None:
         thread = threading.Thread(target=interrupt.request, args=("SIGTERM",))

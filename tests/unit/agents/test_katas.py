@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_setup import setup_with
 from redgreenrefactor.agents.replay import ReplayAgent, load_script
 from redgreenrefactor.agents.script import Scene, Script, katas
 from redgreenrefactor.model.session import Brief, Role
@@ -37,7 +38,7 @@ def last_attempt(script: Script, scene: Scene) -> bool:
 
 
 def play(script: Script, scene: Scene, folder: Path) -> str:
-    agent = ReplayAgent(script, env=ENV, identity=IDENTITY)
+    agent = ReplayAgent(script, setup_with(env=ENV, identity=IDENTITY))
     role = Role(RoleName.TEST, "", "")
     brief = Brief(role, scene.phase, scene.cycle, scene.attempt, "run", "", "{}")
     report = agent.work(brief, folder, lambda _: None)

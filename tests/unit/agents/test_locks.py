@@ -1,6 +1,6 @@
 import pytest
 
-from redgreenrefactor.agents.locks import locked_in
+from redgreenrefactor.agents.toolbox import locked_in
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.workflow import PhaseName, RoleName

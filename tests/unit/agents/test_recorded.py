@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent_setup import setup_with
 from redgreenrefactor.agents.recorded import load_recorded
 from redgreenrefactor.agents.replay import ReplayAgent, load_script
 from redgreenrefactor.agents.script import Use
@@ -55,7 +56,7 @@ def sealed(*changes: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def play(path: Path, folder: Path, env: Mapping[str, str]) -> Report:
     brief = Brief(Role(RoleName.IMPLEMENTING, "", ""), PhaseName.GREEN, 1, 2, "run-8", "", "{}")
-    return ReplayAgent(load_script(str(path)), env=env).work(brief, folder, lambda _: None)
+    return ReplayAgent(load_script(str(path)), setup_with(env=env)).work(brief, folder, lambda _: None)
 
 
 def test_calls_are_played_and_what_failed_then_may_fail_now(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_setup import setup_with
 from redgreenrefactor.agents.replay import ReplayAgent
 from redgreenrefactor.agents.script import Scene, Script, Use, bash, edit, write
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Step, Usage
+from redgreenrefactor.model.session import Answered, Brief, Called, Report, Role, Usage
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 from redgreenrefactor.sandbox.process import Interrupt
@@ -21,7 +23,7 @@ def brief_for(phase: PhaseName = RED, cycle: int = 1, attempt: int = 1) -> Brief
 
 def playing(*calls: Use, message: str = "done", usage: Usage | None = None) -> ReplayAgent:
     scene = Scene(RED, 1, calls=calls, message=message, usage=usage)
-    return ReplayAgent(Script("tale", scenes=(scene,)), env=ENV)
+    return ReplayAgent(Script("tale", scenes=(scene,)), setup_with())
 
 
 def work(agent: ReplayAgent, folder: Path, brief: Brief | None = None) -> Report:
@@ -35,8 +37,8 @@ def failure(report: Report) -> str:
 
 
 def test_its_name_is_how_it_was_asked_for() -> None:
-    assert ReplayAgent(Script("roman", source="./mine.toml"), env=ENV).name == "replay:./mine.toml"
-    assert ReplayAgent(Script("roman"), env=ENV).name == "replay:roman"
+    assert ReplayAgent(Script("roman", source="./mine.toml"), setup_with()).name == "replay:./mine.toml"
+    assert ReplayAgent(Script("roman"), setup_with()).name == "replay:roman"
 
 
 def test_message_and_usage_are_those_of_the_script(tmp_path: Path) -> None:
@@ -128,7 +130,8 @@ def test_bash_sees_no_credentials_and_no_foreign_repository(tmp_path: Path) -> N
     scene = Scene(RED, 1, calls=(bash("env > seen.txt"),))
     env = {**ENV, "OPENAI_API_KEY": "sk-1", "GH_TOKEN": "t", "GIT_DIR": "/elsewhere"}
     agent = ReplayAgent(
-        Script("tale", scenes=(scene,)), env=env, passed_on=["GH_TOKEN"], identity={"GIT_AUTHOR_NAME": "rgr"}
+        Script("tale", scenes=(scene,)),
+        setup_with(env=env, passed_on=["GH_TOKEN"], identity={"GIT_AUTHOR_NAME": "rgr"}),
     )
 
     work(agent, tmp_path)
@@ -165,7 +168,7 @@ def test_a_command_that_may_fail_fails_nothing(tmp_path: Path) -> None:
 def test_a_command_past_its_limit_is_a_timeout(tmp_path: Path) -> None:
     scene = Scene(RED, 1, calls=(bash("exec sleep 1000"),))
 
-    report = work(ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, bash_timeout=0.5), tmp_path)
+    report = work(ReplayAgent(Script("tale", scenes=(scene,)), setup_with(bash_timeout=0.5)), tmp_path)
 
     assert report.failure is not None
     assert report.failure.type is FindingType.TIMEOUT
@@ -187,7 +190,7 @@ def test_the_scene_is_chosen_by_phase_cycle_and_attempt(tmp_path: Path) -> None:
         for cycle in (1, 2)
         for attempt in (1, 3)
     )
-    agent = ReplayAgent(Script("tale", scenes=scenes), env=ENV)
+    agent = ReplayAgent(Script("tale", scenes=scenes), setup_with())
 
     assert work(agent, tmp_path, brief_for(RED, 2, 3)).message == "RED 2.3"
     assert work(agent, tmp_path, brief_for(PhaseName.GREEN, 1, 1)).message == "GREEN 1.1"
@@ -195,7 +198,7 @@ def test_the_scene_is_chosen_by_phase_cycle_and_attempt(tmp_path: Path) -> None:
 
 def test_without_a_scene_for_the_attempt_the_last_one_before_it_is_played(tmp_path: Path) -> None:
     scenes = tuple(Scene(RED, 1, attempt, message=f"{attempt}") for attempt in (3, 1))
-    agent = ReplayAgent(Script("tale", scenes=scenes), env=ENV)
+    agent = ReplayAgent(Script("tale", scenes=scenes), setup_with())
 
     assert work(agent, tmp_path, brief_for(RED, 1, 2)).message == "1"
     assert work(agent, tmp_path, brief_for(RED, 1, 9)).message == "3"
@@ -203,7 +206,7 @@ def test_without_a_scene_for_the_attempt_the_last_one_before_it_is_played(tmp_pa
 
 def test_without_any_fitting_scene_the_failure_names_what_is_missing(tmp_path: Path) -> None:
     scenes = (Scene(RED, 2), Scene(PhaseName.GREEN, 1), Scene(RED, 1, attempt=5))
-    agent = ReplayAgent(Script("tale", scenes=scenes), env=ENV)
+    agent = ReplayAgent(Script("tale", scenes=scenes), setup_with())
 
     assert failure(work(agent, tmp_path, brief_for(RED, 1, 4))) == (
         "replay:tale has no turn for RED in cycle 1, attempt 4"
@@ -213,7 +216,7 @@ def test_without_any_fitting_scene_the_failure_names_what_is_missing(tmp_path: P
 def test_a_stop_ends_it_between_two_calls(tmp_path: Path) -> None:
     interrupt = Interrupt()
     scene = Scene(RED, 1, calls=(write("a.txt", "x"), write("b.txt", "x")))
-    agent = ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, interrupt=interrupt)
+    agent = ReplayAgent(Script("tale", scenes=(scene,)), setup_with(interrupt=interrupt))
 
     with pytest.raises(InterruptedRunError):
         agent.work(brief_for(), tmp_path, interrupt.request)
@@ -226,7 +229,7 @@ def test_a_stop_ends_it_between_two_calls(tmp_path: Path) -> None:
 def test_without_a_stop_all_calls_are_made(tmp_path: Path) -> None:
     interrupt = Interrupt()
     scene = Scene(RED, 1, calls=(write("a.txt", "x"), bash("cp a.txt b.txt")), message="done")
-    agent = ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, interrupt=interrupt)
+    agent = ReplayAgent(Script("tale", scenes=(scene,)), setup_with(interrupt=interrupt))
 
     assert work(agent, tmp_path) == Report("done")
     assert (tmp_path / "b.txt").exists()
@@ -234,12 +237,12 @@ def test_without_a_stop_all_calls_are_made(tmp_path: Path) -> None:
 
 
 def test_every_call_and_its_result_is_noted(tmp_path: Path) -> None:
-    noted: list[Step] = []
+    noted: list[Any] = []
     scene = Scene(RED, 1, calls=(write("a.txt", "x"), Use("Read", {"file_path": "b.txt"}, may_fail=True)))
-    agent = ReplayAgent(Script("tale", scenes=(scene,)), env=ENV, note=noted.append)
+    agent = ReplayAgent(Script("tale", scenes=(scene,)), setup_with(emit=noted.append))
 
     assert work(agent, tmp_path) == Report("")
-    assert noted == [
+    assert [event.step for event in noted] == [
         Called("1", "Write", {"file_path": "a.txt", "content": "x"}),
         Answered("1", "Created a.txt (1 lines)."),
         Called("2", "Read", {"file_path": "b.txt"}),
@@ -251,7 +254,7 @@ def test_calls_that_name_the_folder_they_were_recorded_in_mean_this_one(tmp_path
     calls = (write("/home/me/project/a.txt", "x"), bash("cp /home/me/project/a.txt b.txt"))
     scene = Scene(RED, 1, calls=calls, folder="/home/me/project")
 
-    work(ReplayAgent(Script("tale", scenes=(scene,)), env=ENV), tmp_path)
+    work(ReplayAgent(Script("tale", scenes=(scene,)), setup_with()), tmp_path)
 
     assert (tmp_path / "b.txt").read_text() == "x"
 
@@ -260,7 +263,7 @@ def test_a_session_that_failed_when_it_was_recorded_fails_again(tmp_path: Path) 
     finding = Finding(FindingType.TIMEOUT, "too long")
     scene = Scene(RED, 1, calls=(write("a.txt", "x"),), message="half", failure=finding)
 
-    report = work(ReplayAgent(Script("tale", scenes=(scene,)), env=ENV), tmp_path)
+    report = work(ReplayAgent(Script("tale", scenes=(scene,)), setup_with()), tmp_path)
 
     assert report == Report("half", failure=finding)
     assert (tmp_path / "a.txt").exists()

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redgreenrefactor.agents.toolbox import TOOLS, Toolbox, ToolResult, shell_in
+from redgreenrefactor.agents.schemas import TOOLS
+from redgreenrefactor.agents.toolbox import Toolbox, ToolResult, shell_in
 from redgreenrefactor.model.session import TOOLS as NAMES
 
 ENV = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}

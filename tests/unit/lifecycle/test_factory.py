@@ -30,7 +30,7 @@ def test_a_session_beside_the_main_checkout_imports_what_lies_before_it(repo: Re
             )
             interrupt.close()
         assert isinstance(agent, CommandAgent)
-        found.append(agent.env.get("PYTHONPATH"))
+        found.append(agent.setup.env.get("PYTHONPATH"))
 
     assert found == [f"{beside}/src", None]
 
