@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
+from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
@@ -72,7 +73,7 @@ def _green(evidence: Evidence) -> Judgement:
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured, found))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
-    found += _unlisted_tests_touched(evidence, measured)
+    found += [*_unlisted_tests_touched(evidence, measured), *altered_examples(evidence, measured.before)]
     found += yield from regressions(evidence, measured)
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)

@@ -240,5 +240,6 @@ def _stubs_only(change: Change) -> Iterator[Finding]:
             f"{change.path}:{beyond[0]}: RED may add stubs only, and {beyond[1]}",
             change.path,
             beyond[0],
-            hint="Leave the behaviour to GREEN: a stub has an empty body, returns a constant or raises NotImplementedError.",
+            hint="Leave the behaviour to GREEN: a stub has an empty body, returns a constant or what it is given, "
+            "or raises NotImplementedError.",
         )

@@ -1,6 +1,9 @@
 """REFACTOR: the code reads better, does the same, and the tests are as strong as they were."""
 
+from pathlib import PurePosixPath
+
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green
+from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import errors
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
@@ -30,6 +33,7 @@ def refactor(evidence: Evidence) -> Judgement:
         return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence)]))
     rewrites = rewritten(evidence, measured)
     found += [*interference(evidence, measured), *_lost(measured, rewrites)]
+    found += altered_examples(evidence, measured.before)
     found += not_green(measured, _failed_before(measured, rewrites))
     found += yield from regressions(evidence, measured)
     if not errors(found):
@@ -65,11 +69,14 @@ def _accounted(measured: Measured, rewrites: Rewritten, result: TestResult) -> b
 
 
 def _is_moved_doctest(measured: Measured, result: TestResult) -> bool:
-    """Tell whether a test without a function of its own runs elsewhere under the same last name."""
-    name = result.id.rpartition(".")[2]
-    return not result.function.startswith("test") and any(
-        r.id.rpartition(".")[2] == name for r in measured.fresh
-    )
+    """Tell whether the examples of something are run elsewhere, or under another name: that none is lost was looked at."""
+    return _is_doctest(result) and any(_is_doctest(r) for r in measured.fresh)
+
+
+def _is_doctest(result: TestResult) -> bool:
+    """Tell whether a test is the examples of a file, or of something in it: it is called like its module."""
+    module = PurePosixPath(result.file).stem
+    return not result.function.startswith("test") and module in result.id.rpartition("::")[2].split(".")
 
 
 def _failed_before(measured: Measured, rewrites: Rewritten) -> frozenset[TestId]:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from redgreenrefactor.languages.python import (
     BUILTINS,
@@ -25,8 +26,13 @@ def mentions(node: Function, names: frozenset[str]) -> bool:
 
 
 def imported_from(tree: ast.Module, impl_file: str) -> frozenset[str]:
-    """Return the local names that stand for the planned module or something of it."""
-    return frozenset(item.name for item in imported(tree) if _is_of(item, impl_file))
+    """Return the names of a file that stand for the planned module, something of it, or what it has decorated."""
+    names = frozenset(item.name for item in imported(tree) if _is_of(item, impl_file))
+    return names | {node.name for node in tree.body if _is_decorated(node, names)}
+
+
+def _is_decorated(node: ast.AST, names: frozenset[str]) -> TypeGuard[Function]:
+    return isinstance(node, Function) and any(uses(item, names) for item in node.decorator_list)
 
 
 def _is_of(item: Import, impl_file: str) -> bool:
@@ -41,8 +47,8 @@ def _is_of(item: Import, impl_file: str) -> bool:
 
 
 def outside_names(tree: ast.Module | None, test: Function) -> frozenset[str] | None:
-    """Return the names a test gets from outside itself; None where a star import leaves that open."""
-    names = {"self", "cls", *(item.name for item in (imported(tree) if tree else ()))}
+    """Return the names a test gets from outside itself, files included; None where a star import leaves that open."""
+    names = {"self", "cls", "open", *(item.name for item in (imported(tree) if tree else ()))}
     if "*" in names:
         return None
     for node in ast.walk(tree) if tree else ():
@@ -74,6 +80,8 @@ def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
     while size != len(names):
         size = len(names)
         for node in ast.walk(test):
+            if _is_decorated(node, frozenset(names)) and node is not test:
+                names.add(node.name)
             if isinstance(node, Function) and node is not test and node.name in names:
                 names |= {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} - BUILTINS
             if isinstance(node, STEPS) and uses(_own_part(node), frozenset(names)):

@@ -95,10 +95,11 @@ def is_stub(node: ast.stmt) -> bool:
         case ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            constructor = node.name in ("__init__", "__post_init__")
-            return all(_does_nothing(item, constructor=constructor) for item in node.body)
+            return _is_idle(node, frozenset())
         case ast.ClassDef():
-            return all(is_stub(item) for item in node.body)
+            return all(is_stub(item) for item in node.body) and not _hides_code(
+                *node.decorator_list, *node.bases
+            )
         case ast.Assign(value=value) | ast.AnnAssign(value=value):
             return value is None or is_literal(value) or _is_plain(value)
         case ast.If(orelse=[]):
@@ -107,12 +108,48 @@ def is_stub(node: ast.stmt) -> bool:
             return False
 
 
-def _does_nothing(node: ast.stmt, *, constructor: bool) -> bool:
+def _is_idle(node: Function, outer: frozenset[str]) -> bool:
+    """Tell whether a function hands on, at most, what it or those around it were given: a decorator without effect."""
+    own = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
+    inner = {item.name for item in node.body if isinstance(item, Function)}
+    brought = (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults)
+    return not _hides_code(*brought) and all(
+        _is_idle(item, outer | own)
+        if isinstance(item, Function)
+        else _does_nothing(item, node.name, outer, frozenset(outer | own | inner))
+        for item in node.body
+    )
+
+
+def _hides_code(*nodes: ast.expr | None) -> bool:
+    """Tell whether what stands around a stub computes something."""
+    return any(
+        isinstance(item, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+        for node in nodes
+        if node is not None
+        for item in ast.walk(node)
+    )
+
+
+def _is_handed_on(node: ast.expr, outer: frozenset[str], names: frozenset[str]) -> bool:
+    """Tell whether a value is what was given, or comes from a call of what the function around was given, untouched."""
+    node = node.value if isinstance(node, ast.Await) else node
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Name) and node.id in names
+    given = [item.value if isinstance(item, ast.Starred) else item for item in node.args]
+    given += [word.value for word in node.keywords]
+    return _is_handed_on(node.func, outer, outer) and all(
+        isinstance(item, ast.Name) and item.id in names for item in given
+    )
+
+
+def _does_nothing(node: ast.stmt, function: str, outer: frozenset[str], names: frozenset[str]) -> bool:
+    constructor = function in ("__init__", "__post_init__")
     match node:
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
-        case ast.Return(value=value):
-            return value is None or is_literal(value)
+        case ast.Return(value=value) | ast.Expr(value=ast.Yield(value=value)):
+            return value is None or is_literal(value) or _is_handed_on(value, outer, names)
         case ast.Raise(exc=raised):
             return raised is not None and "NotImplemented" in ast.dump(raised)
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):

@@ -32,6 +32,7 @@ class Kind(StrEnum):
     MISSING = "missing-symbol"  # ImportError, AttributeError, NameError
     NOT_IMPLEMENTED = "not-implemented"
     SYNTAX = "syntax"
+    UNWRITTEN = "unwritten"  # a file outside the project is not there
     EXCEPTION = "exception"
     SETUP = "setup"
     EXIT = "exit"

@@ -532,7 +532,7 @@ def test_failing_for_want_of_the_behaviour_is_right(facts: dict[str, Any]) -> No
         # a file nobody made, below a fixture of the runner's
         (
             "def test_doubles(tmp_path):\n    text = (tmp_path / 'no.txt').read_text()\n    from thing import double\n    assert double(text) == 4",
-            failing(NAME, Kind.EXCEPTION, exception="FileNotFoundError", frames=(Place("test_thing.py", 9),)),
+            failing(NAME, Kind.UNWRITTEN, exception="FileNotFoundError", frames=(Place("test_thing.py", 9),)),
         ),
         # a fixture that nobody knows
         (
@@ -558,6 +558,12 @@ def test_failing_for_any_other_reason_is_wrong(text: str, one: TestResult) -> No
     gravest = told(one, text, conftest=conftest).verdict.gravest
     assert gravest is not None
     assert gravest.type is FindingType.WRONG_FAILURE
+
+
+def test_a_file_that_the_code_was_to_write_where_the_test_has_gone_is_wanting() -> None:
+    text = "def test_doubles(monkeypatch):\n    from thing import double\n    double(2)\n    assert open('two').read() == '4'"
+    one = failing(NAME, Kind.UNWRITTEN, exception="FileNotFoundError", frames=(Place("test_thing.py", 11),))
+    assert accepted(told(one, text))
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,10 @@ def test_a_planned_package_is_known_by_its_folder() -> None:
         ("import bank.account as ba", {"ba"}),
         ("from .account import Account", {"Account"}),
         ("from . import account", {"account"}),
+        (
+            "from bank.account import opened\n@opened(1)\ndef mine(): ...\ndef other(): ...",
+            {"opened", "mine"},
+        ),
         ("import os", set[str]()),
         ("from os import path", set[str]()),
         ("x = 1", set[str]()),
@@ -256,7 +260,7 @@ def test_names_from_outside_a_test_are_known_unless_a_star_hides_them() -> None:
     assert names >= {"os", "b", "C", "D", "helper", "e", "self"}
     assert "own" not in names
     assert dataflow.outside_names(ast.parse("from a import *\n"), node) is None
-    assert dataflow.outside_names(None, node) == {"self", "cls"}
+    assert dataflow.outside_names(None, node) == {"self", "cls", "open"}
 
 
 def test_values_flow_by_binding_and_by_handing_over() -> None:

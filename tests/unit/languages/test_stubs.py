@@ -67,9 +67,23 @@ STUBS = [
     "from typing import TypeVar\nT = TypeVar('T')",
     "Number = int",
     "if TYPE_CHECKING:\n    from json import JSONDecoder",
+    "def f(x): return x",
+    "def f(times):\n    def decorate(function):\n        return function\n    return decorate",
+    "def f(g):\n    @wraps(g)\n    def call(*a, **k):\n        return g(*a, **k)\n    return call",
+    "def f(g):\n    async def call(x):\n        return await g(x)\n    return call",
+    "@contextmanager\ndef f():\n    yield",
+    "@lru_cache(maxsize=None)\ndef f(x, clock=time.time, *, y=(), z): return 0",
 ]
 BEHAVIOUR = [
-    "def f(x): return x",
+    "def f(g, x): return g(x)",
+    "def f(g):\n    def call(x):\n        return g(x, 1)\n    return call",
+    "def f(g):\n    def call(x):\n        return g(x) + 1\n    return call",
+    "def f(g):\n    def call(x):\n        return open(x)\n    return call",
+    "def f(): yield compute()",
+    "@(lambda _: lambda a: a * 2)\ndef f(): ...",
+    "def f(a, how=lambda a: a * 2): ...",
+    "def f(*, how=[x for x in 'ab']): ...",
+    "class New(made(lambda: 1)): ...",
     "def f(x):\n    y = x\n    return None",
     "def f(): print('hello')",
     "def f(): raise ValueError",
@@ -193,7 +207,7 @@ def test_any_stubs_may_be_added_to_any_file(places: list[int]) -> None:
     assert beyond_stubs(OLD, text) is None
 
 
-@given(pieces, st.sampled_from(BEHAVIOUR[:15]))
+@given(pieces, st.sampled_from(BEHAVIOUR[:23]))
 def test_behaviour_among_stubs_is_found(places: list[int], code: str) -> None:
     text = "\n\n".join([OLD, *(numbered(place) for place in places), code.replace("New", "Other"), ""])
     assert beyond_stubs(OLD, text) is not None

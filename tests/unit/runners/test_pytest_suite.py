@@ -102,6 +102,30 @@ def test_raises():
 def test_exits():
     raise SystemExit(3)
 
+def test_fails_in_two_ways():
+    raise ExceptionGroup("two", [AssertionError("one"), ExceptionGroup("more", [AssertionError("two")])])
+
+def test_fails_and_errs():
+    raise ExceptionGroup("two", [AssertionError("one"), KeyError("two")])
+
+def test_carries_nothing():
+    class BaseExceptionGroup(Exception):
+        pass
+    raise BaseExceptionGroup("empty")
+
+def test_reads_what_was_not_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    open("report.txt")
+
+def test_reads_what_is_not_there():
+    open("report.txt")
+
+def test_reads_in_a_folder_that_is_gone(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    open("report.txt")
+
 def test_has_no_message():
     class Mute(Exception):
         def __str__(self):
@@ -258,6 +282,12 @@ def of(run: SuiteRun, name: str) -> TestResult:
         ("test_evaluates_bad_syntax", Status.FAILED, Kind.SYNTAX, "SyntaxError"),
         ("test_raises", Status.FAILED, Kind.EXCEPTION, "KeyError"),
         ("test_exits", Status.FAILED, Kind.EXIT, "SystemExit"),
+        ("test_fails_in_two_ways", Status.FAILED, Kind.ASSERTION, "AssertionError"),
+        ("test_fails_and_errs", Status.FAILED, Kind.EXCEPTION, "KeyError"),
+        ("test_carries_nothing", Status.FAILED, Kind.EXCEPTION, "BaseExceptionGroup"),
+        ("test_reads_what_was_not_written", Status.FAILED, Kind.UNWRITTEN, "FileNotFoundError"),
+        ("test_reads_what_is_not_there", Status.FAILED, Kind.EXCEPTION, "FileNotFoundError"),
+        ("test_reads_in_a_folder_that_is_gone", Status.FAILED, Kind.EXCEPTION, "FileNotFoundError"),
         ("test_lacks_a_fixture", Status.ERROR, Kind.SETUP, "FixtureLookupError"),
         ("test_is_not_set_up", Status.ERROR, Kind.SETUP, "AssertionError"),
         ("test_is_not_torn_down", Status.ERROR, Kind.SETUP, "ValueError"),
@@ -523,10 +553,15 @@ def test_good_parts(subtests):
 
 
 def test_doctests_are_tests_too(run: Run) -> None:
-    good, bad = '"""\n>>> 1 + 1\n2\n"""\n', '"""\n>>> 1 + 1\n3\n"""\n'
-    done = run({"good.py": good, "bad.py": bad}, f"{PYTEST} --doctest-modules")
+    good, bad, worse = (
+        f'"""\n{example}\n"""\n' for example in (">>> 1 + 1\n2", ">>> 1 + 1\n3", ">>> bad()\n3")
+    )
+    files = {"good.py": good, "bad.py": bad, "worse.py": worse}
+    done = run(files, f"{PYTEST} --doctest-modules --doctest-continue-on-failure")
     assert done.passed == {"good.py::good"}
-    assert done.results["bad.py::bad"].failed
+    assert done.results["bad.py::bad"].kind is Kind.ASSERTION
+    assert done.results["bad.py::bad"].message == "1 + 1 gave 2, not 3"
+    assert done.results["worse.py::worse"].exception == "NameError"
     assert done.tampering == ()
 
 

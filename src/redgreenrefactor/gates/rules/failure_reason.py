@@ -75,9 +75,18 @@ def _calls_planned(evidence: Evidence, case: Case, result: TestResult) -> bool:
         seeds = dataflow.imported_from(tree, case.impl_file)
         if dataflow.sets_up(tree, function, seeds):
             seeds |= {"self", "cls"}
+        if result.kind is Kind.UNWRITTEN and _used_above(function, statement, seeds):
+            return True  # no commit could have brought that file: it is for the code to write
         if dataflow.uses(statement, dataflow.derived(function, seeds)) or _starts(case, result, statement):
             return True
     return False
+
+
+def _used_above(function: python.Function, statement: ast.stmt, names: frozenset[str]) -> bool:
+    return any(
+        isinstance(item, ast.Name) and item.id in names and item.lineno < statement.lineno
+        for item in ast.walk(function)
+    )
 
 
 def _misspelt(tree: ast.Module, missing: Missing | None) -> bool:

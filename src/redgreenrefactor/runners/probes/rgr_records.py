@@ -207,11 +207,14 @@ def describe(
     failure: type[BaseException] | None = None,
 ) -> dict[str, Any]:
     """Return what a record says about an exception; `failure` is the runner's own way of failing a test."""
+    telling = _telling(exception, 0)
+    if telling is not exception:
+        exception, traceback = telling, telling.__traceback__ or traceback
     frames = _frames(traceback, paths)
     return {
         "exception": type(exception).__name__,
         "message": message_of(exception),
-        "kind": _kind(exception, failure, own=any(inside for _, _, _, inside in frames)),
+        "kind": _kind(exception, failure, paths, own=any(inside for _, _, _, inside in frames)),
         "frames": [list(frame[:3]) for frame in _bounded(frames)],
         "missing": missing_from(exception),
     }
@@ -239,17 +242,43 @@ def describe_collection(
     }
 
 
+def _telling(exception: BaseException, depth: int) -> BaseException:
+    """Return what lies behind an exception that only carries others: the first that is no assertion, if there is one."""
+    carried: list[BaseException] = []
+    if any(kind.__name__ == "BaseExceptionGroup" for kind in type(exception).__mro__):
+        carried = list(_attribute(exception, "exceptions") or ())
+    elif type(exception).__name__ == "MultipleDoctestFailures":
+        carried = list(_attribute(exception, "failures") or ())
+    elif type(exception).__name__ == "UnexpectedException":  # of an example of a doctest
+        carried = [_attribute(exception, "exc_info")[1]]
+    if not carried or depth > _LINKS:
+        return exception
+    found = [_telling(item, depth + 1) for item in carried]
+    return next((item for item in found if not _is_assertion(item)), found[0])
+
+
+def _is_assertion(exception: BaseException) -> bool:
+    return isinstance(exception, AssertionError) or type(exception).__name__ == "DocTestFailure"
+
+
 def message_of(exception: BaseException) -> str:
     """Return the message, whatever it takes, within bounds."""
     try:
+        if type(exception).__name__ == "DocTestFailure":
+            example, got = _attribute(exception, "example"), _attribute(exception, "got")
+            return f"{example.source.strip()} gave {got.strip() or 'nothing'}, not {example.want.strip()}"[
+                :_MESSAGE
+            ]
         return str(exception)[:_MESSAGE]
     except Exception as broken:  # noqa: BLE001 - it is somebody else's __str__
         return f"<{type(exception).__name__} whose message raises {type(broken).__name__}>"
 
 
-def _kind(exception: BaseException, failure: type[BaseException] | None, *, own: bool) -> str:
-    if isinstance(exception, AssertionError):
+def _kind(exception: BaseException, failure: type[BaseException] | None, paths: Paths, *, own: bool) -> str:
+    if _is_assertion(exception):
         return "assertion"
+    if isinstance(exception, FileNotFoundError) and _is_elsewhere(exception.filename, paths):
+        return "unwritten"
     if failure is not None and isinstance(exception, failure):
         return "assertion" if own else "exception"  # the runner refused, nobody called fail()
     if isinstance(exception, NotImplementedError):
@@ -261,6 +290,14 @@ def _kind(exception: BaseException, failure: type[BaseException] | None, *, own:
     if isinstance(exception, SyntaxError):
         return "syntax"
     return "exception" if isinstance(exception, Exception) else "exit"
+
+
+def _is_elsewhere(path: Any, paths: Paths) -> bool:
+    """Tell whether a file, from the folder that a test has gone to, lies outside the project."""
+    try:
+        return isinstance(path, (str, os.PathLike)) and not paths.inside(os.path.abspath(path))  # noqa: PTH100
+    except OSError:  # the folder is gone
+        return False
 
 
 def _frames(traceback: TracebackType | None, paths: Paths) -> list[tuple[str, int, str, bool]]:
