@@ -270,7 +270,8 @@ class Stage:
         job = FeatureJob(project, FEATURE)
         usual = equip(project, job)
         emit, clock = usual.sessions.emit, usual.sessions.clock
-        lab = Lab(project.workspace, usual.suite, emit, clock, PATIENCE, _known=self.known)
+        patience = float(self.entry.settings.get("probe.budget", PATIENCE))
+        lab = Lab(project.workspace, usual.suite, emit, clock, patience, _known=self.known)
         start = self._noted(project, lab, commits, oids)
         agents = {phase.name: FakeAgent(self._session) for phase in TDD.phases}
         own = replace(usual, lab=lab, sessions=replace(usual.sessions, agents=agents))

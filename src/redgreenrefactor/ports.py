@@ -115,8 +115,8 @@ class Snapshots(Protocol):
         """The project's folder inside the repository: nothing, or a path with a closing slash."""
         ...
 
-    def changes(self, base: str, head: str) -> tuple[Change, ...]:
-        """Return what differs between two commits, with the text of what can be read as text."""
+    def changes(self, base: str | None, head: str) -> tuple[Change, ...]:
+        """Return what differs between two commits, or one and its parent, with the text of what can be read as text."""
         ...
 
     def read(self, commit: str, path: str) -> tuple[str, str] | None:

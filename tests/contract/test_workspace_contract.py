@@ -321,6 +321,7 @@ def test_changes_tell_both_sides(desk: Desk, base: str) -> None:
         "new/x.py": (None, "1\n"),
         "pkg/a.py": ("a = 1\n", None),
     }
+    assert desk.workspace.changes(None, commit) == tuple(changes.values())
     before = changes["pkg/a.py"].before
     assert before is not None
     assert (before.mode, (before.oid, before.text)) == ("100644", desk.workspace.read(base, "pkg/a.py"))

@@ -228,7 +228,7 @@ KEYS = (
     _key("legacy.on.break", _one_of("block", "report"), "block", "when a test from before the run breaks"),
     _key("coverage.min", PERCENT, None, "least coverage, per cent"),
     _key("minimality.min", PERCENT, None, "least minimality, per cent"),
-    _key("probe.budget", SECONDS, 60.0, "seconds a turn for probes beyond the suite runs"),
+    _key("probe.budget", SECONDS, 60.0, "seconds a turn for measurements that are only counted"),
     _key(
         "github.host",
         HOST,

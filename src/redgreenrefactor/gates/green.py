@@ -34,8 +34,8 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
-from redgreenrefactor.model.facts import Facts, MutantCounts
-from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
+from redgreenrefactor.model.facts import NO_FACTS, Facts, MutantCounts
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import (
     HANDFUL,
     belongs,
@@ -47,6 +47,7 @@ from redgreenrefactor.mutation.detection import (
 )
 
 TOLD = 3  # failures of the new test alone
+SPARE = "how many mistakes in the new code the new test notices"
 LOOKED_AT = 3  # tests whose expectations are made wrong
 Probing = Generator[Question, SuiteRun, tuple[list[Finding], Facts]]
 
@@ -140,10 +141,25 @@ def _probes(evidence: Evidence, measured: Measured) -> Probing:
     facts = Facts(evidence=Measure.PER_TEST, tests=ids)
     found = yield from honest_code(evidence, measured, ids)
     if ids and not errors(found):
-        noticed = yield from _bites(evidence, ids)
-        more, share = yield from minimality(evidence, ids)
-        found, facts = [*found, *more], replace(facts, mutants=noticed, minimality=share)
+        more, facts = yield from _closer_look(evidence, ids, facts)
+        found += more
     return found, facts
+
+
+def _closer_look(evidence: Evidence, ids: Sequence[TestId], facts: Facts) -> Probing:
+    noticed = yield from _bites(evidence, ids)
+    found, share = yield from minimality(evidence, ids)
+    return found, replace(facts, mutants=noticed, minimality=share)
+
+
+def owed(evidence: Evidence) -> Probing:
+    """Return what the GREEN before this turn had no time to find out; it was accepted, so this only warns."""
+    ids = evidence.handoff.facts.new_tests if evidence.owed else ()
+    if not ids:
+        return [], NO_FACTS
+    earlier = replace(evidence, head=evidence.base, changes=evidence.owed)
+    found, facts = yield from _closer_look(earlier, ids, NO_FACTS)
+    return [replace(finding, severity=Severity.WARNING) for finding in found], facts
 
 
 def honest_code(
@@ -170,11 +186,9 @@ def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
 def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:
     """Return why the new test passes only among others, or only when the code can see that it is tested."""
     disguised = yield Trial(evidence.head, tests=tuple(ids), disguise=True, seed=1, probe=True)
-    if not disguised.answered or holds(disguised, ids):
+    if holds(disguised, ids):
         return []
     alone = yield Trial(evidence.head, tests=tuple(ids), seed=1, probe=True)
-    if not alone.answered:
-        return []
     failed = next((r for r in (*alone.results.values(), *disguised.results.values()) if r.failed), None)
     if holds(alone, ids) and failed is not None and _only_sees_the_disguise(failed):
         return []
@@ -239,7 +253,8 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
         and not is_test(evidence, change.path)
     }
     mutants = spread(mutants_in(evidence, lines), HANDFUL)
-    found = yield from noticed_by(evidence.head, ids, mutants, enough=len(mutants), least=len(mutants))
+    many = len(mutants)
+    found = yield from noticed_by(evidence.head, ids, mutants, enough=many, least=many, spare=SPARE)
     if not found.tried:
         return None
     missed = tuple(item.place for item in mutants[: found.tried] if item not in found.by_failing)

@@ -1,8 +1,9 @@
 """REFACTOR: the code reads better, does the same, and the tests are as strong as they were."""
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 
-from redgreenrefactor.gates.green import honest_code, new_ids, not_green
+from redgreenrefactor.gates.green import honest_code, new_ids, not_green, owed
 from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import errors
@@ -14,7 +15,7 @@ from redgreenrefactor.gates.rules.strength import strength
 from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
-from redgreenrefactor.model.facts import Facts
+from redgreenrefactor.model.facts import NO_FACTS
 from redgreenrefactor.model.verdict import Finding, TestOutcome, Verdict, rule
 
 
@@ -25,7 +26,8 @@ def refactor(evidence: Evidence) -> Judgement:
     if errors(found):
         return rule(*found)
     if not evidence.changes:
-        return rule(*found, test_result=TestOutcome.PASS)
+        late, facts = yield from owed(evidence)
+        return rule(*found, *late, test_result=TestOutcome.PASS, facts=facts)
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured
@@ -42,9 +44,10 @@ def refactor(evidence: Evidence) -> Judgement:
         found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
     now_passing = mended(measured, rewrites.moved)
     found += also_mended(evidence, now_passing)
-    facts = Facts(Measure.PER_TEST, mended=tuple(now_passing))
+    late, learned = ([], NO_FACTS) if errors(found) else (yield from owed(evidence))
+    facts = replace(learned, evidence=Measure.PER_TEST, mended=tuple(now_passing))
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
-    return rule(*found, test_result=outcome, facts=facts)
+    return rule(*found, *late, test_result=outcome, facts=facts)
 
 
 def _lost(measured: Measured, rewrites: Rewritten) -> list[Finding]:

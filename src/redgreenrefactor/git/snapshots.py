@@ -30,9 +30,10 @@ class GitSnapshots:
         """Where byte code of the clean checkout is kept."""
         return self._clean.compiled
 
-    def changes(self, base: str, head: str) -> tuple[Change, ...]:
-        """Return what differs between two commits."""
-        trees = [self._objects.require(base).tree, self._objects.require(head).tree]
+    def changes(self, base: str | None, head: str) -> tuple[Change, ...]:
+        """Return what differs between two commits, or between one and the one before it."""
+        after = self._objects.require(head)
+        trees = [self._objects.require(base or after.parents[0]).tree, after.tree]
         return tuple(
             Change(path, self._file(before), self._file(after))
             for path, before, after in self._objects.differences(*trees)

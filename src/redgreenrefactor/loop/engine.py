@@ -232,6 +232,7 @@ class Engine:
             changes=changes,
             report=report,
             handoff=here.handoff,
+            owed=self.workspace.changes(None, here.commit) if here.handoff.facts.owes else (),
             plan_before=self.plan_at(here.commit),
             plan_after=self.plan_at(sealed.commit),
             rewritten=sealed.rewritten,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from redgreenrefactor.model.events import Emit, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
@@ -17,7 +17,7 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     Trial,
 )
-from redgreenrefactor.model.verdict import Verdict
+from redgreenrefactor.model.verdict import Verdict, left_out
 from redgreenrefactor.ports import Results, Snapshots, Suite
 
 Answer = TypeVar("Answer")
@@ -54,20 +54,21 @@ class Lab:
 
     def judge(self, judgement: Generator[Question, SuiteRun, Answer]) -> Answer:
         """Let a gate ask until it knows enough, and return what it says: its verdict, mostly."""
-        spent = 0.0
+        spent, late = 0.0, dict[str, None]()
         try:
             question = next(judgement)
             while True:
-                if question.probe and spent >= self.probe_budget:
+                if question.spare and spent >= self.probe_budget:
+                    late[question.spare] = None
                     question = judgement.send(UNANSWERED)
                     continue
                 started = self.clock()
                 answer = self.answer(question)
-                spent += self.clock() - started if question.probe else 0.0
+                spent += self.clock() - started if question.spare else 0.0
                 question = judgement.send(answer)
         except StopIteration as end:
             said: Answer = end.value
-            return said
+            return cast("Answer", left_out(said, late)) if late and isinstance(said, Verdict) else said
 
     def measure_anew(self, known: Mapping[Key, SuiteRun] | None = None) -> Mapping[Key, SuiteRun]:
         """Forget what is known, or take this instead; return what was known."""
@@ -98,7 +99,9 @@ class Lab:
 
     def _key(self, trial: Trial) -> Key:
         """Commits whose trees differ only in the list of cases have the same results."""
-        return self.workspace.fingerprint(trial.commit), replace(trial, commit="", probe=False, keeps=False)
+        return self.workspace.fingerprint(trial.commit), replace(
+            trial, commit="", probe=False, spare="", keeps=False
+        )
 
     def _limit(self, trial: Trial) -> float | None:
         """Return how long a probe may take: a mutant often makes a loop endless."""

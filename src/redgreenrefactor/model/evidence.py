@@ -162,7 +162,7 @@ class SuiteRun:
     exit_code: int = 0
     finished: bool = True  # the runner came to its end and said so
     timed_out: bool = False
-    answered: bool = True  # False: the budget for probes was used up first
+    answered: bool = True  # False: it may be left out, and the budget for probes was used up first
     measure: Measure = Measure.PER_TEST
     seconds: float = 0.0
     output: str = ""  # the end of what it printed
@@ -224,7 +224,8 @@ class Trial:
     trace: bool = False  # also say which lines were executed
     disguise: bool = False  # let nothing in the running test's frames and variables tell that it is a test
     seed: int | None = None  # for whatever the interpreter does at random
-    probe: bool = False  # beyond the suite runs a turn needs: bounded by probe.budget
+    probe: bool = False  # beyond the suite runs a turn needs, and done in a few times what the suite takes
+    spare: str = ""  # what it is for, if that may be left out once probe.budget is used up
     repeat: int = 0  # a different number asks for a measurement of its own
     coverage: bool = False  # nothing but how much of the code the tests reach
     command: str = ""  # this command instead of the tests
@@ -280,6 +281,7 @@ class Evidence:
     changes: tuple[Change, ...]
     report: Report
     handoff: Handoff
+    owed: tuple[Change, ...] = ()  # of the turn before, where something of it is still to be measured
     plan_before: Plan = NO_PLAN
     plan_after: Plan = NO_PLAN
     rewritten: tuple[str, ...] = ()  # what was done to history and refs

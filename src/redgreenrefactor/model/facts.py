@@ -17,6 +17,7 @@ class Counts(Sparse):
     seconds: float | None = None
 
 
+LATE = " (probe.budget was used up)"
 NO_COUNTS = Counts()
 
 
@@ -63,7 +64,7 @@ class Facts(Sparse):
     """What was learned; nothing that was not looked at, and nothing that it does not say."""
 
     evidence: str = ""  # per-test or exit-code
-    unmeasured: tuple[str, ...] = ()  # rules that could not be applied
+    unmeasured: tuple[str, ...] = ()  # what could not be measured, or was left out for want of time
     expected: int | None = None  # tests that a task's Red had to write
     test_files: tuple[str, ...] | None = None  # that a task's Red has written
     suite: Counts | None = None
@@ -85,6 +86,11 @@ class Facts(Sparse):
     title: str | None = None
     body: str | None = None
     feedback: str | None = None
+
+    @property
+    def owes(self) -> bool:
+        """Whether something was left out for want of time, and is for the next turn to measure."""
+        return any(name.endswith(LATE) for name in self.unmeasured)
 
     @property
     def new_tests(self) -> tuple[str, ...]:

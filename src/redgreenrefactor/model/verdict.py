@@ -1,9 +1,10 @@
 """What a gate says about a turn."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from redgreenrefactor.model.facts import NO_FACTS, Facts
+from redgreenrefactor.model.facts import LATE, NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
 
 
@@ -117,6 +118,22 @@ class Verdict:
         """The finding that decides, the first of its rank."""
         errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
         return min(errors, key=lambda finding: GRAVITY[finding.type], default=None)
+
+
+def left_out(verdict: Verdict, names: Iterable[str]) -> Verdict:
+    """Return a verdict that tells, in its note and as a warning, what there was no time to measure."""
+    late = tuple(f"{name}{LATE}" for name in names)
+    facts = replace(verdict.facts, unmeasured=(*verdict.facts.unmeasured, *late))
+    warnings = (
+        Finding(
+            FindingType.UNDECIDED,
+            f"not measured: {name}",
+            hint="The next turn does it; a larger probe.budget lets this one.",
+            severity=Severity.WARNING,
+        )
+        for name in late
+    )
+    return replace(verdict, findings=(*verdict.findings, *warnings), facts=facts)
 
 
 def rule(

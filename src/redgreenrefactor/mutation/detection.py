@@ -114,6 +114,7 @@ def noticed_by(
     least: int,
     overlay: Overlay = (),
     by_assertion: bool = False,
+    spare: str = "",
 ) -> Generator[Question, SuiteRun, Noticed]:
     """Return which mutants make these tests fail, and how many were tried before that was enough."""
     failed: list[Mutant] = []
@@ -123,7 +124,8 @@ def noticed_by(
     for item in mutants:
         if len(asserted if by_assertion else failed) >= enough and tried >= least:
             break
-        run = yield Trial(commit, overlay=(*overlay, *item.overlay), tests=tuple(ids), probe=True)
+        changed = (*overlay, *item.overlay)
+        run = yield Trial(commit, overlay=changed, tests=tuple(ids), probe=True, spare=spare)
         if not run.answered:
             break
         tried += 1
@@ -152,7 +154,7 @@ def ignores_expectations(
         if wrong is None:
             return None
         run = yield Trial(evidence.head, overlay=((path, wrong),), tests=tuple(ids), probe=True)
-        return holds(run, ids) if run.answered else None
+        return holds(run, ids)
 
     known: bool | None = None
     single = with_wrong_expectations(text, function, impl, only=1, equalities=equalities) is None

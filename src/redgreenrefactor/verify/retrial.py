@@ -205,6 +205,7 @@ class Retrial:
             changes=self.past.changes(before.commit, after.commit),
             report=Report(_answer(after.handoff)),
             handoff=believed(before.handoff, plan),
+            owed=self.past.changes(None, before.commit) if before.handoff.facts.owes else (),
             plan_before=plan,
             plan_after=plan_at(self.past, after.commit),
             prefix=self.past.prefix,

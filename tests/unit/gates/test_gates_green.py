@@ -264,22 +264,16 @@ def test_failing_in_disguise_without_a_result_is_still_tampering() -> None:
     assert coded(bend=seen_through).types == [FindingType.TEST_TAMPERING]
 
 
-def test_without_time_for_probes_the_suite_decides() -> None:
+def test_without_time_only_what_is_counted_is_left_out() -> None:
     def late(trial: Trial, run: SuiteRun) -> SuiteRun:
-        return UNANSWERED if trial.probe else run
+        return UNANSWERED if trial.spare else run
 
     played = coded(bend=late)
     assert accepted(played)
     assert "mutants" not in played.facts
-
-
-def test_when_time_runs_out_after_the_disguise_nothing_is_held_against_anybody() -> None:
-    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
-        if trial.disguise:
-            return suite(failing(TEST))
-        return UNANSWERED if trial.probe else run
-
-    assert accepted(coded(bend=late))
+    needed = [trial for trial in played.asked if trial.probe and not trial.spare]
+    assert [bool(trial.overlay) for trial in needed if not trial.disguise]  # wrong expectations
+    assert [trial for trial in needed if trial.disguise]
 
 
 @pytest.mark.parametrize(
@@ -497,7 +491,7 @@ def test_a_guard_in_a_guard_that_is_not_needed_is_not_tried() -> None:
 def test_where_time_runs_out_among_the_pieces_their_branches_are_not_tried() -> None:
     def late(trial: Trial, run: SuiteRun) -> SuiteRun:
         second = any("def triple" not in (text or "") for _, text in trial.overlay)
-        return UNANSWERED if trial.probe and second else run
+        return UNANSWERED if trial.spare and second else run
 
     code = UNASKED + "\n\ndef triple(x):\n    return 3 * x\n"
     assert coded(code, bend=late).facts["minimality"]["hunks"] == 1
@@ -524,7 +518,7 @@ def test_one_piece_alone_is_needed_without_a_run() -> None:
 
 def test_what_could_not_be_measured_is_not_said_to_be_minimal() -> None:
     def late(trial: Trial, run: SuiteRun) -> SuiteRun:
-        return UNANSWERED if trial.probe else run
+        return UNANSWERED if trial.spare else run
 
     played = coded(DOUBLE + "\n\ndef triple(x):\n    return 3 * x\n", bend=late)
     assert "minimality" not in played.facts

@@ -21,7 +21,6 @@ from gates_support import (
 )
 from redgreenrefactor.gates.rules.failure_reason import how_it_failed
 from redgreenrefactor.model.evidence import (
-    UNANSWERED,
     CollectError,
     Kind,
     Missing,
@@ -697,13 +696,6 @@ def test_a_test_that_uses_nothing_of_the_project_tests_only_itself(reach: Reach 
     assert play(RED, OLD, with_test(OWN), bend=watched).types == (
         [] if honest else [FindingType.MEANINGLESS_TEST]
     )
-
-
-def test_without_time_for_it_repeating_is_left_out() -> None:
-    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
-        return UNANSWERED if trial.probe else run
-
-    assert accepted(play(RED, OLD, with_test(NEW_TEST), bend=late))
 
 
 def test_what_cannot_be_imported_yet_is_not_repeated() -> None:

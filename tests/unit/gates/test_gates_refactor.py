@@ -10,6 +10,7 @@ from gates_support import (
     Played,
     by_commit,
     change,
+    changes,
     evidence,
     failing,
     judge,
@@ -18,7 +19,8 @@ from gates_support import (
     suite,
 )
 from notes import with_keys
-from redgreenrefactor.model.evidence import UNANSWERED, Change, File, Missing, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Change, File, Missing, Rules, SuiteRun, Trial
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import FindingType, Ruling, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -306,12 +308,20 @@ def test_an_old_test_that_misses_an_argument_is_excused_and_another_error_is_not
 # --- when there is no time, no test, no text
 
 
-def test_without_time_for_probes_the_suite_decides() -> None:
-    def late(trial: Trial, run: SuiteRun) -> SuiteRun:
-        return UNANSWERED if trial.probe else run
-
-    played = rewritten(f"{HEAD}{HALVES}\n\ndef test_doubles():\n    assert double(2) > 0\n", bend=late)
-    assert accepted(played), played.told
+def test_what_green_had_no_time_for_is_measured_now() -> None:
+    more = {**BASE, "thing.py": f"LIMIT = 3\n\n\n{CODE}"}
+    owed = changes({**BASE, "thing.py": CODE.partition("\n\n\n")[0] + "\n"}, more)
+    note = Handoff(REFACTOR, REFACTOR, facts=Facts(tests=("test_thing.py::test_doubles",)))
+    for after in (more, {**more, "thing.py": more["thing.py"] + "\n\n# done\n"}):
+        played = play(REFACTOR, more, after, handoff=note, owed=owed, rules=Rules(minimality_min=100))
+        assert accepted(played), played.told
+        assert played.facts["mutants"]["tried"]
+        assert played.facts["minimality"]["hunks"]
+        assert [finding.type for finding in played.warnings] == [FindingType.NOT_MINIMAL]
+        assert played.facts["minimality"]["share"] < 100
+        assert {trial.commit for trial in played.asked if trial.spare} == {"base"}
+    assert "mutants" not in play(REFACTOR, BASE, BASE, handoff=note).facts
+    assert "mutants" not in play(REFACTOR, BASE, BASE, owed=owed).facts
 
 
 def test_new_tests_beside_the_old_ones_are_accepted() -> None:

@@ -43,7 +43,7 @@ from redgreenrefactor.model.events import (
     Warned,
     WorkSealed,
 )
-from redgreenrefactor.model.evidence import Judgement, Rules, SuiteRun
+from redgreenrefactor.model.evidence import Evidence, Judgement, Rules, SuiteRun
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import (
     Diagnosis,
@@ -56,7 +56,16 @@ from redgreenrefactor.model.handoff import (
 )
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
-from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
+from redgreenrefactor.model.verdict import (
+    Finding,
+    FindingType,
+    Outcome,
+    Severity,
+    TestOutcome,
+    Verdict,
+    left_out,
+    rule,
+)
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Sealed, SessionInterruptedError
 from redgreenrefactor.testing import FakeAgent, FakeLedger, FakeWorkspace
@@ -346,6 +355,25 @@ def test_gates_see_what_was_measured() -> None:
     assert (accepted.phase, accepted.current_test) == (PhaseName.PLAN, Case("one", "test_x.py", "x.py"))
     assert accepted.error_details is not None
     assert accepted.error_details.type == "NothingDone"
+
+
+def test_what_a_turn_had_no_time_for_is_for_the_next_one() -> None:
+    world = World([None, None, left_out(rule(test_result=TestOutcome.PASS), ["the rest"])], ["one"])
+    seen: list[tuple[PhaseName, list[str]]] = []
+
+    def gate(evidence: Evidence) -> Judgement:
+        seen.append((evidence.phase, [change.path for change in evidence.owed]))
+        yield from ()
+        return rule()
+
+    def judge(judgement: Judgement) -> Verdict:
+        assert not list(judgement)
+        return given(judgement)
+
+    given, world.judge = world.judge, judge
+    world.run(gates=dict.fromkeys(PhaseName, gate))
+    assert dict(seen)[PhaseName.REFACTOR] == ["GREEN-1.py"]
+    assert dict(seen)[PhaseName.GREEN] == dict(seen)[PhaseName.PLAN] == []
 
 
 def test_a_turn_without_a_current_case_is_named_after_what_was_asked_for() -> None:

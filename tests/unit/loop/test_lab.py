@@ -1,6 +1,6 @@
 """Questions are answered by running tests on clean checkouts, and no more often than needed."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
-from redgreenrefactor.model.verdict import Finding, FindingType, Verdict, rule
+from redgreenrefactor.model.facts import Facts
+from redgreenrefactor.model.verdict import Finding, FindingType, Ruling, Severity, Verdict, rule
 from redgreenrefactor.records.suite_results import KeptResults
 from redgreenrefactor.testing import FakeWorkspace
 
@@ -195,14 +196,37 @@ def test_a_gate_that_asks_nothing_is_content(setup: Setup) -> None:
     assert setup.lab.judge(content()) == Verdict(rule().ruling)
 
 
-def test_probes_beyond_the_budget_of_a_turn_stay_unanswered_suites_never(setup: Setup) -> None:
+def test_what_may_be_left_out_is_told_where_the_budget_of_a_turn_is_used_up(setup: Setup) -> None:
+    def counting(answers: list[SuiteRun]) -> Judgement:
+        for number, spare in enumerate(["", "a", "a", "", "b", "b", "c", "a", ""]):
+            answers.append((yield Trial(setup.workspace.head(), spare=spare, probe=True, repeat=number)))
+        return rule(facts=Facts(unmeasured=("order",)))
+
     answers: list[SuiteRun] = []
-    probes = [False, True, True, True, True, False]
-    setup.lab.judge(asking(setup.workspace.head(), probes, answers))
-    assert [run is UNANSWERED for run in answers] == [False, False, False, False, True, False]
+    verdict = setup.lab.judge(counting(answers))
+    late = [run is UNANSWERED for run in answers]
+    assert late == [False, False, False, False, False, True, True, True, False]
+    assert verdict.ruling is Ruling.ACCEPTED
+    left = [f"{name} (probe.budget was used up)" for name in "bca"]
+    assert verdict.facts.unmeasured == ("order", *left)
+    assert verdict.facts.owes
+    assert [(f.severity, f.message) for f in verdict.findings] == [
+        (Severity.WARNING, f"not measured: {name}") for name in left
+    ]
     again: list[SuiteRun] = []
-    setup.lab.judge(asking(setup.workspace.head(), probes, again))
-    assert [run is UNANSWERED for run in again] == [False] * 6
+    assert not setup.lab.judge(counting(again)).facts.owes
+    assert UNANSWERED not in again
+
+
+def test_what_is_no_verdict_tells_nothing_of_what_was_left_out(setup: Setup) -> None:
+    def counting() -> Generator[Trial, SuiteRun, int]:
+        answered = 0
+        for number in range(9):
+            run = yield Trial(setup.workspace.head(), spare="a", repeat=number)
+            answered += run.answered
+        return answered
+
+    assert setup.lab.judge(counting()) == 3
 
 
 def test_what_an_earlier_process_has_measured_is_not_run_again(setup: Setup, tmp_path: Path) -> None:

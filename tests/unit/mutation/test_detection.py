@@ -26,12 +26,12 @@ TEST = "test_thing.py::test_it"
 CODE = "def double(x):\n    return 2 * x\n"
 
 
-def proved(test: str, code: str = CODE, *, traced: bool = True, late: bool = False, **more: str) -> Proof:
+def proved(test: str, code: str = CODE, *, traced: bool = True, **more: str) -> Proof:
     files: Files = {"thing.py": code, "test_thing.py": test, **{f"{k}.py": v for k, v in more.items()}}
     runner = Runner({HEAD: files})
 
     def answer(trial: Trial) -> SuiteRun:
-        run = UNANSWERED if late and trial.probe else runner.answer(trial)
+        run = runner.answer(trial)
         return run if traced else replace(run, executed={})
 
     return drive(proof(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"), answer)[0]
@@ -63,12 +63,6 @@ def test_a_test_of_no_code_at_all_is_not_proved() -> None:
     found = proved("def test_it():\n    assert 1 == 1\n", "import os\n", traced=False)
     assert not found.noticed
     assert found.why == "tests no code of the project"
-
-
-def test_without_time_nothing_is_proved() -> None:
-    found = proved(f"{IMPORT}def test_it():\n    assert double(2) == 4\n", late=True)
-    assert not found.noticed
-    assert (found.mutants, found.perturbation) == (None, "")
 
 
 def test_code_without_a_place_for_mistakes_is_proved_by_bending() -> None:
@@ -213,7 +207,7 @@ def test_what_does_not_come_from_the_code_proves_nothing() -> None:
         assert not found.noticed, idle
 
 
-def test_bending_needs_an_equality_and_an_answer() -> None:
+def test_bending_needs_an_equality() -> None:
     files = {"test_thing.py": "def test_it():\n    assert 1\n"}
     none, asked = drive(
         ignores_expectations(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"),
@@ -221,9 +215,3 @@ def test_bending_needs_an_equality_and_an_answer() -> None:
     )
     assert none is None
     assert asked == []
-    files = {"test_thing.py": "def test_it():\n    assert 1 == 1\n"}
-    late, _ = drive(
-        ignores_expectations(evidence(RED, files, files, case=None), [TEST], "test_thing.py", "test_it"),
-        lambda _trial: UNANSWERED,
-    )
-    assert late is None

@@ -108,6 +108,7 @@ def test_a_value_that_something_has_to_be_equal_to_is_made_wrong(path: str, line
         ("a.test.js", "assert.equal(1, 1)"),
         ("a.test.js", "if (ready) assert.equal(f(1), 3)"),
         ("a.test.js", "assert.equal(f(1), 3"),
+        ("test_a.py", "self.assertEqual(f(1), 3"),
         ("a_test.go", 'if got == "" { t.Error("x") }'),
         ("a_test.go", 'if F(1) != 3 && F(2) != 4 { t.Error("x") }'),
         ("a.rs", 'assert_eq!(f(g(x)), x, "round {}", 1)'),

@@ -17,6 +17,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.mutation.detection import holds
 
 MOST = 12  # pieces that are taken away
+SPARE = "how much of the change the new test needs"
 PROSE = re.compile(
     r"\.(md|markdown|rst|adoc|txt)$|(^|/)(README|CHANGELOG|CHANGES|LICENSE|NOTICE|AUTHORS)[^/]*$|(^|/)\.gitignore$",
     re.IGNORECASE,
@@ -69,13 +70,13 @@ def _without(
         if any(_holds(other, piece) for other in counted.unneeded):
             continue
         overlay = ((piece.path, piece.without),)
-        run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), probe=True)
+        run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), probe=True, spare=SPARE)
         if not run.answered:
             counted.answered = False
             return
         counted.tried += 1
         if holds(run, ids):
-            older = yield Trial(evidence.head, overlay=overlay, tests=family, probe=True)
+            older = yield Trial(evidence.head, overlay=overlay, tests=family, probe=True, spare=SPARE)
             if older.answered and holds(older, family):
                 counted.unneeded.append(piece)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
 
@@ -20,6 +20,8 @@ from redgreenrefactor.mutation.text_mutants import (
 
 RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
 MOST = 6  # tests that are looked at after a turn
+ALWAYS = 2  # of them whatever time it takes
+LATER = "whether further tests that were touched are still run"
 ALIKE = 0.6  # of a test's text that one under another name shares with it
 SHARP = 3  # values of a new test that are made wrong, one by one
 WRONG = 4  # expectations that are made wrong before a test counts as blind
@@ -36,6 +38,7 @@ class CommittedTest:
     path: str
     text: str
     block: Block | None = None
+    spare: str = ""  # what is left out where there is no time for it
 
     @property
     def name(self) -> str:
@@ -76,7 +79,7 @@ class CommittedTest:
         return failing or f"{RUBBISH}\n{self.text}"
 
     def _noticed(self, text: str) -> Noticing:
-        return (yield from _red(self.commit, (self.path, text)))
+        return (yield from _red(self.commit, (self.path, text), spare=self.spare))
 
 
 def believed(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
@@ -103,7 +106,8 @@ def _written(evidence: Evidence) -> Sequence[CommittedTest]:
 
 def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
     """Return the tests whose failures the suite noticed before this turn and does not notice any more."""
-    for now, before in islice(_touched(evidence), MOST):
+    for place, (test, before) in enumerate(islice(_touched(evidence), MOST)):
+        now = replace(test, spare=LATER if place >= ALWAYS else "")
         noticed = yield from now.notices_failure()
         if noticed is False and (before is None or (yield from before.notices_failure())):
             return [_unheard(now, "the test command does not notice a failure in it any more")]
@@ -135,9 +139,9 @@ def _weaker(evidence: Evidence, now: CommittedTest, before: CommittedTest) -> No
     return False
 
 
-def _red(commit: str, *overlay: tuple[str, str]) -> Noticing:
+def _red(commit: str, *overlay: tuple[str, str], spare: str = "") -> Noticing:
     """Return whether the suite fails with these files replaced."""
-    run = yield Trial(commit, overlay=overlay, probe=True)
+    run = yield Trial(commit, overlay=overlay, probe=True, spare=spare)
     return not run.green if run.answered else None
 
 

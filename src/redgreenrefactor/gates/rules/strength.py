@@ -169,12 +169,10 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     slightly = not mutants  # whether the old tests notice a value that is a little off
     for item in mutants:
         then = yield from noticed_by(evidence.head, runnable, [item], enough=1, least=1, overlay=overlay)
-        if not then.tried:
-            return []  # no time left for proof
         if then.by_failing:
             slightly = slightly or (item.mutation.slight and bool(then.by_assertion))
             now = yield from noticed_by(evidence.head, new, [item], enough=1, least=1)
-            if now.tried and not now.by_failing:
+            if not now.by_failing:
                 noticing = [(r.file, r.function) for r in then.failed]
                 return [_weaker(rewrites, f"they no longer notice {item.place}", noticing)]
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
