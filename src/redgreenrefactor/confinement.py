@@ -1,6 +1,6 @@
 """Who is held how: the cages of one invocation's suites and sessions."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -21,15 +21,15 @@ from redgreenrefactor.model.session import Brief
 from redgreenrefactor.sandbox.availability import means_for
 from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, Means
 from redgreenrefactor.sandbox.permissions import (
+    TEMPORARY,
     Ground,
-    Lent,
+    UserTools,
     agent_policy,
-    leads_out,
     session_policy,
     suite_policy,
     tools_of,
 )
-from redgreenrefactor.sandbox.policy import Level
+from redgreenrefactor.sandbox.policy import Level, Mount, MountMode
 
 NETWORK = "tests fail without the network that pass with it: suites are run with the network"
 
@@ -80,12 +80,12 @@ class Confinement:
         if len(ours) < len(agents):
             held = self._settings.sandbox_agents == "on"
             parts.append("the agent (with the network)" if held else "not the agent, which runs outside")
-        shown = [str(lead.folder) for lead in leads_out(*self._where)]
+        shown = [str(lead.folder) for lead in self._tools.leads]
         return ", ".join([*parts, *([f"shows {' and '.join(shown)}"] if shown else ())])
 
-    @property
-    def _where(self) -> tuple[Path, Path, Mapping[str, str]]:
-        return self._repository.root, self._repository.project, self._repository.environ
+    @cached_property
+    def _tools(self) -> UserTools:
+        return tools_of(self._repository.root, self._repository.project, self._repository.environ)
 
     @property
     def suite_may_need_network(self) -> bool:
@@ -118,7 +118,7 @@ class Confinement:
         network = self._settings.sandbox_network == "on"
         protected = tuple(self._kept_from(brief))
         policy = session_policy(
-            self._ground, self.level, lent=self._lent(), protected=protected, network=network
+            self._ground, self.level, lent=[*self._lent()], protected=protected, network=network
         )
         return Cage(self.means, policy)
 
@@ -129,9 +129,15 @@ class Confinement:
         cage = self.session(brief)
         return cage and replace(cage, policy=agent_policy(cage.policy, self._ground.home))
 
-    def _lent(self) -> Lent | None:
-        shows = self.level is Level.BUBBLEWRAP or self.means.mounts
-        return self._workspace.lend() if self._workspace and shows else None
+    def _lent(self) -> Iterator[Mount]:
+        """Yield what a session finds in the place of the git folder, where something else can be shown there."""
+        if self._workspace is None or not (self.level is Level.BUBBLEWRAP or self.means.mounts):
+            return
+        lent = self._workspace.lend()
+        yield Mount(self._repository.git_dir, MountMode.WRITE, lent.folder)
+        yield from (Mount(path, MountMode.READ, source) for path, source in lent.shown())
+        if self.level is Level.BUBBLEWRAP:
+            yield Mount(TEMPORARY, MountMode.WRITE, lent.temporary)
 
     def _kept_from(self, brief: Brief) -> Iterator[str]:
         """Yield what a session of this phase may not touch, as far as it is there."""
@@ -152,7 +158,7 @@ class Confinement:
             cache=found.cache,
             compiled=self._compiled,
             environ=found.environ,
-            tools=(*tools_of(*self._where), *shared_with_main(found)),
+            tools=(*self._tools.shown, *shared_with_main(found)),
         )
 
 

@@ -15,7 +15,7 @@ from redgreenrefactor.git.guard import SETTINGS as PROPERTIES
 from redgreenrefactor.git.nested import changed_environments
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.events import Emit
-from redgreenrefactor.sandbox.permissions import leads_out
+from redgreenrefactor.sandbox.permissions import tools_of
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments
 from redgreenrefactor.trust import ONCE, Approval, Approvals, approvals_of, not_trusted, once
@@ -116,7 +116,8 @@ def _shown(settings: Settings, repository: Repository) -> tuple[Line, ...]:
     if settings.sandbox == "off":
         return ()
     root = repository.root
-    found = {lead.folder: lead.file for lead in leads_out(root, repository.project, repository.environ)}
+    leads = tools_of(root, repository.project, repository.environ).leads
+    found = {lead.folder: lead.file for lead in leads}
     return tuple(Line(str(file.relative_to(root)), "shows", str(folder)) for folder, file in found.items())
 
 

@@ -18,6 +18,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, plain
 from redgreenrefactor.sandbox.cage import temporary_folder
+from redgreenrefactor.sandbox.policy import readable
 from redgreenrefactor.sandbox.process import Finished, run
 
 LAST_LINES = 10  # of standard error, for the message of a failure
@@ -66,7 +67,7 @@ class CommandAgent:
                 timeout=setup.session_timeout,
                 interrupt=setup.interrupt,
                 on_stderr=tell,
-                cage=cage and cage.showing(handoff.parent),
+                cage=cage and cage.also(*readable(handoff.parent)),
             )
         return self._report(brief, finished)
 

@@ -19,6 +19,7 @@ from redgreenrefactor.runners.virtual import activated
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.permissions import BYTECODE
+from redgreenrefactor.sandbox.policy import writable
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.toolchains import environments_in
 
@@ -98,7 +99,7 @@ class SuiteContext:
             env=self.prepared(folder, keeps=manner.keeps) if env is None else env,
             timeout=min(self.timeout, manner.limit or self.timeout),
             interrupt=self.interrupt,
-            cage=cage.writing(drop) if cage and drop else cage,
+            cage=cage.also(*writable(drop)) if cage and drop else cage,
         )
 
     @contextlib.contextmanager

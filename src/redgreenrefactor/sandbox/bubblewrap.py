@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redgreenrefactor.sandbox import system
-from redgreenrefactor.sandbox.policy import Mount, MountMode, Policy
+from redgreenrefactor.sandbox.policy import Mount, MountMode, Policy, hidden
 from redgreenrefactor.sandbox.secrets import words
 
 # An ordinary suite run as root finds files of other owners readable and may give files away, as in a container.
@@ -14,7 +14,8 @@ _ROOTS_CAPABILITIES = words(
     "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER CAP_FSETID CAP_KILL CAP_SETGID CAP_SETUID CAP_NET_BIND_SERVICE"
 )
 _GRAPHICS = ("/dev/dri", "/dev/kfd", "/dev/nvidia*")
-# As containers have it.
+_MACHINE = ("/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm")
+# As containers have it: root could steer the kernel, whose files are root's to write, whatever root lacks else.
 _STEERING = ("/proc/sys", "/proc/sysrq-trigger", "/proc/fs", "/proc/bus", "/proc/irq", "/proc/mtrr")
 _TELLTALE = words(
     "/proc/acpi /proc/asound /proc/driver /proc/interrupts /proc/kallsyms /proc/kcore /proc/keys /proc/kmsg "
@@ -42,16 +43,20 @@ class Bubblewrap:
     def arguments(self, policy: Policy, cwd: Path, seccomp: int | None) -> Iterator[str]:
         """Yield the arguments that hold a program to a policy; the filter comes from a descriptor."""
         yield from self._isolation(policy)
-        yield from _system(network=policy.network)
         yield from ("--proc", "/proc", "--dev", "/dev")
         yield from (*self._sized(policy.limits.shared_memory), "--tmpfs", "/dev/shm")  # noqa: S108
-        yield from _covered()
         yield from ("--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp")  # noqa: S108
         if policy.devices:
             yield from _devices()
-        for place in policy.sound():
+        linked = [path for path in system.LINKED if Path(path).is_symlink()]
+        for path in linked:
+            yield from ("--symlink", str(Path(path).readlink()), path)
+        folders = [path for path in system.LINKED if path not in linked]
+        found = system.places(*folders, *_MACHINE, *_STEERING, network=policy.network)
+        whole = replace(policy, places=(*found, *hidden(*map(Path, _TELLTALE)), *policy.places))
+        for place in whole.sound():
             yield from self._mounted(place, policy)
-        for path in policy.of(MountMode.HIDE):  # not before: other places may lie inside
+        for path in whole.of(MountMode.HIDE):  # not before: other places may lie inside
             if path.is_dir():
                 yield from ("--remount-ro", str(path))
         if seccomp is not None:
@@ -91,44 +96,6 @@ class Bubblewrap:
                 yield from ("--ro-bind", str(_NOTHING), path)
             case _:
                 pass
-
-
-def _system(*, network: bool) -> Iterator[str]:
-    """Yield what every program finds of the system: its programs and settings, nothing that listens."""
-    for path in (*system.PROGRAMS, *system.MACHINE):
-        if Path(path).is_dir():
-            yield from ("--ro-bind", path, path)
-    for path in system.LINKED:
-        if Path(path).is_symlink():
-            yield from ("--symlink", str(Path(path).readlink()), path)
-        elif Path(path).is_dir():
-            yield from ("--ro-bind", path, path)
-    yield from ("--ro-bind", str(system.SETTINGS), str(system.SETTINGS))
-    yield from _closed_settings()
-    names = Path("/etc/resolv.conf")
-    if network and names.is_symlink() and names.exists():
-        yield from ("--ro-bind", str(names.resolve()), str(names.resolve()))
-
-
-def _closed_settings() -> Iterator[str]:
-    """Yield the arguments that hide what not everybody may read of the system's settings, even from root."""
-    for path in system.closed_settings():
-        if path.is_dir():
-            yield from ("--tmpfs", str(path), "--remount-ro", str(path))
-        else:
-            yield from ("--ro-bind", str(_NOTHING), str(path))
-
-
-def _covered() -> Iterator[str]:
-    """Yield what keeps root from steering the kernel: its files are root's to write, whatever root lacks else."""
-    for path in _STEERING:
-        if Path(path).exists():
-            yield from ("--ro-bind", path, path)
-    for path in _TELLTALE:
-        if Path(path).is_dir():
-            yield from ("--tmpfs", path, "--remount-ro", path)
-        elif Path(path).exists():
-            yield from ("--ro-bind", str(_NOTHING), path)
 
 
 def _devices() -> Iterator[str]:

@@ -20,7 +20,6 @@ from redgreenrefactor.sandbox.policy import (
     MountMode,
     Policy,
     held_environment,
-    readable,
     writable,
 )
 from redgreenrefactor.sandbox.seccomp import filter_for
@@ -41,7 +40,7 @@ class Means:
     bubblewrap: Bubblewrap | None = None
     landlock: int = 0  # version
     mounts: bool = False  # whether Landlock comes with a view of one's own
-    group: Group | None = None  # where memory and processes can be counted
+    group: Group = ()  # where memory and processes can be counted
     why: str = ""  # what is missing for something better
 
 
@@ -71,55 +70,48 @@ class Cage:
         """How strongly the program is held."""
         return self.means.level
 
-    def writing(self, folder: Path) -> "Cage":
-        """Return the same confinement for a program that may write into one more folder."""
-        places = (*self.policy.places, *writable(folder))
-        return replace(self, policy=replace(self.policy, places=places))
+    def also(self, *places: Mount) -> "Cage":
+        """Return the same confinement for a program that finds these places, too."""
+        return replace(self, policy=replace(self.policy, places=(*self.policy.places, *places)))
 
     @contextlib.contextmanager
     def hold(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Generator[HeldCommand]:
         """Provide what to start so that the program is held, as long as it runs."""
-        match self.level:
-            case Level.OFF:
-                yield HeldCommand(tuple(argv), env)
-            case Level.LANDLOCK:
-                with contextlib.ExitStack() as stack:
-                    joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
-                    policy = self._with_private_folder(stack)
-                    rules = _in_memory(_joined([*joining, *self._restrictions(policy)]), stack)
-                    yield HeldCommand(
-                        tuple(argv),
-                        held_environment(env, policy),
-                        rules,
-                        meter=_meter(policy, _SHARED_MEMORY),
-                    )
-            case Level.BUBBLEWRAP:
-                with contextlib.ExitStack() as stack:
-                    policy = self._with_temporary_folder(stack)
-                    yield self._wrapped(argv, cwd, env, policy, stack)
+        if self.level is Level.OFF:
+            yield HeldCommand(tuple(argv), env)
+            return
+        with contextlib.ExitStack() as stack:
+            policy = self._with_temporary_folder(stack)
+            joining = stack.enter_context(grouped(self.means.group, policy.limits))
+            line, passed = tuple(argv), tuple[int, ...]()
+            if tool := self.means.bubblewrap:
+                sockets = landlock.own_sockets(self.means.landlock) if policy.network else ()
+                restrictions, metered = sockets, ()
+                line, passed = _wrapped(tool, policy, argv, cwd, stack)
+            else:
+                restrictions, metered = self._restrictions(policy), (_SHARED_MEMORY,)
+            rules = _in_memory(_joined([*self._limits(), *joining, *restrictions]), stack)
+            yield HeldCommand(line, held_environment(env, policy), rules, passed, _meter(policy, *metered))
 
     def _with_temporary_folder(self, stack: contextlib.ExitStack) -> Policy:
-        """Return the policy with a temporary folder that is gone with the stack, whatever is in it."""
-        if self.policy.temporary is None:
-            return self.policy
-        folder = stack.enter_context(temporary_folder(self.policy.temporary))
-        folder.chmod(0o1777)
-        place = Mount(Path("/tmp"), MountMode.WRITE, folder)  # noqa: S108
-        return replace(self.policy, places=(place, *self.policy.places))
+        """Return the policy with a temporary folder that is gone with the stack, whatever is in it.
 
-    def _with_private_folder(self, stack: contextlib.ExitStack) -> Policy:
-        """Return the policy with a temporary folder under another name, for all who ask where it is."""
-        if self.policy.temporary is None:
-            return self.policy
+        Under Landlock it has another name, for all who ask where it is.
+        """
+        policy = self.policy
+        if policy.temporary is None:
+            return policy
+        if self.level is Level.BUBBLEWRAP:
+            folder = stack.enter_context(temporary_folder(policy.temporary))
+            folder.chmod(0o1777)
+            return self.also(Mount(Path("/tmp"), MountMode.WRITE, folder)).policy  # noqa: S108
         # Not in our own folder: names of sockets have to be short.
-        folder = str(stack.enter_context(temporary_folder(Path(tempfile.gettempdir()))))
-        java = f"{self.policy.environment.get('JAVA_TOOL_OPTIONS', '')} -Djava.io.tmpdir={folder}".strip()
-        told = {**self.policy.environment, "TMPDIR": folder, "JAVA_TOOL_OPTIONS": java}
-        places = (*self.policy.places, Mount(Path(folder), MountMode.WRITE))
-        return replace(self.policy, places=places, environment=told)
+        folder = stack.enter_context(temporary_folder(Path(tempfile.gettempdir())))
+        java = f"{policy.environment.get('JAVA_TOOL_OPTIONS', '')} -Djava.io.tmpdir={folder}".strip()
+        told = {**policy.environment, "TMPDIR": str(folder), "JAVA_TOOL_OPTIONS": java}
+        return replace(self.also(*writable(folder)).policy, environment=told)
 
     def _restrictions(self, policy: Policy) -> Iterator[str]:
-        yield from self._limits()
         yield "capabilities " + " ".join(map(str, _CAPABILITIES))
         yield from landlock.rules(policy, self.means.landlock, about=self.policy, mounts=self.means.mounts)
         if filtered := filter_for(os.uname().machine):
@@ -127,45 +119,26 @@ class Cage:
         if not policy.network and (filtered := filter_for(os.uname().machine, offline=True)):
             yield f"offline {filtered.hex()}"
 
-    def _wrapped(
-        self,
-        argv: Sequence[str],
-        cwd: Path,
-        env: Mapping[str, str],
-        policy: Policy,
-        stack: contextlib.ExitStack,
-    ) -> HeldCommand:
-        tool = self.means.bubblewrap
-        if tool is None:
-            raise ValueError("there is no bubblewrap to hold with")
-        joining = stack.enter_context(grouped(self.means.group, self.policy.limits))
-        filtered = filter_for(os.uname().machine)
-        seccomp = None if filtered is None else _in_memory(filtered, stack)
-        arguments = _in_memory(_joined([*tool.arguments(policy, cwd, seccomp), ""]), stack)
-        passed = (arguments,) if seccomp is None else (arguments, seccomp)
-        line = (tool.program, "--args", str(arguments), "--", *argv)
-        sockets = landlock.own_sockets(self.means.landlock) if policy.network else ()
-        rules = _in_memory(_joined([*self._limits(), *joining, *sockets]), stack)
-        return HeldCommand(line, held_environment(env, self.policy), rules, passed, _meter(policy))
-
     def _limits(self) -> list[str]:
-        limits = self.policy.limits
-        return [
-            f"rlimit {_NPROC} {limits.processes}",
-            f"rlimit {_FSIZE} {limits.file_size}",
-            f"rlimit {_CORE} 0",
-            "victim",
-        ]
-
-    def showing(self, *paths: Path) -> "Cage":
-        """Return a cage in which these can be read, too."""
-        return replace(self, policy=replace(self.policy, places=(*self.policy.places, *readable(*paths))))
+        most = {_NPROC: self.policy.limits.processes, _FSIZE: self.policy.limits.file_size, _CORE: 0}
+        return [*(f"rlimit {number} {value}" for number, value in most.items()), "victim"]
 
     def exit_code(self, code: int) -> int:
         """Return how the program itself ended: negative, if by a signal."""
         if self.level is Level.BUBBLEWRAP and code - _SHELL in _SIGNALS:
             return _SHELL - code
         return code
+
+
+def _wrapped(
+    tool: Bubblewrap, policy: Policy, argv: Sequence[str], cwd: Path, stack: contextlib.ExitStack
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the line that starts bubblewrap with a program inside, and the descriptors it needs."""
+    filtered = filter_for(os.uname().machine)
+    seccomp = None if filtered is None else _in_memory(filtered, stack)
+    arguments = _in_memory(_joined([*tool.arguments(policy, cwd, seccomp), ""]), stack)
+    passed = (arguments,) if seccomp is None else (arguments, seccomp)
+    return (tool.program, "--args", str(arguments), "--", *argv), passed
 
 
 @contextlib.contextmanager
@@ -212,12 +185,18 @@ def _joined(lines: Iterable[str]) -> bytes:
 
 def _in_memory(content: bytes, stack: contextlib.ExitStack) -> int:
     """Return a descriptor from which the content can be read, closed with the stack."""
-    made = os.memfd_create("rgr", os.MFD_CLOEXEC)
-    try:
-        descriptor = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, 3)  # ours may lack standard streams
-    finally:
-        os.close(made)
+    descriptor = beyond_standard_streams(os.memfd_create("rgr", os.MFD_CLOEXEC))
     stack.callback(os.close, descriptor)
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+def beyond_standard_streams(descriptor: int) -> int:
+    """Return the descriptor, moved if its number means something to a program: ours may be closed."""
+    if descriptor > 2:  # noqa: PLR2004 - standard error
+        return descriptor
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(descriptor)

@@ -10,6 +10,7 @@ from math import inf
 from pathlib import Path
 
 from redgreenrefactor.filesystem import below
+from redgreenrefactor.sandbox.keeper import children_of
 from redgreenrefactor.sandbox.policy import Limits
 
 OFTEN = 1.0  # seconds between two looks at how much is free, which cost nothing
@@ -119,26 +120,17 @@ def _since(folder: Path, moment: float) -> float:
 def _unlinked(process: int) -> int:
     """Return how many bytes the files take that a process and its descendants have open without a name."""
     found: dict[tuple[int, int], int] = {}
-    for one in _below(process):
+    waiting = [process]
+    while waiting:
         with suppress(OSError):
+            one = waiting.pop()
+            waiting += children_of(one)
             for descriptor in Path(f"/proc/{one}/fd").iterdir():
                 with suppress(OSError):
                     status = descriptor.stat()
                     if stat.S_ISREG(status.st_mode) and not status.st_nlink:
                         found[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
     return sum(found.values())
-
-
-def _below(process: int) -> set[int]:
-    """Return the descendants of a process."""
-    parents: dict[int, int] = {}
-    for place in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            parents[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-    found = {process}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {process}
 
 
 def _size(number: int) -> str:

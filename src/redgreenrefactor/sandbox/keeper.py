@@ -67,49 +67,22 @@ def strike(pid: int) -> bool:
     return send(pid, signal.SIGKILL)
 
 
-def contents(path: str) -> bytes:
-    """Return what is in the file."""
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - pathlib is not for free
-        return file.read()
-
-
 def contents_of(descriptor: int) -> bytes:
     """Return what can be read from the descriptor, and close it."""
-    parts = list(iter(lambda: os.read(descriptor, 65_536), b""))
-    os.close(descriptor)
-    return b"".join(parts)
-
-
-def sees_itself() -> bool:
-    """Whether there is a `/proc`, and one that speaks of the processes this one can signal."""
     try:
-        return os.readlink("/proc/self") == str(os.getpid())
-    except OSError:
-        return False
+        return b"".join(iter(lambda: os.read(descriptor, 65_536), b""))
+    finally:
+        os.close(descriptor)
 
 
-def listed_children() -> list[int]:
-    """Return the processes right below this one by the kernel's own list, which not every kernel keeps.
+def children_of(process: int | str) -> list[int]:
+    """Return the processes right below one, by the kernel's own list.
 
     It may miss some while others end, but never all; and it is fast enough to catch up with a runaway.
     """
-    threads = os.listdir("/proc/self/task")
-    lists = [contents(f"/proc/self/task/{thread}/children") for thread in threads]
-    return [int(pid) for pid in b" ".join(lists).split()]
-
-
-def found_children() -> list[int]:
-    """Return the processes right below this one by looking at all there are."""
-    me = os.getpid()
-    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == me]
-
-
-def parent_of(pid: str) -> int:
-    """Return the parent of a process, 0 if the process is gone."""
-    try:
-        return int(contents(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
-    except OSError:
-        return 0
+    threads = os.listdir(f"/proc/{process}/task")
+    lists = (os.open(f"/proc/{process}/task/{thread}/children", os.O_RDONLY) for thread in threads)
+    return [int(pid) for pid in b" ".join(map(contents_of, lists)).split()]
 
 
 class Tree:
@@ -121,12 +94,14 @@ class Tree:
 
     def children(self) -> list[int]:
         """Return processes right below this one: not none, as long as there is one."""
-        if not sees_itself():
-            return [self.program] if self.code is None else []
         try:
-            return listed_children()
+            if os.readlink("/proc/self") == str(
+                os.getpid()
+            ):  # or it speaks of others, whom nobody here can signal
+                return children_of("self")
         except OSError:
-            return found_children()
+            pass  # there is no `/proc`, or a kernel that keeps no list
+        return [self.program] if self.code is None else []
 
     def reap(self, options: int = os.WNOHANG) -> bool:
         """Collect whoever has ended, with 0 for options at least one; whether a child is left."""

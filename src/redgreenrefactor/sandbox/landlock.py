@@ -7,6 +7,7 @@ place. Other processes stay visible, sockets that are files can be reached, and 
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.sandbox import system
@@ -45,29 +46,19 @@ def rules(
     yield f"landlock {rights} {0b11 if version >= _NETWORK else 0} {scopes}"
     if not policy.network:
         yield "loopback"
-    yield from _system(policy, rights)
     for path in (*_DEVICE_FILES, *_SHARED, *_temporary(about or policy)):
         yield from _allowed(Path(path), rights, rights)
     if mounts:
         yield from _mounted(policy)
-    closed = policy.of(MountMode.HIDE)
-    for place in policy.sound():
+    found = system.places(*system.LINKED, *_KERNEL, network=policy.network)
+    whole = replace(policy, places=(*found, *policy.places))
+    closed = whole.of(MountMode.HIDE)
+    for place in whole.sound():
         if place.access is MountMode.WRITE:
             yield from _allowed(place.shown, rights, rights)
         elif place.access is MountMode.READ:
             for path in system.without(place.shown, closed):
                 yield from _allowed(path, _READING, rights)
-
-
-def _system(policy: Policy, rights: int) -> Iterator[str]:
-    """Yield what every program may read of the system."""
-    for path in (*system.PROGRAMS, *system.LINKED, *_KERNEL):
-        yield from _allowed(Path(path), _READING, rights)
-    for path in system.open_settings():
-        yield from _allowed(path, _READING, rights)
-    names = Path("/etc/resolv.conf")
-    if policy.network and names.is_symlink():
-        yield from _allowed(names.resolve(), _READING, rights)
 
 
 def _mounted(policy: Policy) -> Iterator[str]:

@@ -6,17 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from redgreenrefactor.filesystem import LARGEST, head_of, remove
 from redgreenrefactor.sandbox import secrets, system, toolchains
 from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy, hidden, readable, writable
 
 BYTECODE = "bytecode"  # in the folder for what suites compile
-_TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
+TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
 _MOST_FILES = 200  # that are made read-only one by one; the gates see to the rest
 _OF_AGENTS = secrets.words(
     ".claude .claude.json .codex .gemini .config/opencode .local/share/opencode .local/state/opencode"
+)
+_SETTINGS = secrets.words(
+    ".m2/settings.xml .gradle/gradle.properties .cargo/config.toml .cargo/config .npmrc"
 )
 _SERVERS = re.compile(r"(?s)<servers>.*?</servers>")
 
@@ -41,41 +43,31 @@ class Ground:
         return _home(self.environ)
 
 
-def tools_of(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return where the user's tools lie; in the checkout none, which has rules of its own, and links of sessions.
+@dataclass(frozen=True, slots=True)
+class UserTools:
+    """Where the user's tools lie, and what virtual environments inside the project would have us show beside."""
 
-    What virtual environments in the project lead to is among them: whoever asks has had that approved.
-    """
-    own = _own_tools(root, project, environ)
-    return (*own, *_with_links(lead.folder for lead in _leads_out(root, project, environ, own)))
+    own: tuple[Path, ...]
+    leads: tuple[toolchains.Lead, ...]
 
-
-def leads_out(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[toolchains.Lead, ...]:
-    """Return what virtual environments inside the project would have us show that the user's own tools do not."""
-    return tuple(_leads_out(root, project, environ, _own_tools(root, project, environ)))
-
-
-def _leads_out(
-    root: Path, project: Path, environ: Mapping[str, str], own: Iterable[Path]
-) -> Iterator[toolchains.Lead]:
-    shown = (*own, root, *map(Path, system.PROGRAMS))
-    for place in toolchains.environments(root, project, environ):
-        for lead in toolchains.leads(place, _home(environ)) if place.is_relative_to(root) else ():
-            if lead.folder.exists() and not any(lead.folder.is_relative_to(known) for known in shown):
-                yield lead
+    @property
+    def shown(self) -> tuple[Path, ...]:
+        """All of it: for whoever has had the leads approved."""
+        return (*self.own, *_with_links(lead.folder for lead in self.leads))
 
 
-def _own_tools(root: Path, project: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+def tools_of(root: Path, project: Path, environ: Mapping[str, str]) -> UserTools:
+    """Return where the user's tools lie; in the checkout none, which has rules of its own, and links of sessions."""
     home = _home(environ)
-    outside = (
-        place for place in toolchains.environments(root, project, environ) if not place.is_relative_to(root)
-    )
-    found = (
-        *toolchains.tools(environ, home),
-        *toolchains.interpreters(),
-        *(lead.folder for place in outside for lead in toolchains.leads(place, home)),
-    )
-    return _with_links(path for path in found if path.exists() and not path.is_relative_to(root))
+    places = [*toolchains.environments(root, project, environ)]
+    leads = [(place, lead) for place in places for lead in toolchains.leads(place, home)]
+    outside = (lead.folder for place, lead in leads if not place.is_relative_to(root))
+    found = (*toolchains.tools(environ, home), *toolchains.interpreters(), *outside)
+    own = _with_links(path for path in found if path.exists() and not path.is_relative_to(root))
+    known = (*own, root, *map(Path, system.PROGRAMS))
+    inside = (lead for place, lead in leads if place.is_relative_to(root) and lead.folder.exists())
+    new = (lead for lead in inside if not any(lead.folder.is_relative_to(place) for place in known))
+    return UserTools(own, tuple(new))
 
 
 def _with_links(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -109,38 +101,22 @@ def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool, k
     )
 
 
-class Lent(Protocol):
-    """A git folder and a temporary folder for one session."""
-
-    folder: Path
-    temporary: Path
-
-    def shown(self) -> Iterable[tuple[Path, Path]]:
-        """Return what is shown inside that git folder, and where it lies."""
-        ...
-
-
 def session_policy(
-    ground: Ground, level: Level, *, lent: Lent | None, protected: Sequence[str], network: bool
+    ground: Ground, level: Level, *, lent: Sequence[Mount], protected: Sequence[str], network: bool
 ) -> Policy:
-    """Return what a session's commands may do: write into the checkout, but not to what is protected there."""
+    """Return what a session's commands may do: write into the checkout, but not to what is protected there.
+
+    What is lent is shown in the place of its git folder; where there is nothing, that is the real one.
+    """
     tools = ground.cache / "tools-session"
+    own = secrets.FILES if ground.home.is_relative_to(ground.root) else ()
     places = [
         *_surroundings(ground, tools, level),
         *writable(ground.root),
-        *(
-            hidden(*(ground.home / name for name in secrets.FILES))
-            if ground.home.is_relative_to(ground.root)
-            else ()
-        ),
+        *hidden(*(ground.home / name for name in own)),
     ]
-    if lent is not None:
-        if level is Level.BUBBLEWRAP:
-            places.append(Mount(_TEMPORARY, MountMode.WRITE, lent.temporary))
-        places += [
-            Mount(ground.git_dir, MountMode.WRITE, lent.folder),
-            *(Mount(path, MountMode.READ, source) for path, source in lent.shown()),
-        ]
+    if lent:
+        places += lent
         if (ground.root / ".git").is_file():
             places += readable(ground.root / ".git")
         places += readable(*(ground.root / path for path in collapsed(protected)))
@@ -199,13 +175,7 @@ def _settings(tools: Path) -> Path:
 
 def _cleaned_settings(home: Path, tools: Path) -> Iterator[Mount]:
     """Yield copies of tools' settings that say where things come from, without what is secret in them."""
-    for name in (
-        ".m2/settings.xml",
-        ".gradle/gradle.properties",
-        ".cargo/config.toml",
-        ".cargo/config",
-        ".npmrc",
-    ):
+    for name in _SETTINGS:
         if copy := _cleaned(home / name, tools):
             yield Mount(home / name, MountMode.READ, copy)
 
@@ -236,7 +206,7 @@ def _caches(ground: Ground, tools: Path, level: Level) -> dict[str, str]:
         found["GRADLE_RO_DEP_CACHE"] = str(home / ".gradle" / "caches")
         _shadow(home / ".gradle" / "wrapper" / "dists", tools, "gradle/wrapper/dists")
     if level is Level.BUBBLEWRAP:
-        return {**found, "TMPDIR": str(_TEMPORARY)}
+        return {**found, "TMPDIR": str(TEMPORARY)}
     found["XDG_CACHE_HOME"] = str(tools / "cache")
     if java := ground.environ.get("JAVA_TOOL_OPTIONS"):
         found["JAVA_TOOL_OPTIONS"] = java

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import IO, TypeVar, cast
 
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, HeldCommand
+from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, HeldCommand, beyond_standard_streams
 from redgreenrefactor.sandbox.disk import OFTEN, Meter
 from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell
 from redgreenrefactor.sandbox.policy import Policy
 
 _WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
+_KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
 
 _FREE = Cage(NO_MEANS, Policy())
 
@@ -211,7 +212,7 @@ def _grown(held: HeldCommand, cwd: Path, *, fed: bool, grace: float) -> Generato
         passed = (heard.fileno(), told.fileno())
         keeper = subprocess.Popen(
             [
-                *_keeper(),
+                *_KEEPER,
                 *map(str, passed),
                 str(grace),
                 held.env.get("LC_CTYPE", ""),
@@ -234,25 +235,10 @@ def _grown(held: HeldCommand, cwd: Path, *, fed: bool, grace: float) -> Generato
             keeper.wait()
 
 
-def _keeper() -> tuple[str, ...]:
-    """Return what starts a keeper, as cheaply as the interpreter can."""
-    return sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))
-
-
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[FileIO, FileIO]:
     """Return the two ends of a new pipe, each to be closed by its owner."""
-    reading, writing = map(_beyond_standard_streams, os.pipe())
+    reading, writing = map(beyond_standard_streams, os.pipe())
     return reader.enter_context(FileIO(reading, "rb")), writer.enter_context(FileIO(writing, "wb"))
-
-
-def _beyond_standard_streams(descriptor: int) -> int:
-    """Return the descriptor, moved if its number means something to a program: ours may be closed."""
-    if descriptor > 2:  # noqa: PLR2004 - standard error
-        return descriptor
-    try:
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    finally:
-        os.close(descriptor)
 
 
 def _close(*descriptors: int) -> None:

@@ -50,7 +50,7 @@ _REFUSED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 443, 442)
 # What is refused by what it is asked for, the same columns.
 _CLONE, _UNSHARE, _IOCTL, _SOCKET = (56, 220, 120), (272, 97, 310), (16, 29, 54), (41, 198, 359)
 _OLD_SOCKETS = (
-    102  # of 32-bit programs: arguments behind a pointer; libraries have had another way for ten years
+    102  # of 32-bit programs, with arguments behind a pointer; libraries have had another way for long
 )
 _ABSENT_EVERYWHERE = (435, 437)  # clone3, openat2: arguments behind a pointer, where a filter cannot look
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redgreenrefactor.filesystem import below
+from redgreenrefactor.sandbox.policy import Mount, hidden, readable
 
 SETTINGS = Path("/etc")
 PROGRAMS = ("/usr", "/opt", "/nix", "/gnu", "/snap", "/var/lib/dpkg", "/var/lib/gems")
 LINKED = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
-MACHINE = ("/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm")
 
 
 @functools.cache
@@ -20,9 +20,12 @@ def closed_settings() -> tuple[Path, ...]:
     return tuple(Path(entry.path) for entry in below(SETTINGS, _is_open) if not _is_open(entry))
 
 
-def open_settings() -> Iterator[Path]:
-    """Yield the topmost settings with nothing closed in them."""
-    return without(SETTINGS, closed_settings())
+def places(*more: str, network: bool) -> tuple[Mount, ...]:
+    """Return what every program finds: programs and settings that everybody may read, and more that is named."""
+    names = Path("/etc/resolv.conf")
+    resolver = (names.resolve(),) if network and names.is_symlink() else ()
+    shown = (*map(Path, (*PROGRAMS, *more)), SETTINGS, *resolver)
+    return (*readable(*shown), *hidden(*closed_settings()))
 
 
 def _is_open(entry: os.DirEntry[str]) -> bool:

@@ -260,7 +260,7 @@ USING = (
     Attack("shared memory", "head -c 300M /dev/zero > $(mktemp /dev/shm/rgr-attack-{pid}-XXXXXX) && {{ sleep 25; echo KEPT; }}; true", silent("KEPT"), limits=Limits(disk=100 << 20, free=0, shared_memory=64 << 20)),
     Attack("a home full of data", "head -c 200M /dev/zero > ~/big; [ ! -e ~/big ] || [ $(stat -c %s ~/big) -lt 200000000 ]", works, limits=Limits(home_size=64 << 20)),
     Attack("fork bomb", "python3 -c \"\nimport os, time\nfor n in range(400):\n    try:\n        os.fork() or time.sleep(9)\n    except OSError:\n        print('HELD'); break\n\"", lambda lab, done: b"HELD" in done.stdout or not lab.counts, limits=Limits(processes=150)),
-    Attack("memory", "python3 -c 'x = bytearray(600 << 20); print(\"GOT\")'", lambda lab, done: b"GOT" not in done.stdout or lab.cages.means.group is None, limits=Limits(memory=300 << 20)),
+    Attack("memory", "python3 -c 'x = bytearray(600 << 20); print(\"GOT\")'", lambda lab, done: b"GOT" not in done.stdout or not lab.cages.means.group, limits=Limits(memory=300 << 20)),
 )  # fmt: skip
 
 GIT = (

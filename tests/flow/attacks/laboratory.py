@@ -211,7 +211,7 @@ class Lab:
     @property
     def counts(self) -> bool:
         """Whether processes are counted: root is bound by control groups only."""
-        return os.getuid() != 0 or self.cages.means.group is not None
+        return os.getuid() != 0 or bool(self.cages.means.group)
 
     def facts(self) -> Mapping[str, object]:
         return {

@@ -93,14 +93,6 @@ def test_the_program_is_started_through_it_with_arguments_that_nobody_sees(tmp_p
     assert not own.exists()
 
 
-def test_without_the_program_nothing_is_held_by_it(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ValueError, match="no bubblewrap"),
-        Cage(Means(Level.BUBBLEWRAP), Policy()).hold(["true"], tmp_path, {}),
-    ):
-        pass
-
-
 def test_a_signal_that_ended_the_program_is_told_apart_from_an_exit_code() -> None:
     cage = held(Policy())
     assert [cage.exit_code(code) for code in (0, 1, 128 + 11, 127)] == [0, 1, -11, 127]

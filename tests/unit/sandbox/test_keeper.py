@@ -9,23 +9,13 @@ from redgreenrefactor.sandbox import keeper, process
 ENV = {"PATH": os.environ["PATH"]}
 
 
-def test_a_keeper_sees_itself_where_it_sees_processes() -> None:
-    assert keeper.sees_itself()
-
-
-def test_both_ways_to_learn_about_children_find_the_same(tmp_path: Path) -> None:
+def test_the_kernel_lists_the_children_of_a_process(tmp_path: Path) -> None:
     with (
         process.start(["cat"], cwd=tmp_path, env=ENV) as one,
         process.start(["cat"], cwd=tmp_path, env=ENV) as two,
     ):
-        assert {one.pid, two.pid} <= set(keeper.listed_children())
-        assert set(keeper.listed_children()) == set(keeper.found_children())
-
-
-def test_a_process_that_is_gone_has_no_parent(tmp_path: Path) -> None:
-    with process.start(["true"], cwd=tmp_path, env=ENV) as ended:
-        ended.wait()
-    assert keeper.parent_of(str(ended.pid)) == 0
+        assert {one.pid, two.pid} <= set(keeper.children_of("self")) & set(keeper.children_of(os.getpid()))
+        assert keeper.children_of(one.pid) == []
 
 
 def test_a_signal_to_nobody_is_not_sent(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from redgreenrefactor.sandbox.permissions import (
     BYTECODE,
     Ground,
     agent_policy,
-    leads_out,
     session_policy,
     suite_policy,
     tools_of,
@@ -57,7 +56,7 @@ def ground(home: Path, path: str = "", root: str = "work/project") -> Ground:
         cache=home / ".cache/rgr/x",
         compiled=home / ".cache/rgr/compiled",
         environ=environ,
-        tools=tools_of(project, project, environ),
+        tools=tools_of(project, project, environ).shown,
     )
 
 
@@ -76,7 +75,7 @@ def test_neither_keys_nor_everything_at_once_is_ever_shown(home: Path) -> None:
         "PYTHONPATH": f"{home}:{home.parent}:/:/etc:/proc/self:{home}/.config/gh:{home}/.ssh",
         "NODE_PATH": f"{home}/.local/share",
     }
-    found = tools_of(home / "work/project", home / "work/project", env)
+    found = tools_of(home / "work/project", home / "work/project", env).shown
     for place in (home, home.parent, Path("/"), Path("/etc"), home / ".config/gh", home / ".local/share"):
         assert place not in found
     assert home / ".cargo" not in found
@@ -100,10 +99,10 @@ def virtual_environment(place: Path, home: Path, base: str) -> Path:
 def test_what_a_virtual_environment_of_the_users_imports_in_place_is_shown(home: Path) -> None:
     place = virtual_environment(home / "envs/x", home, "/opt/python")
     project = home / "work/project"
-    found = tools_of(project, project, {"HOME": str(home), "VIRTUAL_ENV": str(place)})
+    found = tools_of(project, project, {"HOME": str(home), "VIRTUAL_ENV": str(place)}).shown
     assert {place, home / "work/library"} <= set(found)
     assert not {home, home / ".ssh", home / ".claude"} & set(found)
-    assert leads_out(project, project, {"HOME": str(home), "VIRTUAL_ENV": str(place)}) == ()
+    assert tools_of(project, project, {"HOME": str(home), "VIRTUAL_ENV": str(place)}).leads == ()
 
 
 @pytest.mark.parametrize("activated", [True, False])
@@ -114,7 +113,7 @@ def test_what_one_in_the_project_leads_to_is_named_for_approval(home: Path, *, a
     (base / "bin").mkdir(parents=True)
     place = virtual_environment(project / ".venv", home, str(base))
     env = {"HOME": str(home), **({"VIRTUAL_ENV": str(place)} if activated else {})}
-    found = leads_out(project, project, env)
+    found = tools_of(project, project, env).leads
     assert {lead.folder for lead in found} == {home / "work/library", home / "work/library two", base}
     assert {lead.file.name for lead in found} == {"a.pth", "direct_url.json", "pyvenv.cfg"}
 
@@ -122,8 +121,8 @@ def test_what_one_in_the_project_leads_to_is_named_for_approval(home: Path, *, a
 def test_a_folder_of_another_name_that_says_it_is_a_virtual_environment_opens_nothing(home: Path) -> None:
     project = home / "work/project"
     virtual_environment(project / "x", home, str(home / "work/library"))
-    assert leads_out(project, project, {"HOME": str(home)}) == ()
-    assert home / "work/library" not in tools_of(project, project, {"HOME": str(home)})
+    assert tools_of(project, project, {"HOME": str(home)}).leads == ()
+    assert home / "work/library" not in tools_of(project, project, {"HOME": str(home)}).shown
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_an_ordinary_virtual_environment_in_the_project_needs_no_approval(home: 
     (project / ".venv/pyvenv.cfg").write_text(f"home = {made_from}/bin\n")
     (packages / "own.pth").write_text(f"{project}/src\n")
     (packages / "distutils.pth").write_text("import os; var = 'SETUPTOOLS_USE_DISTUTILS'\n")
-    assert leads_out(project, project, {"HOME": str(home)}) == ()
+    assert tools_of(project, project, {"HOME": str(home)}).leads == ()
 
 
 def test_links_in_a_small_folder_are_followed_to_their_tools(home: Path, tmp_path: Path) -> None:
@@ -178,7 +177,7 @@ def test_what_a_suite_compiles_is_kept_only_if_no_session_has_written_it(home: P
 
 def test_where_the_home_folder_is_the_workspace_its_secrets_are_hidden(home: Path) -> None:
     here = ground(home, root="")
-    policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    policy = session_policy(here, Level.BUBBLEWRAP, lent=(), protected=(), network=False)
     assert {home / ".ssh", home / ".config"} <= set(policy.of(MountMode.HIDE))
     assert home in policy.of(MountMode.WRITE)
 
@@ -205,7 +204,7 @@ def test_links_that_a_session_left_in_the_checkout_open_nothing(home: Path, leve
     for name in ("objects", "logs"):
         (here.root / ".git" / name).symlink_to(home)
     for policy in (
-        session_policy(here, level, lent=None, protected=("tests",), network=False),
+        session_policy(here, level, lent=(), protected=("tests",), network=False),
         suite_policy(here, here.cache / "checkout", level, network=False),
     ):
         opened = {place.path for place in policy.places if place.access in (MountMode.READ, MountMode.WRITE)}
@@ -216,7 +215,7 @@ def test_links_that_a_session_left_in_the_checkout_open_nothing(home: Path, leve
 def test_a_checkout_that_is_reached_by_a_link_is_there_under_both_names(home: Path, tmp_path: Path) -> None:
     (tmp_path / "short").symlink_to(home)
     here = ground(tmp_path / "short")
-    policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    policy = session_policy(here, Level.BUBBLEWRAP, lent=(), protected=(), network=False)
     assert {here.root, home / "work/project"} <= set(policy.of(MountMode.WRITE))
 
 
@@ -229,7 +228,7 @@ def test_a_link_among_a_sessions_tools_does_not_make_us_write_elsewhere(home: Pa
     (tools / "cache").symlink_to(home / "nowhere")
     (tools / "gradle").symlink_to(home / "made")
     (home / "made").mkdir()
-    policy = session_policy(here, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    policy = session_policy(here, Level.BUBBLEWRAP, lent=(), protected=(), network=False)
     assert not (home / "written").exists()
     assert not list((home / "made").iterdir())
     place = next(place for place in policy.places if place.path == home / ".m2/settings.xml")
@@ -247,6 +246,6 @@ def test_what_a_session_put_in_place_of_a_tools_folder_is_taken_away(home: Path,
         place.symlink_to(home)
     else:
         place.touch()
-    session_policy(found, Level.BUBBLEWRAP, lent=None, protected=(), network=False)
+    session_policy(found, Level.BUBBLEWRAP, lent=(), protected=(), network=False)
     assert place.is_dir()
     assert not place.is_symlink()
