@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -19,6 +18,7 @@ from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import RgrError, UsageError
 from redgreenrefactor.lifecycle.invocation import invocation
 from redgreenrefactor.lifecycle.status import worktree_of
+from redgreenrefactor.model.codec import readable_json
 from redgreenrefactor.model.events import Emit
 from redgreenrefactor.records.event_file import EventFile
 from redgreenrefactor.sandbox.secrets import masked_in, masking
@@ -28,9 +28,6 @@ from redgreenrefactor.views.lines import ink_for
 from redgreenrefactor.views.messages import worktree_lines
 
 Command = Callable[..., Any]
-
-# What JSON leaves as it is, and a terminal obeys: the second set of controls, and marks that turn the direction.
-_CONTROLS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 CASES = ("test", "currentTest", "completedTests", "pendingTests")  # they are as the list has them
 # Of all commands that let agents work.
@@ -164,7 +161,7 @@ def project(flags: dict[str, Any]) -> Path:
 def print_json(value: Any) -> None:
     """Write the one JSON value a command answers with."""
     value = masked_in(value, masking(os.environ), CASES)
-    text = _CONTROLS.sub(_escaped, json.dumps(value, indent=2, ensure_ascii=False))
+    text = readable_json(value)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # a file's name that is no UTF-8, or a terminal that knows few letters
@@ -183,10 +180,6 @@ def tell(flags: dict[str, Any], value: Any, text: str) -> None:
 def say(text: str, *, err: bool = False) -> None:
     """Write words of others, or about them, for a person to read."""
     click.echo(masking(os.environ)(text), err=err)
-
-
-def _escaped(character: re.Match[str]) -> str:
-    return f"\\u{ord(character[0]):04x}"
 
 
 def width() -> int:

@@ -1,6 +1,7 @@
 """Frozen values as JSON: a dataclass is an object, its attributes are keys in camelCase, a tuple is a list."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -13,6 +14,8 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 Json = dict[str, Any]
 Value = TypeVar("Value")
 _PLAIN = frozenset((str, int, bool, NoneType))
+# What JSON leaves as it is, and a terminal obeys: the second set of controls, and marks that turn the direction.
+_CONTROLS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class ShapeError(ValueError):
@@ -45,6 +48,11 @@ class JsonObject(str):
     def value(self) -> Json:
         """What it says, a copy for whoever asks."""
         return json.loads(self)
+
+
+def readable_json(value: Any) -> str:
+    """Return JSON for people, with letters as they are, and nothing in it that a terminal would obey."""
+    return _CONTROLS.sub(lambda odd: f"\\u{ord(odd[0]):04x}", json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def written(value: Any) -> Any:

@@ -8,7 +8,16 @@ from math import isfinite
 from typing import Any, cast, get_type_hints
 
 from redgreenrefactor.errors import LedgerError
-from redgreenrefactor.model.codec import Json, JsonObject, ShapeError, Sparse, camel, reader, written
+from redgreenrefactor.model.codec import (
+    Json,
+    JsonObject,
+    ShapeError,
+    Sparse,
+    camel,
+    readable_json,
+    reader,
+    written,
+)
 from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Usage
@@ -290,7 +299,7 @@ def _as_it_is(body: Json) -> Json:
 
 def to_json(handoff: Handoff, told: Callable[[Json], Json] = _as_it_is) -> str:
     """Return the note's text: readable by a person, and stable; `told` says what of it is."""
-    text = json.dumps(told(to_object(handoff)), indent=2, ensure_ascii=False) + "\n"
+    text = readable_json(told(to_object(handoff))) + "\n"
     # Half a surrogate pair, from a file name that is no UTF-8, can be escaped in JSON but not encoded.
     return text.encode("utf-8", "backslashreplace").decode()
 

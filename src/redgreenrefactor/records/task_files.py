@@ -10,6 +10,7 @@ from typing import Any
 
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.filesystem import head_of, put
+from redgreenrefactor.model.codec import readable_json
 from redgreenrefactor.model.review_task import TaskState, read_state
 from redgreenrefactor.sandbox.secrets import Mask, masked, masked_in
 
@@ -70,7 +71,7 @@ class TaskFiles:
         """Put the state into its file: readers see the old one or the new one, never a part."""
         path = self.path(state.task_id)
         told = masked_in(state.to_json(), self.mask, READ_BACK)
-        text = json.dumps(told, indent=2, ensure_ascii=False)
+        text = readable_json(told)
         try:
             self._prepare()
             put(path, f"{text}\n".encode("utf-8", "backslashreplace"))

@@ -283,3 +283,11 @@ def test_what_stands_under_tests_are_ids_or_counts() -> None:
     named, counted = Facts(tests=("a",)), Facts(tests=Counts(total=3))
     assert (named.new_tests, named.counts) == (("a",), Counts())
     assert (counted.new_tests, counted.counts) == ((), Counts(total=3))
+
+
+def test_no_note_holds_what_a_terminal_obeys() -> None:
+    odd = "a\x7fb\x9b31mc\x9d0;t\x9cd\u202ee\u2066f\x1bg ü é"
+    text = to_json(Handoff(PhaseName.PLAN, PhaseName.RED, feature=odd))
+    assert not {"\x7f", "\x9b", "\x9d", "\x9c", "\u202e", "\u2066", "\x1b"} & set(text)
+    assert "ü é" in text
+    assert from_json(text).feature == odd
