@@ -128,7 +128,7 @@ class Asked:
         """The first thing the user said."""
         first = self.turns[0]
         content: Any = first.get("content", first.get("parts"))
-        return content if isinstance(content, str) else str(content[0]["text"])
+        return content if isinstance(content, str) else "".join(str(part["text"]) for part in content)
 
     @property
     def results(self) -> list[str]:

@@ -271,10 +271,13 @@ def _parameters(tools: Sequence[ToolSchema], preamble: str) -> "ModelRequestPara
 
 
 def _opening(brief: Brief) -> "list[ModelMessage]":
-    from pydantic_ai.messages import ModelRequest, UserPromptPart  # noqa: PLC0415
+    """Return what a session begins with, in the order of caches: what all share, what a role shares, its own task."""
+    from pydantic_ai.messages import CachePoint, ModelRequest, UserPromptPart  # noqa: PLC0415
 
-    told = brief.text.removeprefix(brief.role.preamble).lstrip("\n")
-    return [ModelRequest(parts=[UserPromptPart(told)], instructions=brief.role.preamble or None)]
+    shared = brief.role.preamble
+    role = brief.role.system_prompt.removeprefix(shared).strip("\n")
+    told = UserPromptPart([f"{role}\n\n", CachePoint(), f"{brief.task.rstrip()}\n"])
+    return [ModelRequest(parts=[told], instructions=shared or None)]
 
 
 def _asking(text: str) -> "list[ModelMessage]":

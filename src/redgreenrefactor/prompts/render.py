@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redgreenrefactor.model.decision import cycle_of, has_worked
-from redgreenrefactor.model.goal import LONG, outline
+from redgreenrefactor.model.goal import outline
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.verdict import Finding, Outcome
@@ -16,6 +16,7 @@ from redgreenrefactor.prompts.rounds import Round
 from redgreenrefactor.prompts.templates import Prompts, fill, load
 
 FAILURE = 700  # characters of how the new test fails
+LONGEST_FEATURE = 60_000  # characters that every session is told
 NEXT_FEW = 3
 OLD_FAILURES = 5  # tests that a task names before it counts the rest
 NO_ROUND = Round()
@@ -54,7 +55,9 @@ def roles(prompts_dir: Path | None, models: Mapping[RoleName, str]) -> Mapping[R
 
 def role(prompts: Prompts, name: RoleName, model: str = "") -> Role:
     """Return who a session is asked to be."""
-    return Role(name, _DESCRIPTIONS[name], prompts.texts[name], model=model, preamble=prompts.common)
+    text = prompts.texts[name]
+    shared = prompts.shared if text.startswith(prompts.shared) else ""
+    return Role(name, _DESCRIPTIONS[name], text, model=model, preamble=shared)
 
 
 def brief(prompts: Prompts, ask: Ask, model: str = "") -> Brief:
@@ -108,14 +111,16 @@ def _values(ask: Ask) -> dict[str, str]:
 
 
 def _feature(ask: Ask) -> str:
-    """Return the whole feature for PLAN, which has to cover it, and its outline for the others."""
+    """Return the feature; one that would fill a model's memory in outline, the same for all, so that it is cached."""
     feature = plain(ask.handoff.feature)
-    needs_all = ask.phase.name in (PhaseName.PLAN, PhaseName.CODE, PhaseName.REVIEW)
-    if needs_all or len(feature) <= LONG:
+    if len(feature) <= LONGEST_FEATURE or ask.phase.name in (PhaseName.CODE, PhaseName.REVIEW):
         return quoted(feature, None)
     blob = ask.handoff.feature_blob
     whole = f"git cat-file -p {blob}" if blob else "git notes --ref=tdd-handoffs show HEAD"
-    return f"{quoted(outline(feature, LONG), None)}\n\nThis is an outline of {len(feature)} characters; `{whole}` has all."
+    return (
+        f"{quoted(outline(feature, LONGEST_FEATURE), None)}\n\n"
+        f"This is an outline of {len(feature)} characters; `{whole}` has all."
+    )
 
 
 def _code(text: str) -> str:

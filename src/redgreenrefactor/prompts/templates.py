@@ -12,6 +12,7 @@ from redgreenrefactor.filesystem import LARGEST, head_of
 from redgreenrefactor.model.workflow import RoleName
 
 COMMON = "common.md"
+FEATURE = "feature.md"  # what is worked at, the same for every session of a run
 PLACEHOLDERS: tuple[str, ...] = (
     "feature",
     "description",
@@ -45,7 +46,7 @@ _TASK = re.compile(r"^## Task[ \t]*$", re.MULTILINE)
 class Prompts:
     """The templates of every role, read once and known to be fillable."""
 
-    common: str  # what every role is told
+    shared: str  # what every role of the cycle is told first: its rules, and the feature
     texts: Mapping[RoleName, str]  # who a session is: the same for every session of a role
     tasks: Mapping[RoleName, str]  # what it is to do this time
 
@@ -58,11 +59,13 @@ def load(prompts_dir: Path | None = None) -> Prompts:
             hint="Name a folder with templates in prompts.dir, or take the key out of tdd.properties.",
         )
     common, bundled = template(prompts_dir, COMMON).strip(), _bundled(COMMON).strip()
+    told = "$feature" in common or "${feature}" in common
+    shared = common if told else f"{common}\n\n{template(prompts_dir, FEATURE).strip()}"
     halves = {name: _halves(template(prompts_dir, f"{name}.md")) for name in RoleName}
     return Prompts(
-        common=common,
+        shared=shared,
         texts={
-            name: f"{text}\n" if name in _ON_THEIR_OWN and common == bundled else f"{common}\n\n{text}\n"
+            name: f"{text}\n" if name in _ON_THEIR_OWN and common == bundled else f"{shared}\n\n{text}\n"
             for name, (text, _) in halves.items()
         },
         tasks={name: task or _halves(_bundled(f"{name}.md"))[1] for name, (_, task) in halves.items()},

@@ -165,14 +165,15 @@ def test_preamble_and_tools_come_before_role_and_task(spec: str) -> None:
     assert asked.body.get("stream", True)
 
 
-def test_tools_system_prompt_and_conversation_are_marked_for_the_cache() -> None:
+def test_what_all_share_the_role_and_the_conversation_are_marked_for_the_cache() -> None:
     with bench(script(END)) as it:
         it.work()
         body = it.server.asked[0].body
 
-    assert [bool(part.get("cache_control")) for part in (body, body["tools"][-1], body["system"][-1])] == [
-        True
-    ] * 3
+    role, task = body["messages"][0]["content"]
+    marked = (body, body["tools"][-1], body["system"][-1], role)
+    assert [bool(part.get("cache_control")) for part in marked] == [True] * 4
+    assert (role["text"], task["text"]) == ("You plan.\n\n", "Plan it.\n")
 
 
 def test_what_it_says_and_does_is_told_as_it_comes() -> None:

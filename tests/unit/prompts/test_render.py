@@ -47,7 +47,7 @@ def asked(phase: Phase, handoff: Handoff | None = None, attempt: int = 1, **more
 
 
 def told(phase: Phase, handoff: Handoff | None = None, attempt: int = 1, **more: object) -> str:
-    return task(PROMPTS, asked(phase, handoff, attempt, **more))
+    return brief(PROMPTS, asked(phase, handoff, attempt, **more)).text
 
 
 # ---------------------------------------------------------------- the roles
@@ -300,16 +300,9 @@ def test_the_projects_folder_is_named_where_it_is_not_the_repository() -> None:
     assert "of its repository" not in told(RED)
 
 
-def test_plan_gets_a_huge_feature_whole_every_time() -> None:
-    feature = "word " * 200_000 + "END"
-
-    assert feature in told(PLAN, replace(OPENING, feature=feature))
-    assert feature in told(PLAN, due(PLAN, feature))
-
-
-@pytest.mark.parametrize("phase", [RED, GREEN, REFACTOR])
-def test_the_others_get_an_outline_of_a_long_feature_and_where_it_is(phase: Phase) -> None:
-    feature = "# Numerals\n\nAll of them.\n" + "words, words\n" * 4000 + "## Zero\nEND\n"
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_feature_that_would_fill_a_models_memory_is_outlined_for_everybody_alike(phase: Phase) -> None:
+    feature = "# Numerals\n\nAll of them.\n" + "words, words\n" * 9000 + "## Zero\nEND\n"
     noted = replace(due(phase, feature), feature_blob="a1b2c3")
 
     text = told(phase, noted)
@@ -318,8 +311,17 @@ def test_the_others_get_an_outline_of_a_long_feature_and_where_it_is(phase: Phas
     assert "\n[…]\n## Zero\n```" in text
     assert "END" not in text
     assert f"This is an outline of {len(feature)} characters; `git cat-file -p a1b2c3` has all." in text
-    assert len(brief(PROMPTS, asked(phase, noted)).text) < len(brief(PROMPTS, asked(phase)).text) + 2200
     assert "git notes --ref=tdd-handoffs show HEAD" in told(phase, due(phase, feature))
+
+
+@pytest.mark.parametrize("length", [20, 2_000, 50_000, 500_000])
+def test_all_sessions_of_a_run_share_what_comes_first_however_long_the_feature_is(length: int) -> None:
+    feature = "x " * (length // 2)
+    roles = [brief(PROMPTS, asked(phase, due(phase, feature))).role for phase in PHASES]
+
+    assert len({role.preamble for role in roles}) == 1
+    assert all(role.system_prompt.startswith(role.preamble) for role in roles)
+    assert "The tests are run with: `pytest -q`" in roles[0].preamble
 
 
 def test_a_feature_that_fits_is_whole_for_everybody() -> None:

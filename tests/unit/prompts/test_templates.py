@@ -35,10 +35,11 @@ def test_all_roles_of_a_cycle_share_the_beginning() -> None:
     assert not any(load().texts[name].startswith(common) for name in apart)
 
 
-def test_bundled_role_texts_hold_nothing_that_changes() -> None:
+def test_bundled_role_texts_hold_nothing_that_changes_within_a_run() -> None:
+    steady = ("feature", "test_command", "project")
+    values = {name: f"the {name}" if name in steady else "volatile" for name in PLACEHOLDERS}
     for text in load().texts.values():
-        assert fill(text, dict.fromkeys(PLACEHOLDERS, "volatile")) == text.strip()
-        assert "volatile" not in fill(text, dict.fromkeys(PLACEHOLDERS, "volatile"))
+        assert "volatile" not in fill(text, values)
 
 
 def test_a_users_template_takes_the_place_of_the_bundled_one(tmp_path: Path) -> None:
@@ -56,7 +57,13 @@ def test_a_users_common_text_goes_to_every_role(tmp_path: Path) -> None:
     (tmp_path / "common.md").write_text("\ufeffBe brief.\n", encoding="utf-8")
 
     for text in load(tmp_path).texts.values():
-        assert text.startswith("Be brief.\n\n# Your phase")
+        assert text.startswith("Be brief.\n\nThe feature that the whole list is for:\n\n$feature\n")
+
+
+def test_a_users_common_text_that_tells_the_feature_is_all_that_is_shared(tmp_path: Path) -> None:
+    (tmp_path / "common.md").write_text("Build $feature.\n")
+
+    assert load(tmp_path).shared == "Build $feature."
 
 
 def test_a_template_without_a_task_gets_the_bundled_one(tmp_path: Path) -> None:
