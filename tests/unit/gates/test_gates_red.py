@@ -559,6 +559,14 @@ def test_failing_for_any_other_reason_is_wrong(text: str, one: TestResult) -> No
     assert gravest.type is FindingType.WRONG_FAILURE
 
 
+def test_a_method_that_a_class_of_the_planned_file_lacks_is_wanting_wherever_it_is_made() -> None:
+    one = failing(
+        NAME, Kind.MISSING, missing=Missing("twice", "Number"), frames=(Place("test_thing.py", 99),)
+    )
+    assert not accepted(told(one))
+    assert accepted(told(one, thing=f"{OLD['thing.py']}\n\nclass Number:\n    pass\n"))
+
+
 def test_a_file_that_the_code_was_to_write_where_the_test_has_gone_is_wanting() -> None:
     text = "def test_doubles(monkeypatch):\n    from thing import double\n    double(2)\n    assert open('two').read() == '4'"
     one = failing(NAME, Kind.UNWRITTEN, exception="FileNotFoundError", frames=(Place("test_thing.py", 11),))

@@ -42,7 +42,7 @@ class Box:
     pass
 """
 KINDS = """\
-import unittest
+import unittest.mock
 
 import pytest
 
@@ -71,6 +71,15 @@ def test_misses_a_method():
 
 def test_misses_something_of_none():
     None.anything
+
+def test_misses_what_it_patches():
+    unittest.mock.patch("calc.subtract").start()
+
+def test_misses_what_it_patches_in_a_class():
+    unittest.mock.patch("calc.Box.close").start()
+
+def test_misses_what_it_sets(monkeypatch):
+    monkeypatch.setattr("calc.subtract", 1)
 
 def test_misses_a_name():
     subtract(1)
@@ -321,6 +330,9 @@ def test_every_test_has_a_status_and_a_kind(
         ("test_misses_an_attribute", Missing("subtract", "calc")),
         ("test_misses_a_method", Missing("open", "Box")),
         ("test_misses_something_of_none", Missing("anything", "NoneType")),
+        ("test_misses_what_it_patches", Missing("subtract", "calc")),
+        ("test_misses_what_it_patches_in_a_class", Missing("close", "calc.Box")),
+        ("test_misses_what_it_sets", Missing("subtract", "calc")),
         ("test_misses_a_name", Missing("subtract")),
         ("test_misses_an_import", Missing("subtract", "calc")),
         ("test_misses_a_module", Missing("calculus")),

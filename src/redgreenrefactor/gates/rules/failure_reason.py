@@ -44,13 +44,23 @@ def wrong_reason(evidence: Evidence, result: TestResult) -> Iterator[Finding]:
 def _right_reason(evidence: Evidence, case: Case, result: TestResult) -> bool:
     """Tell whether a failure that is no assertion comes from the planned code, or from its not being there."""
     missing = result.missing
-    if missing is not None and python.is_planned(missing.name, missing.owner, case.impl_file):
+    if missing is not None and (
+        python.is_planned(missing.name, missing.owner, case.impl_file)
+        or _is_planned_class(evidence, case, missing.owner)
+    ):
         return True
     if result.exception in ("ImportError", "ModuleNotFoundError", "NameError", "FixtureLookupError"):
         return False
     if _through_code(evidence, result):
         return True
     return result.exception != "RecursionError" and _calls_planned(evidence, case, result)
+
+
+def _is_planned_class(evidence: Evidence, case: Case, owner: str | None) -> bool:
+    """Tell whether what lacks a name is an object of a class that the planned file defines."""
+    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{case.impl_file}"))
+    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} if tree else set[str]()
+    return owner is not None and owner.rpartition(".")[2] in names
 
 
 def _through_code(evidence: Evidence, result: TestResult) -> bool:

@@ -24,7 +24,10 @@ _INSTALLED = frozenset(("site-packages", "dist-packages"))
 # Compiled when they are needed, because most runs do without.
 _FROM = r"cannot import name '([^']+)' from (?:partially initialized module )?'([^']+)'"
 _NO_MODULE = r"No module named '([^']+)'"
-_NO_ATTRIBUTE = r"(?:module |type object )?'([^']+)'(?: object)? (?:has no attribute|does not have the attribute) '([^']+)'"
+_NO_ATTRIBUTE = (  # as the language, mock and monkeypatch say it
+    r"(?:'module' object at |'?)([\w.]+)'?(?: from '[^']*')?>?(?: object)? "
+    r"(?:has no attribute|does not have the attribute) '([^']+)'"
+)
 _NO_NAME = r"name '([^']+)' is not defined"
 
 
