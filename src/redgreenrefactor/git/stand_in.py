@@ -155,7 +155,7 @@ class StandIn:
         if head == base and not new:
             return
         self._import({head, *new.values()} - {base}, base)
-        self._require_bounded(base, head)
+        require_bounded(self._repository, base, head)
         git = self._repository.git
         taken = [f"create {name} {oid}" for name, oid in new.items() if self._free(name)]
         if head != base:
@@ -163,22 +163,6 @@ class StandIn:
         update_refs(git, taken)
         if head != base:
             git.raw("read-tree", "--reset", head)
-
-    def _require_bounded(self, base: str, head: str) -> None:
-        """Refuse a commit that would unfold to more than anybody means to write: it is checked out later."""
-        objects = self._repository.objects
-        before, after = (found.tree if (found := objects.commit(oid)) else "" for oid in (base, head))
-        size = 0
-        if objects.extent(after) <= objects.extent(before) + MOST_FILES:
-            new = [node.oid for _, _, node in objects.differences(before, after) if node]
-            told = self._repository.git.raw(
-                "cat-file", "--batch-check=%(objectsize)", stdin=encoded("".join(f"{oid}\n" for oid in new))
-            )
-            size = sum(int(line) for line in told.split(b"\n") if line.isdigit())
-            if size <= MOST_BYTES:
-                return
-        what = f"{size >> 30} GiB" if size else f"{MOST_FILES} files"
-        raise GitError(f"they unfold to more than {what}", hint="Leave large files out of the commits.")
 
     def _free(self, name: str) -> bool:
         git = self._repository.git
@@ -229,6 +213,22 @@ class StandIn:
             if OID.fullmatch(text):
                 found[str(path.relative_to(self.folder))] = text
         return found
+
+
+def require_bounded(repository: Repository, base: str, head: str) -> None:
+    """Refuse a commit that would unfold to more than anybody means to write: it is checked out later."""
+    objects = repository.objects
+    before, after = (found.tree if (found := objects.commit(oid)) else "" for oid in (base, head))
+    size = 0
+    if objects.extent(after) <= objects.extent(before) + MOST_FILES:
+        new = [node.oid for _, _, node in objects.differences(before, after) if node]
+        asked = encoded("".join(f"{oid}\n" for oid in new))
+        told = repository.git.raw("cat-file", "--batch-check=%(objectsize)", stdin=asked)
+        size = sum(int(line) for line in told.split(b"\n") if line.isdigit())
+        if size <= MOST_BYTES:
+            return
+    what = f"{size >> 30} GiB" if size else f"{MOST_FILES} files"
+    raise GitError(f"they unfold to more than {what}", hint="Leave large files out of the commits.")
 
 
 def object_stores(objects: Path) -> list[Path]:

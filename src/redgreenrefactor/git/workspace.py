@@ -28,7 +28,7 @@ from redgreenrefactor.git.repository import CheckoutStatus, Repository
 from redgreenrefactor.git.rewinding import Rewinder
 from redgreenrefactor.git.sealing import Sealer
 from redgreenrefactor.git.snapshots import GitSnapshots
-from redgreenrefactor.git.stand_in import StandIn
+from redgreenrefactor.git.stand_in import StandIn, Taken, require_bounded
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.workflow import Phase
 from redgreenrefactor.ports import Sealed
@@ -187,7 +187,7 @@ class GitWorkspace(GitSnapshots):
         """
         warnings = self._restore_steering()
         self._refs.clear_locks()
-        taken = self._stand_in.take(self._refs.branch())
+        taken = self._taken(base, self._refs.branch())
         unhidden = hidden.shown_again(self._git, self._refs.hidden())
         status, swept = self._sweep_scratch(base, self.status())
         later = read_refs(self._git)
@@ -217,6 +217,21 @@ class GitWorkspace(GitSnapshots):
             advice=tuple(push.advice for push in pushed),
             warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden), *swept),
         )
+
+    def _taken(self, base: str, branch: str | None) -> Taken:
+        """Take over what the session committed; of commits that were made here, those that unfold beyond reason go."""
+        taken, head = self._stand_in.take(branch), self._objects.resolve("HEAD")
+        if taken.refs is None and head and head != base:
+            try:
+                require_bounded(self._repository, base, head)
+            except GitError as problem:
+                self._git.raw("update-ref", "HEAD", base)
+                self._git.raw("read-tree", "--reset", base)
+                told = (
+                    f"the session's commits are not kept ({problem.message}); its files are as it left them"
+                )
+                return replace(taken, warnings=(*taken.warnings, told))
+        return taken
 
     def _work(self, base: str, status: CheckoutStatus) -> Commit:
         return self._objects.commit(status.head or base) or self._objects.require(base)
@@ -302,7 +317,7 @@ class GitWorkspace(GitSnapshots):
         if not begun.sealed:
             self._restore_steering()
             self._refs.clear_locks()
-            self._stand_in.take(begun.branch)
+            self._taken(begun.base, begun.branch)
             hidden.shown_again(self._git, begun.hidden)
         kept = self.keep(begun.run_id, begun.base, "interrupted session")
         if not begun.sealed:

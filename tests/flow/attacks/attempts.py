@@ -451,7 +451,8 @@ def main() -> None:
     sessions, suites = OF_SESSIONS, OF_SUITES
     if level == "bare":
         level, suites = "landlock", OF_BARE
-        sessions = tuple(attack for attack in OF_BARE if attack.name != OF_STAND_INS)
+        bombs = (attack for attack in GIT if attack.command == UNFOLDING)
+        sessions = (*(attack for attack in OF_BARE if attack.name != OF_STAND_INS), *bombs)
         without_namespaces()
     wanted = sys.argv[3] if len(sys.argv) > 3 else ""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

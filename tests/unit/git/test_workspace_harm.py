@@ -1059,3 +1059,24 @@ def test_files_that_are_nothing_but_holes_are_not_committed(play: Play) -> None:
     changed = play.repo.git("show", "--name-only", "--format=", sealed.commit).split()
     assert changed == ["code.py", "small.py"]  # one is gone, as if the session had deleted it
     assert (play.path / "data.db").exists()
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_commit_that_unfolds_beyond_reason_is_not_laid_out(play: Play, *, killed: bool) -> None:
+    play.begin()
+    play.repo.write("code.py", "x = 1\n")
+    tree = play.repo.git("mktree", stdin=f"100644 blob {play.repo.git('hash-object', '-w', 'code.py')}\tf\n")
+    for _ in range(10):
+        row = "".join(f"040000 tree {tree}\td{number}\n" for number in range(8))
+        tree = play.repo.git("mktree", stdin=row)
+    play.repo.git("update-ref", "HEAD", play.repo.git("commit-tree", "-p", "HEAD", "-m", "feat: x", tree))
+    if killed:
+        play.again().recover(never)
+    else:
+        sealed = play.seal()
+        assert any("unfold to more than 200000 files" in line for line in sealed.warnings)
+        changes = play.workspace.changes(play.base, sealed.commit)
+        assert [change.path for change in changes] == ["code.py"]
+        play.workspace.rewind(play.base)
+    assert play.repo.git("rev-parse", "HEAD") == play.base
+    play.workspace.require_clean()
