@@ -106,3 +106,21 @@ def test_importing_the_package_has_no_effects(tmp_path: Path, env: dict[str, str
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_help_loads_nothing_of_ours_but_the_words(tmp_path: Path, env: dict[str, str]) -> None:
+    look = (
+        "import atexit, sys; sys.argv = ['rgr', '--help']\n"
+        "atexit.register(lambda: print(*(n for n in sys.modules if n.startswith('redgreen')), file=sys.stderr))\n"
+        "from redgreenrefactor.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", look], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
+    assert "Commands" in done.stdout
+    assert sorted(done.stderr.split()) == [
+        "redgreenrefactor",
+        "redgreenrefactor.cli",
+        "redgreenrefactor.cli.main",
+        "redgreenrefactor.errors",
+    ]

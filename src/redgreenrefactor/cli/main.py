@@ -1,17 +1,13 @@
-"""The command line: words in, exit code out."""
+"""The command line: words in, exit code out. What a command needs is loaded when it is called: help comes at once."""
 
 import os
 import sys
-import tempfile
-import traceback
 from importlib import import_module
 from typing import NoReturn
 
 import click
 
-from redgreenrefactor.cli.common import fail, how_to_use, unheard
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
-from redgreenrefactor.sandbox.secrets import masking
 
 EPILOGUE = """Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 surroundings not ready,
 4 stopped by a limit, 130 interrupted (after 4 and 130 'rgr resume' goes on)."""
@@ -88,23 +84,39 @@ def main() -> None:
             sys.exit(code)
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
-        fail(UsageError(error.format_message(), hint=how_to_use(context)), as_json="--json" in sys.argv)
+        _fail(UsageError(error.format_message()), context)
     except (KeyboardInterrupt, click.Abort):
-        fail(InterruptedRunError("interrupted"), as_json="--json" in sys.argv)
+        _fail(InterruptedRunError("interrupted"))
     except BrokenPipeError:
+        from redgreenrefactor.cli.common import unheard  # noqa: PLC0415
+
         unheard()
     except Exception as error:  # noqa: BLE001
         _bug(error)
 
 
+def _fail(error: RgrError, context: click.Context | None = None) -> NoReturn:
+    from redgreenrefactor.cli.common import fail, how_to_use  # noqa: PLC0415
+
+    if isinstance(error, UsageError):
+        error.hint = how_to_use(context)
+    fail(error, as_json="--json" in sys.argv)
+
+
 def _bug(error: Exception) -> NoReturn:
     """Put the traceback into a file and one line before the person."""
+    import tempfile  # noqa: PLC0415
+    import traceback  # noqa: PLC0415
+
+    from redgreenrefactor.sandbox.secrets import masking  # noqa: PLC0415
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="rgr-bug-", suffix=".log", delete=False, errors="backslashreplace"
     ) as log:
         log.write(masking(os.environ)("".join(traceback.format_exception(error))))
-    bug = RgrError(
-        f"this is a bug in rgr: {type(error).__name__}: {error}",
-        hint=f"The traceback is in {log.name}; 'rgr resume' goes on.",
+    _fail(
+        RgrError(
+            f"this is a bug in rgr: {type(error).__name__}: {error}",
+            hint=f"The traceback is in {log.name}; 'rgr resume' goes on.",
+        )
     )
-    fail(bug, as_json="--json" in sys.argv)
