@@ -230,6 +230,9 @@ def _swapped(evidence: Evidence, case: Case) -> Iterator[Finding]:
         evidence.read(evidence.head, f"{evidence.prefix}{PurePosixPath(path)}")
         for path in (case.test_file, case.impl_file)
     )
+    ours = {str(PurePosixPath(path)) for path in (case.test_file, case.impl_file)} & {LIST, "tdd.properties"}
+    if ours:
+        yield _malformed(f"{min(ours)!r} is neither a test nor code", "Name files for tests and code.")
     if is_runners(case.impl_file) or (here is not None and holds_tests(case.impl_file, here)):
         yield _malformed(
             f"implFile {case.impl_file!r} holds tests, or says how they are run",
@@ -251,7 +254,8 @@ def _plain_paths(case: Case) -> Case:
 
 def _outside(path: str) -> bool:
     pure = PurePosixPath(path)
-    return pure.is_absolute() or ".." in pure.parts or "\0" in path or str(pure) == "." or "\\" in path
+    parts = {part.lower() for part in pure.parts}
+    return pure.is_absolute() or bool(parts & {"..", ".git"}) or not parts or "\0" in path or "\\" in path
 
 
 def _malformed(what: str, hint: str, line: int | None = None) -> Finding:

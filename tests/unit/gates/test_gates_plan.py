@@ -383,6 +383,8 @@ def test_later_open_boxes_may_be_planned_along_with_the_first() -> None:
         (later("d"), "upcoming names 'd', which is no open item"),
         (later("done"), "upcoming names 'done', which is no open item"),
         (later("b", implFile="../a.py"), "implFile '../a.py' lies outside"),
+        (later("b", implFile=".Git/hooks/a.py"), "implFile '.Git/hooks/a.py' lies outside"),
+        (later("b", implFile="./tdd.properties"), "'tdd.properties' is neither a test nor code"),
         (later("b", implFile="tests/test_a.py"), "the same file"),
         (later("b", implFile=" "), "upcoming 'b' needs a description"),
         ([{"description": "b"}], "upcoming"),

@@ -125,9 +125,12 @@ def _weaker(evidence: Evidence, now: CommittedTest, before: CommittedTest) -> No
     """Return whether mutants of the code were noticed by a test as it was, and go unnoticed now.
 
     Only where values are gone that it compared with; for the test as it was, the code has to be right as it is.
+    A script is tried on code that is broken altogether.
     """
     path = f"{evidence.prefix}{evidence.case.impl_file}" if evidence.case else ""
     code = evidence.read(evidence.head, path)
+    if code and not before.block and (yield from _red(evidence.head, (path, RUBBISH))) is False:
+        return (yield from _red(evidence.base, (path, RUBBISH)))
     lost = tally(before.path, before.text).values - tally(now.path, now.text).words
     as_it_was = (before.path, before.text)
     if not code or not before.block or not lost or (yield from _red(evidence.head, as_it_was)) is not False:

@@ -24,7 +24,7 @@ def suite(files: Mapping[str, str]) -> SuiteRun:
     """Run what looks like a test, after a fashion."""
     failed = False
     for path, text in files.items():
-        if RUBBISH in text:
+        if RUBBISH in text and not (path == CODE and "DEAF" in files[TEST]):
             failed = True
         if not path.endswith(".test.js") or "OFF" in text or "OFF" in files["package.json"]:
             continue
@@ -155,3 +155,9 @@ def test_a_script_in_a_language_that_is_not_known_is_still_read() -> None:
     read, asked = told({**BEFORE, "test/new.sh": "./add 1 2\n"})
     assert read == []
     assert {path for trial in asked for path, _ in trial.overlay} == {TEST}  # a new one may be anything
+
+
+def test_a_script_that_does_not_notice_broken_code_any_more_is_found() -> None:
+    before = {**BEFORE, "test/add.sh": "set -e\n./add 1 2\n"}
+    after = {**before, "test/add.sh": "./add 1 2\ntrue\n", TEST: f"{ADDS}// DEAF\n"}
+    assert told(after, before)[0] == ["test/add.sh: other results are not noticed any more"]
