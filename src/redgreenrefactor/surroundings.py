@@ -1,6 +1,8 @@
 """Where and how one invocation works, and whose word counts: settings, approved where they execute or loosen something."""
 
 import hashlib
+import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,16 +15,25 @@ from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.filesystem import LARGEST, below, head_of
 from redgreenrefactor.git.guard import SETTINGS as PROPERTIES
 from redgreenrefactor.git.nested import changed_environments
+from redgreenrefactor.git.programs import RUNNERS
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.events import Emit
 from redgreenrefactor.sandbox.permissions import tools_of
 from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.secrets import words
 from redgreenrefactor.sandbox.toolchains import environments
 from redgreenrefactor.trust import ONCE, Approval, Approvals, approvals_of, not_trusted, once
 
 UNHEARD = frozenset(
     key.name for key in KEYS if key.harmless and key.name not in ("test.command", "setup.command")
 )
+_HERE = re.compile(r"\$\{?PWD\}?|\$\(pwd\)|`pwd`")
+_APART = re.compile(r"[\s;&|()<>=`'\"$]+")  # what lies between names in a line of shell
+_RUN_BY = words(
+    "Makefile makefile GNUmakefile package.json justfile Justfile Rakefile Taskfile.yml tox.ini noxfile.py pyproject.toml "
+    "Cargo.toml build.gradle build.gradle.kts pom.xml"
+)
+_LARGEST_PROGRAM = 256 << 20  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +135,34 @@ def _shown(settings: Settings, repository: Repository) -> tuple[Line, ...]:
 def _files_of(line: Line, repository: Repository) -> Iterator[tuple[str, Line]]:
     """Yield what a line has us run or read that a session could write: it counts as it was approved."""
     _, command, rest = line.value.partition("command:")
-    text = rest if command else line.value
-    if line.name != "on.finish" and not command and line.name != "prompts.dir":
+    if line.name == "prompts.dir":
+        places = [Path(entry.path) for entry in below(repository.project / line.value)]
+    elif line.name == "on.finish" or command:
+        places = list(_named(rest if command else line.value, repository.project))
+    else:
         return  # suites and what they need are held
     root = repository.root.resolve()
+    for file in (place.resolve() for place in places if os.path.isfile(place)):  # noqa: PTH113 - odd names raise nothing
+        if file.is_relative_to(root):
+            name = str(file.relative_to(root))
+            yield name, Line(name, f"content of {name}", _digest(file))
+
+
+def _named(command: str, project: Path) -> Iterator[Path]:
+    """Yield what a command may run by its name, whatever it is quoted in: files, modules, what runners are set up by."""
+    named = _APART.split(_HERE.sub(".", command))
     with suppress(ValueError):
-        for word in shlex.split(text, comments=True):
-            place = repository.project / word
-            inside = [Path(entry.path) for entry in below(place)] if line.name == "prompts.dir" else []
-            for file in (each.resolve() for each in (place, *inside)):
-                if file.is_relative_to(root) and file.is_file():
-                    name = str(file.relative_to(root))
-                    yield name, Line(name, f"content of {name}", _digest(file))
+        named += shlex.split(command, comments=True)
+    folders = [project, *(project / name for name in named if os.path.isdir(project / name))]  # noqa: PTH112
+    modules = [f"{name.replace('.', '/')}{end}" for name in named for end in (".py", "/__main__.py")]
+    runs = any(RUNNERS.fullmatch(name.rpartition("/")[2]) for name in named)
+    for folder in folders:
+        yield from (folder / name for name in (*named, *modules, *(_RUN_BY if runs else ())))
 
 
 def _digest(file: Path) -> str:
     with suppress(OSError):
-        return hashlib.sha256(head_of(file, LARGEST)).hexdigest()[:12]
+        return hashlib.sha256(head_of(file, _LARGEST_PROGRAM)).hexdigest()[:12]
     return "unreadable"
 
 

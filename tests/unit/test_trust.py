@@ -296,6 +296,11 @@ def test_a_folder_outside_that_the_projects_environment_leads_to_is_approved_onc
     ("line", "file"),
     [
         ("on.finish=./tools/tell.sh done", "tools/tell.sh"),
+        ("on.finish=sh -c 'cd tools && ./tell.sh'", "tools/tell.sh"),
+        ("on.finish=make -s tell", "Makefile"),
+        ("on.finish=cd web; npm run tell", "web/package.json"),
+        ("on.finish=python -m tools.tell", "tools/tell.py"),
+        ("on.finish=FOO=$(./tell.sh) env", "tell.sh"),
         ("agent=command:sh tools/agent.sh", "tools/agent.sh"),
         ("prompts.dir=prompts", "prompts/red.md"),
     ],
@@ -309,6 +314,15 @@ def test_what_approved_lines_run_or_read_in_the_repository_counts_as_it_was_appr
     typed(repo, "trust", "--yes")
     assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"
     repo.commit("refactor: something else", {file: "what a session made of it\n"})
+    assert refused(typed(repo, "run", "x", "--json")) == "NotTrusted"
+
+
+def test_a_program_counts_as_it_was_approved_to_its_last_byte(typed: Typed, make_repo: MakeRepo) -> None:
+    repo = make_repo(files={"tdd.properties": "on.finish=./tell\n", "pyproject.toml": PYPROJECT})
+    repo.commit("chore: a large program", {"tell": "x" * 3_000_000})
+    typed(repo, "trust", "--yes")
+    assert refused(typed(repo, "run", "x", "--json")) != "NotTrusted"
+    repo.commit("chore: its end", {"tell": "x" * 2_999_999 + "y"})
     assert refused(typed(repo, "run", "x", "--json")) == "NotTrusted"
 
 

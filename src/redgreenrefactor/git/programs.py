@@ -26,8 +26,8 @@ _REACHING = re.compile(r"(url|remote|http|https|protocol|credential|ssh)\..*|cor
 _LOADERS = re.compile(  # that run what their arguments, or files in the current folder, name
     r"cd|(ba|da|z|k|fi)?sh|\.|source|exec|env|eval|xargs|nice|time|perl|ruby|php|lua|[gm]?awk|sed|node|deno|bun|python[\d.]*"
 )
-_RUNNERS = re.compile(
-    r"g?make|np[mx]|yarn|pnpm|just|rake|bundle|tox|nox|uvx?|poetry|hatch|pipenv|cargo|go|gradlew?|mvnw?"
+RUNNERS = re.compile(
+    r"g?make|np[mx]|yarn|pnpm|just|task|rake|bundle|tox|nox|uvx?|poetry|hatch|pipenv|cargo|go|gradlew?|mvnw?"
 )
 _ASSIGNMENT = re.compile(r"\w+=.*", re.DOTALL)
 _BUILT = re.compile(r"(\$\w+|\$\{\w+\}|\)|`)[\"']?/")  # a path that is put together when it runs
@@ -195,7 +195,7 @@ class _Judge:
             ):
                 return True
         name = program.rpartition("/")[2]
-        if program.startswith("$") or _RUNNERS.fullmatch(name):
+        if program.startswith("$") or RUNNERS.fullmatch(name):
             return True
         if not _LOADERS.fullmatch(name):
             return False
