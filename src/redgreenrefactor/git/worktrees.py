@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.filesystem import remove, replace_file
+from redgreenrefactor.filesystem import LARGEST, head_of, remove, replace_file
 from redgreenrefactor.git import lock
-from redgreenrefactor.git.executable import Git, scrubbed
+from redgreenrefactor.git.executable import Git, decoded, scrubbed
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.local_files import bring_ignored
 from redgreenrefactor.git.refs import KEPT, update_refs
@@ -94,10 +94,11 @@ def make(repository: Repository, folder: Path, branch: str, start: str) -> None:
     replace_file(git_dir_of(folder) / READY, b"")
 
 
-def is_made(folder: Path) -> bool:
-    """Tell whether a worktree is there, whole."""
+def is_made(repository: Repository, folder: Path) -> bool:
+    """Tell whether a worktree of the repository is there, whole: a repository of somebody else's is none."""
     with suppress(OSError):
-        return (git_dir_of(folder) / READY).exists()
+        git_dir = git_dir_of(folder).resolve()
+        return git_dir.parent == repository.common_dir / "worktrees" and (git_dir / READY).exists()
     return False
 
 
@@ -149,7 +150,7 @@ def _parsed(lines: list[str]) -> Worktree:
 
 def git_dir_of(folder: Path) -> Path:
     """Return the git folder of a worktree; none is an OSError."""
-    return Path((folder / ".git").read_text().removeprefix("gitdir:").strip())
+    return Path(decoded(head_of(folder / ".git", LARGEST, follow=False)).removeprefix("gitdir:").strip())
 
 
 def _git_in(folder: Path, repository: Repository) -> Git:

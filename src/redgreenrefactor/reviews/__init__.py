@@ -7,7 +7,7 @@ from pathlib import Path
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
 from redgreenrefactor.forge.github import GitHub
-from redgreenrefactor.git.worktrees import drop_branch, is_made, make, unmake
+from redgreenrefactor.git.worktrees import drop_branch, is_made, make, unmake, worktrees
 from redgreenrefactor.goals.text_file import Spec
 from redgreenrefactor.lifecycle.factory import new_run_id, now
 from redgreenrefactor.model.handoff import WorktreeInfo
@@ -84,8 +84,7 @@ def resume(task_id: str, around: Surroundings, options: ReviewOptions) -> TaskRe
             _require_way_out(home, forge, state.branch_name, tip)
         home.repository.exclude(*IGNORED)
         with _going_on(state.task_id):
-            _remade(home, state)
-            return _worked(home, state, forge, options)
+            return _worked(home, _remade(home, state), forge, options)
 
 
 def listed(around: Surroundings) -> list[TaskState]:
@@ -175,15 +174,21 @@ def _completed(home: Home, state: TaskState) -> TaskResult:
     )
 
 
-def _remade(home: Home, state: TaskState) -> None:
-    """Make worktree and branch again where they are gone, or were never made whole."""
+def _remade(home: Home, state: TaskState) -> TaskState:
+    """Make worktree and branch again where they are gone, or were never made whole; return the state with their place.
+
+    That is where git knows the worktree to be, or where we would make one: file and notes may name any place.
+    """
     folder = Path(state.worktree.path)
-    if is_made(folder):
-        return
+    if is_made(home.repository, folder):
+        return state
+    if all(tree.path != folder.resolve() for tree in worktrees(home.repository)[1:]):
+        folder = home.folder(state.task_id)
     unmake(home.repository, folder)
     tip = home.tip(state.task_id, state.branch_name)
     start = tip or home.base(state.worktree.base_branch, published=False).commit
     make(home.repository, folder, state.branch_name, start)
+    return replace(state, worktree=replace(state.worktree, path=str(folder)))
 
 
 def _is_open(home: Home, state: TaskState) -> bool:

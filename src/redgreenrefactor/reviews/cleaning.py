@@ -40,7 +40,7 @@ def cleaned(home: Home, state: TaskState, *, stays: bool) -> Cleaned:
 def require_idle(home: Home, state: TaskState) -> None:
     """Refuse to touch a task that somebody is working at."""
     folder = Path(state.worktree.path)
-    if not is_made(folder):
+    if not is_made(home.repository, folder):
         return
     repository = open_repository(folder, home.around.environ)
     if lock.is_held(repository.git_dir / lock.NAME):
@@ -53,7 +53,7 @@ def require_idle(home: Home, state: TaskState) -> None:
 
 def _leftovers(home: Home, state: TaskState, folder: Path) -> Iterator[str]:
     """Keep what lies in the worktree uncommitted, and take away what was kept for its tests."""
-    if not is_made(folder):
+    if not is_made(home.repository, folder):
         return
     try:
         repository = open_repository(folder, home.around.environ)

@@ -1,5 +1,6 @@
 """From outside, with fake keys in a fake home: what clones and sessions bring along neither loosens nor opens anything."""
 
+import json
 import socket
 import sys
 import threading
@@ -13,6 +14,9 @@ from stage import BIN, GREENFIELD, PLAIN, RUNNER, SWIFT, Done, Stage, calculator
 
 from cages import LEVELS, means
 from redgreenrefactor.filesystem import remove
+from redgreenrefactor.git.worktrees import READY
+from redgreenrefactor.model.handoff import WorktreeInfo
+from redgreenrefactor.model.review_task import TaskState
 from repos import MakeRepo, Repo
 
 pytestmark = pytest.mark.long
@@ -183,6 +187,32 @@ def test_judging_a_clones_run_is_held_whatever_its_settings_say(
     assert (kind_of(done), fence.goods) == ((3, "NotTrusted"), [])
     assert f"shows={victim.home}/Documents" in done.err
     assert ".ssh" not in done.err
+
+
+def test_a_task_that_a_session_made_up_has_us_work_neither_in_its_repository_nor_where_it_likes(
+    make_repo: MakeRepo, fence: Fence
+) -> None:
+    victim = Victim(make_repo(files=GREENFIELD), fence, "landlock")
+    repo, made_up = victim.repo, victim.repo.path / ".codex/bin"
+    repo.git("config", "core.excludesFile", str(repo.path / ".git/ours"))
+    repo.write(".git/ours", ".codex/\n")
+    repo.write(".codex/bin/a.txt", "1\n")
+    repo.git("init", "-q", "--separate-git-dir", str(repo.path / ".codex/evil"), str(made_up))
+    inner = Repo(made_up, repo.env)
+    inner.git("add", "-A")
+    inner.git("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "-m", "x")
+    repo.write(".codex/evil/info/attributes", "* filter=x\n")
+    repo.write(f".codex/evil/{READY}", "")
+    inner.git("config", "filter.x.clean", f"touch {repo.path}/executed; cat")
+    inner.write("a.txt", "2\n")
+    for place in (made_up, victim.home / "bin"):
+        worktree = WorktreeInfo(str(place), "tdd/bin", "main")
+        state = TaskState("bin", "", "x", 3, "tdd/bin", worktree, "", "", forge="none")
+        repo.write(".codex/task-bin.json", json.dumps(state.to_json()))
+        for words in (["--list"], ["--resume", "bin", *NEVER], ["--clean", "bin"]):
+            victim.rgr("tdd", *words, "--json")
+            assert victim.lost() == [], words
+            assert not (victim.home / "bin").exists()
 
 
 # --- what is shown

@@ -37,7 +37,7 @@ def test_a_worktree_has_a_branch_of_its_own_and_no_upstream(
     repo: Repo, repository: Repository, folder: Path
 ) -> None:
     start = made(repo, repository, folder)
-    assert is_made(folder)
+    assert is_made(repository, folder)
     assert repo.git("-C", str(folder), "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
     assert repo.git("rev-parse", BRANCH) == start
     assert "branch." not in repo.git("config", "--local", "--list")
