@@ -38,9 +38,10 @@ from redgreenrefactor.model.facts import NO_FACTS, Facts, MutantCounts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import (
     HANDFUL,
+    Mutant,
     belongs,
+    blind_comparison,
     holds,
-    ignores_expectations,
     mutants_in,
     noticed_by,
     spread,
@@ -48,7 +49,6 @@ from redgreenrefactor.mutation.detection import (
 
 TOLD = 3  # failures of the new test alone
 SPARE = "how many mistakes in the new code the new test notices"
-LOOKED_AT = 3  # tests whose expectations are made wrong
 Probing = Generator[Question, SuiteRun, tuple[list[Finding], Facts]]
 
 
@@ -149,7 +149,7 @@ def _probes(evidence: Evidence, measured: Measured) -> Probing:
 def _closer_look(evidence: Evidence, ids: Sequence[TestId], facts: Facts) -> Probing:
     noticed = yield from _bites(evidence, ids)
     found, share = yield from minimality(evidence, ids)
-    return found, replace(facts, mutants=noticed, minimality=share)
+    return [*_unnoticed(evidence, noticed), *found], replace(facts, mutants=noticed, minimality=share)
 
 
 def owed(evidence: Evidence) -> Probing:
@@ -221,30 +221,24 @@ def _only_sees_the_disguise(result: TestResult) -> bool:
 def _equals_anything(
     evidence: Evidence, measured: Measured, ids: Sequence[TestId]
 ) -> Generator[Question, SuiteRun, list[Finding]]:
-    """Return a finding where a test compares, and passes whatever it expects."""
-    results = [
-        result for result in measured.after.results.values() if any(belongs(result.id, name) for name in ids)
+    """Return a finding where a test compares, and what it compares equals anything."""
+    results = measured.after.results.values()
+    files = dict.fromkeys(result.file for result in results if _is_of(result.id, ids))
+    blind = yield from blind_comparison(evidence, ids, files)
+    if blind is None:
+        return []
+    return [
+        Finding(
+            FindingType.TEST_TAMPERING,
+            f"{blind.id} passes with other values, too: in {blind.file}, {blind.message}",
+            evidence.case.impl_file if evidence.case else None,
+            hint="Return plain values: what compares equal has to be equal.",
+        ),
     ]
-    for file, function in list(dict.fromkeys((result.file, result.function) for result in results))[
-        :LOOKED_AT
-    ]:
-        own = [result.id for result in results if (result.file, result.function) == (file, function)]
-        if (yield from ignores_expectations(evidence, own, file, function)) is True:
-            return [_equals_everything(evidence, own[0])]
-    return []
-
-
-def _equals_everything(evidence: Evidence, name: TestId) -> Finding:
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{name} still passes when other values are expected: what the code returns equals everything",
-        evidence.case.impl_file if evidence.case else None,
-        hint="Return plain values: what compares equal has to be equal.",
-    )
 
 
 def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, MutantCounts | None]:
-    """Return how many mutants of the lines written now the new test notices."""
+    """Return how many mutants of the lines written now the new test notices, and which only other tests do."""
     lines = {
         local: added_lines(change)
         for change in evidence.changes
@@ -257,8 +251,35 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
     found = yield from noticed_by(evidence.head, ids, mutants, enough=many, least=many, spare=SPARE)
     if not found.tried:
         return None
-    missed = tuple(item.place for item in mutants[: found.tried] if item not in found.by_failing)
-    return MutantCounts(found.tried, len(found.by_failing), missed=missed)
+    missed = [item for item in mutants[: found.tried] if item not in found.by_failing]
+    whole, many = (yield Trial(evidence.head)), len(missed)
+    others = tuple(sorted(name for name in whole.passed if not _is_of(name, ids)))
+    elsewhere: tuple[Mutant, ...] = ()
+    if others and not is_slow(whole):
+        found_by = yield from noticed_by(evidence.head, others, missed, enough=many, least=many, spare=SPARE)
+        elsewhere = found_by.by_failing
+    return MutantCounts(
+        found.tried,
+        len(found.by_failing),
+        missed=tuple(item.place for item in missed),
+        others=tuple(item.place for item in elsewhere) or None,
+    )
+
+
+def _is_of(test: TestId, names: Sequence[TestId]) -> bool:
+    return any(belongs(test, name) for name in names)
+
+
+def _unnoticed(evidence: Evidence, counts: MutantCounts | None) -> Iterator[Finding]:
+    """Yield that the new test notices nothing of what may go wrong in the code that was written for it."""
+    if counts and not counts.noticed:
+        yield Finding(
+            FindingType.MEANINGLESS_TEST,
+            f"the new test notices none of {counts.tried} mistakes planted into the lines written for it",
+            evidence.case.test_file if evidence.case else None,
+            hint="Let REFACTOR sharpen what the test compares, or the next case look at it.",
+            severity=Severity.WARNING,
+        )
 
 
 def _still_failing(

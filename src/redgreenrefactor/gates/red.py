@@ -38,6 +38,7 @@ from redgreenrefactor.model.evidence import (
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import proof
+from redgreenrefactor.mutation.indifference import indifference
 
 
 def red(evidence: Evidence) -> Judgement:
@@ -94,6 +95,8 @@ def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement
         return (yield from _passing(evidence, found, new))
     if not errors(found):
         found += yield from _repeatable(evidence, new)
+    if not errors(found):
+        found += yield from _indifferent(evidence, new)
     return rule(*found, test_result=TestOutcome.FAIL, facts=_facts(new))
 
 
@@ -138,6 +141,25 @@ def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRu
                 ),
             ]
     return []
+
+
+def _indifferent(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return a finding where the new test passes although the planned code gives nothing of what it promises."""
+    words = python.strings(new.definition.node) if new.definition else ()
+    ids = [result.id for result in new.results]
+    may = yield from indifference(evidence, ids, (str(item.value) for item in words))
+    if not may:
+        return []
+    planned = evidence.case.impl_file if evidence.case else ""
+    return [
+        Finding(
+            FindingType.MEANINGLESS_TEST,
+            f"{ids[0]} does not look at what {planned} gives: {may}",
+            new.file,
+            new.results[0].line or None,
+            hint="Compare what the planned code returns or does with what the case says.",
+        ),
+    ]
 
 
 def _tests_itself(evidence: Evidence, new: NewTest, run: SuiteRun) -> list[Finding]:
@@ -200,7 +222,9 @@ def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgemen
         )
         return rule(*found, warning, test_result=TestOutcome.PASS, outcome=Outcome.WARNED, facts=facts)
     ids = [result.id for result in new.results]
-    proved = yield from proof(evidence, ids, new.file, new.function)
+    if idle := (yield from _indifferent(evidence, new)):
+        return rule(*found, *idle, test_result=TestOutcome.PASS, facts=facts)
+    proved = yield from proof(evidence, ids, new.file)
     facts = replace(facts, mutants=proved.mutants, perturbation=proved.perturbation)
     if not proved.noticed:
         unexpected = _unexpected(new, f" and {proved.why}")

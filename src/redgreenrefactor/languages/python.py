@@ -3,7 +3,7 @@
 import ast
 import builtins
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -262,6 +262,14 @@ def function_at(tree: ast.Module, line: int) -> Function | None:
         if isinstance(item, Function) and item.lineno <= line <= (item.end_lineno or item.lineno):
             found = item
     return found
+
+
+def names_in(text: str | None, lines: Container[int]) -> Iterator[str]:
+    """Yield the names and attributes that stand in these lines of a source."""
+    tree = parsed(text)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Name | ast.Attribute) and node.lineno in lines:
+            yield node.id if isinstance(node, ast.Name) else node.attr
 
 
 def strings(tree: ast.AST) -> Iterator[ast.Constant]:

@@ -99,13 +99,13 @@ class Lab:
 
     def _key(self, trial: Trial) -> Key:
         """Commits whose trees differ only in the list of cases have the same results."""
-        return self.workspace.fingerprint(trial.commit), replace(
-            trial, commit="", probe=False, spare="", keeps=False
-        )
+        asked = replace(trial, commit="", probe=False, spare="", keeps=False, limit=None)
+        return self.workspace.fingerprint(trial.commit), asked
 
     def _limit(self, trial: Trial) -> float | None:
         """Return how long a probe may take: a mutant often makes a loop endless."""
-        return PATIENCE + TIMES * self._usual if trial.probe else None
+        usual = PATIENCE + TIMES * self._usual
+        return min(trial.limit or usual, usual) if trial.probe else None
 
     def _run(self, trial: Trial) -> SuiteRun:
         beyond = trial.probe or trial.overlay or trial.tests or trial.coverage or trial.command

@@ -223,7 +223,8 @@ class Trial:
     tests: tuple[TestId, ...] = ()  # none: the whole suite
     trace: bool = False  # also say which lines were executed
     disguise: bool = False  # let nothing in the running test's frames and variables tell that it is a test
-    seed: int | None = None  # for whatever the interpreter does at random
+    seed: int | None = None  # for whatever happens at random: hashes, random, numpy, hypothesis
+    limit: float | None = None  # in seconds, where these tests are known to take less than probes may
     probe: bool = False  # beyond the suite runs a turn needs, and done in a few times what the suite takes
     spare: str = ""  # what it is for, if that may be left out once probe.budget is used up
     repeat: int = 0  # a different number asks for a measurement of its own

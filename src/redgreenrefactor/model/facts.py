@@ -28,7 +28,8 @@ class MutantCounts(Sparse):
     tried: int
     noticed: int
     examples: tuple[str, ...] | None = None  # that were noticed
-    missed: tuple[str, ...] | None = None
+    missed: tuple[str, ...] | None = None  # by the new test
+    others: tuple[str, ...] | None = None  # of those: noticed by other tests
 
 
 @dataclass(frozen=True, slots=True)

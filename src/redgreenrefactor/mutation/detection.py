@@ -1,17 +1,29 @@
 """Whether tests notice mutants of the code, and wrong expectations of their own."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.paths import is_test, module_files
-from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, TestResult, Trial
+from redgreenrefactor.model.evidence import (
+    UNANSWERED,
+    Evidence,
+    Kind,
+    Question,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
 from redgreenrefactor.model.facts import PERTURBED, MutantCounts
-from redgreenrefactor.mutation.expectations import Equalities, with_wrong_expectations
-from redgreenrefactor.mutation.mutants import Mutation, mutated, mutations
+from redgreenrefactor.mutation.expectations import BLIND, with_bent_comparisons
+from redgreenrefactor.mutation.mutants import Mutation, import_time_lines, mutated, mutations
+from redgreenrefactor.mutation.unlike import spoiled
 
 HANDFUL = 3
-COMPARED = 4  # equalities of a test that are made wrong one by one: an honest one would hide the others
+SEED = 1  # of whatever is compared: chance makes no difference between two sides
+SLACK, TIMES = 3.0, 5  # a mutant may take so many seconds, and so many times what the tests take without it
 MOST = 20  # mutants that are tried before a test counts as blind
 
 Overlay = tuple[tuple[str, str | None], ...]
@@ -60,13 +72,12 @@ def belongs(test: TestId, name: TestId) -> bool:
     return test == name or test.startswith((f"{name}[", f"{name}::"))
 
 
-def proof(
-    evidence: Evidence, ids: Sequence[TestId], file: str, function: str
-) -> Generator[Question, SuiteRun, Proof]:
+def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Generator[Question, SuiteRun, Proof]:
     """Return whether a test that passes would fail if the code it executes were broken."""
     traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
     seen = seen_in(evidence, traced)
-    candidates = mutants_in(evidence, seen or _everything(evidence, file))
+    everything = _everything(evidence, file)
+    candidates = mutants_in(evidence, seen or everything)
     slight = spread([item for item in candidates if item.mutation.slight], HANDFUL)
     mutants = [*slight, *spread([item for item in candidates if item not in slight], MOST)]
     # A crash is noticed by any test that runs at all: where a value can be a little off, an assertion has to notice.
@@ -78,21 +89,22 @@ def proof(
     counts = MutantCounts(tried, len(noticed), examples) if tried else None
     if noticed:
         return Proof(noticed=True, mutants=counts)
-    # Code that crashes when it is broken is run by the test; wrong expectations tell whether it is looked at.
-    # What was given to the code and left alone no mutant's result can show.
-    equalities = (
-        Equalities.ALL if not mutants else Equalities.RESULTS if found.by_failing else Equalities.ARGUMENTS
-    )
-    runs = seen or found.by_failing
-    if (
-        runs
-        and (yield from ignores_expectations(evidence, ids, file, function, equalities=equalities)) is False
-    ):
-        return Proof(noticed=True, mutants=counts, perturbation=PERTURBED)
+    # What was given to the code and left alone no mutant's result can show: it is spoiled.
+    if overlay := tuple(_spoiled(evidence, seen or everything)):
+        run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
+        if any(result.kind is Kind.ASSERTION for result in run.results.values()):
+            return Proof(noticed=True, mutants=counts, perturbation=PERTURBED)
     why = (
         f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
     )
     return Proof(noticed=False, why=why, mutants=counts)
+
+
+def _spoiled(evidence: Evidence, lines: Lines) -> Iterator[tuple[str, str]]:
+    """Yield the code of these files with functions that spoil what they are given."""
+    for path in (f"{evidence.prefix}{file}" for file in sorted(lines) if file.endswith(".py")):
+        if not is_test(evidence, path) and (text := spoiled(evidence.read(evidence.head, path))):
+            yield path, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +126,7 @@ def noticed_by(
     least: int,
     overlay: Overlay = (),
     by_assertion: bool = False,
+    seed: int = SEED,
     spare: str = "",
 ) -> Generator[Question, SuiteRun, Noticed]:
     """Return which mutants make these tests fail, and how many were tried before that was enough."""
@@ -121,11 +134,14 @@ def noticed_by(
     asserted: list[Mutant] = []
     noticing: tuple[TestResult, ...] = ()
     tried = 0
-    for item in mutants:
+    trial = Trial(commit, overlay=overlay, tests=tuple(ids), seed=seed, probe=True, spare=spare)
+    usual = (yield trial) if mutants else UNANSWERED
+    for item in mutants if holds(usual, ids) else ():
         if len(asserted if by_assertion else failed) >= enough and tried >= least:
             break
-        changed = (*overlay, *item.overlay)
-        run = yield Trial(commit, overlay=changed, tests=tuple(ids), probe=True, spare=spare)
+        # A mutant that makes a loop endless is noticed, too.
+        limit = SLACK + TIMES * usual.seconds
+        run = yield replace(trial, overlay=(*overlay, *item.overlay), limit=limit)
         if not run.answered:
             break
         tried += 1
@@ -137,37 +153,35 @@ def noticed_by(
     return Noticed(tried, tuple(failed), tuple(asserted), noticing)
 
 
-def ignores_expectations(
-    evidence: Evidence,
-    ids: Sequence[TestId],
-    file: str,
-    function: str,
-    *,
-    equalities: Equalities = Equalities.ALL,
-) -> Generator[Question, SuiteRun, bool | None]:
-    """Return whether the test passes with a wrong expectation although it compares it; None where it compares none."""
-    path = f"{evidence.prefix}{file}"
-    text, impl = evidence.read(evidence.head, path), evidence.case.impl_file if evidence.case else ""
+def blind_comparison(
+    evidence: Evidence, ids: Sequence[TestId], files: Iterable[str]
+) -> Generator[Question, SuiteRun, TestResult | None]:
+    """Return a test of these files in which something holds for any value, with what that is; None where none is seen."""
+    impl = evidence.case.impl_file if evidence.case else ""
+    overlay: list[tuple[str, str | None]] = []
+    for file in _test_code(evidence, files):
+        path = f"{evidence.prefix}{file}"
+        if bent := with_bent_comparisons(evidence.read(evidence.head, path), impl):
+            overlay.append((path, bent))
+    if not overlay:
+        return None
+    run = yield Trial(evidence.head, overlay=tuple(overlay), tests=tuple(ids), seed=SEED, probe=True)
+    return next((result for result in run.results.values() if result.exception == BLIND), None)
 
-    def passes(*, stops: bool, only: int | None) -> Generator[Question, SuiteRun, bool | None]:
-        wrong = with_wrong_expectations(text, function, impl, stops=stops, only=only, equalities=equalities)
-        if wrong is None:
-            return None
-        run = yield Trial(evidence.head, overlay=((path, wrong),), tests=tuple(ids), probe=True)
-        return holds(run, ids)
 
-    known: bool | None = None
-    single = with_wrong_expectations(text, function, impl, only=1, equalities=equalities) is None
-    for only in (None,) if single else range(COMPARED):
-        blind = yield from passes(stops=False, only=only)
-        if blind is None:
-            break
-        # Not even reached: nothing is known about what it compares there.
-        reached = (yield from passes(stops=True, only=only)) is False if blind else True
-        if blind and reached:
-            return True
-        known = False if reached else known
-    return known
+def _test_code(evidence: Evidence, files: Iterable[str]) -> list[str]:
+    """Return these files and the code of tests that they use: what they import, and what is found above them."""
+    found: list[str] = []
+    waiting = [*files]
+    while waiting:
+        file = waiting.pop()
+        if file in found or not is_test(evidence, f"{evidence.prefix}{file}"):
+            continue
+        found.append(file)
+        waiting += _imports(evidence, file)
+        above = PurePosixPath(file).parents
+        waiting += [name for folder in above if _there(evidence, name := str(folder / "conftest.py"))]
+    return found
 
 
 def mutants_in(evidence: Evidence, lines: Lines) -> list[Mutant]:
@@ -182,12 +196,19 @@ def mutants_in(evidence: Evidence, lines: Lines) -> list[Mutant]:
 
 
 def seen_in(evidence: Evidence, traced: SuiteRun) -> Lines:
-    """Return the lines of code that a test was seen to execute."""
-    return {
-        name: lines
-        for name, lines in traced.executed.items()
-        if not is_test(evidence, f"{evidence.prefix}{name}")
+    """Return the lines of code that a test was seen to execute, and those of import time that they depend on."""
+    files = {*traced.executed, *(traced.reach.files if traced.reach else ())}
+    texts = {file: evidence.read(evidence.head, f"{evidence.prefix}{file}") for file in files}
+    none = frozenset[int]()
+    used = frozenset(
+        name for file, lines in traced.executed.items() for name in python.names_in(texts[file], lines)
+    )
+    seen = {
+        file: traced.executed.get(file, none) | import_time_lines(text, traced.executed.get(file, none), used)
+        for file, text in texts.items()
+        if file.endswith(".py") and not is_test(evidence, f"{evidence.prefix}{file}")
     }
+    return {file: lines for file, lines in seen.items() if lines}
 
 
 def _everything(evidence: Evidence, file: str) -> Lines:
@@ -198,11 +219,18 @@ def _everything(evidence: Evidence, file: str) -> Lines:
 def _imported(evidence: Evidence, file: str) -> Iterator[str]:
     if evidence.case:
         yield evidence.case.impl_file
+    yield from _imports(evidence, file)
+
+
+def _imports(evidence: Evidence, file: str) -> Iterator[str]:
+    """Yield the files of the project that a file imports, as far as its text tells."""
     tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{file}"))
     for module in python.imports(tree) if tree else ():
-        for path in module_files(module):
-            if evidence.read(evidence.head, f"{evidence.prefix}{path}") is not None:
-                yield path
+        yield from (path for path in module_files(module) if _there(evidence, path))
+
+
+def _there(evidence: Evidence, file: str) -> bool:
+    return evidence.read(evidence.head, f"{evidence.prefix}{file}") is not None
 
 
 def spread(items: Sequence[Mutant], count: int) -> list[Mutant]:

@@ -1,92 +1,189 @@
-"""A test with wrong expectations: whoever is honest fails it now."""
+"""Test code whose comparisons say so when they would hold for other values, too."""
 
 import ast
-from enum import Enum
+import re
 
 from redgreenrefactor.languages import dataflow, python
-from redgreenrefactor.mutation.mutants import OTHER, STOPS, altered, define_altered
+from redgreenrefactor.mutation.mutants import define_altered
+
+BLIND = "_RgrBlind"  # what such a comparison raises: no test catches it by chance
+_COMPARING = re.compile(
+    r"equal|close|call|^assertIn$", re.IGNORECASE
+)  # functions that hold two values against each other
 
 
-class Equalities(Enum):
-    """Which equalities of a test count."""
+def with_bent_comparisons(text: str | None, impl_file: str) -> str | None:
+    """Return a file of tests whose comparisons are tried with other values, where they hold; None where there are none.
 
-    ALL = "all"
-    RESULTS = "those that hold what comes from the code against something that does not"
-    ARGUMENTS = "those that hold what the code was given against something that it was not"
-
-
-EQUALITIES = frozenset(
-    f"assert{kind}Equal" for kind in ("", "List", "Dict", "Tuple", "Set", "MultiLine", "Sequence")
-)
-
-
-def with_wrong_expectations(
-    text: str | None,
-    function: str,
-    impl_file: str,
-    *,
-    stops: bool = False,
-    only: int | None = None,
-    equalities: Equalities = Equalities.ALL,
-) -> str | None:
-    """Return the file with a wrong value expected by every equality of a test, or only the n-th; None where there is none.
-
-    With `stops` reaching such an equality is an error in itself. `equalities` tells which count.
+    A comparison that still holds with another value on one side ends the test: what stands on the other side equals
+    everything. Values that a test or a library for tests means to be so are left alone.
     """
     tree = python.parsed(text)
-    test = next((item.node for item in python.tests_in(text) if item.name == function), None)
-    if tree is None or test is None:
+    if tree is None:
         return None
-    twin = next(
-        node for node in ast.walk(tree) if isinstance(node, python.Function) and node.lineno == test.lineno
-    )
-    seeds = dataflow.imported_from(tree, impl_file)
-    match equalities:
-        case Equalities.ALL:
-            wrong = _Expectations(dataflow.derived(twin, seeds), only)
-        case Equalities.RESULTS:
-            wrong = _Expectations(dataflow.flowing(twin, seeds | dataflow.arguments(twin)), only, apart=True)
-        case _:
-            given = dataflow.handed_over(twin, dataflow.flowing(twin, seeds))
-            wrong = _Expectations(given, only, apart=True)
-    wrong.visit(twin)
-    if wrong.count <= (only or 0):
+    bending = _Comparisons(tree, impl_file)
+    bending.visit(tree)
+    if not bending.count:
         return None
-    define_altered(tree, STOPS if stops else OTHER)
+    define_altered(tree, MET)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
-class _Expectations(ast.NodeTransformer):
-    """Wraps the expected side of each asserted equality."""
+class _Comparisons(ast.NodeTransformer):
+    """Puts a call in the place of each comparison, with what it compares."""
 
-    def __init__(self, tested: frozenset[str], only: int | None, *, apart: bool = False) -> None:
-        self.tested = tested
-        self.only = only
-        self.apart = apart
+    def __init__(self, tree: ast.Module, impl_file: str) -> None:
         self.count = 0
+        self._seeds = dataflow.imported_from(tree, impl_file)
+        self._tested = self._seeds
 
-    def visit_Assert(self, node: ast.Assert) -> ast.Assert:
-        """Make `assert a == b`, also inside `and`, expect something else."""
-        parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-        for part in parts:
-            if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.Eq):
-                part.left, right = self._wrong(part.left, part.comparators[0])
-                part.comparators = [right]
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Know which names of a function carry what comes from the code."""
+        around, self._tested = self._tested, self._tested | dataflow.flowing(node, self._seeds)
+        self.generic_visit(node)
+        self._tested = around
         return node
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Make `self.assertEqual(a, b)` expect something else."""
-        if isinstance(node.func, ast.Attribute) and node.func.attr in EQUALITIES and len(node.args) > 1:
-            node.args[:2] = self._wrong(*node.args[:2])
-        return node
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 # type: ignore[assignment] # they have the same parts
 
-    def _wrong(self, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """Return both sides of an equality, the one that is expected being another."""
-        from_left, from_right = dataflow.uses(left, self.tested), dataflow.uses(right, self.tested)
-        if self.apart and from_left == from_right:
-            return left, right
-        return (self._other(left), right) if from_right and not from_left else (left, self._other(right))
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """Let `a == b` be tried."""
+        operands = [node.left, *node.comparators]
+        names = ast.Tuple([ast.Constant(type(op).__name__) for op in node.ops], ast.Load())
+        return self._tried("_rgr_met", node, operands, [names], operands, [])
 
-    def _other(self, node: ast.expr) -> ast.expr:
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Let `self.assertEqual(a, b)` be tried."""
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        held = node.args[:2]
+        plain = not any(isinstance(item, ast.Starred) for item in held)
+        if (
+            not (name.startswith("assert") and _COMPARING.search(name) and held and plain)
+            or "not" in name.lower()
+        ):
+            return self.generic_visit(node)
+        alike = ast.Constant("call" not in name and name != "assertIn")
+        return self._tried("_rgr_called", node, held, [alike, node.func], node.args, node.keywords)
+
+    def _tried(
+        self,
+        function: str,
+        node: ast.expr,
+        held: list[ast.expr],
+        first: list[ast.expr],
+        values: list[ast.expr],
+        keywords: list[ast.keyword],
+    ) -> ast.AST:
+        """Return the call, with the line, its text, and which operands come from the code as far as can be read."""
         self.count += 1
-        return altered(node) if self.only in (None, self.count - 1) else node
+        said = ast.Constant(f"line {node.lineno}: {' '.join(ast.unparse(node).split())[:80]}")
+        plain = [not any(isinstance(item, ast.Name) for item in ast.walk(operand)) for operand in held]
+        suspects: list[ast.expr] = [
+            ast.Constant(dataflow.uses(operand, self._tested) or any(plain[:i] + plain[i + 1 :]))
+            for i, operand in enumerate(held)
+        ]
+        self.generic_visit(node)
+        arguments = [said, ast.Tuple(suspects, ast.Load()), *first, *values]
+        return ast.copy_location(ast.Call(ast.Name(function, ast.Load()), arguments, keywords), node)
+
+
+MET = """
+class _RgrBlind(BaseException):
+    pass
+
+
+class _RgrUnlike:
+    def __bool__(self):
+        raise TypeError("neither true nor false")
+
+
+def _rgr_others(value, alike=True):
+    kind = type(value)
+    yield _RgrUnlike()
+    if kind in (list, tuple, set, frozenset):
+        yield kind([_RgrUnlike()])
+    if not alike:
+        return
+    if kind is bool:
+        yield not value
+    elif kind in (int, float):
+        yield value + 2 * abs(value) + 10**9 + 7 if abs(value) < 1e300 else 0.0
+    elif kind is str:
+        yield "~" + value + "~"
+    elif kind is bytes:
+        yield b"~" + value + b"~"
+    elif kind is dict:
+        yield {**value, "~": _RgrUnlike()}
+
+
+def _rgr_equals_all(value, suspect):
+    import os
+    for owner in type(value).__mro__:
+        for item in vars(owner).values():
+            space, code = getattr(item, "__globals__", {}), getattr(item, "__code__", None)
+            if "_rgr_met" in space:
+                return False
+            if code and not code.co_filename.startswith((os.path.dirname(os.__file__), "<frozen")):
+                if "-packages" not in code.co_filename:
+                    return True
+    return suspect
+
+
+def _rgr_holds(question, *values):
+    try:
+        return bool(question(*values))
+    except Exception:
+        return False
+
+
+def _rgr_pair(said, suspects, name, left, right):
+    import operator
+    ordered = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq"}
+    question = getattr(operator, ordered.get(name, "contains"))
+    pair = (right, left) if name == "In" else (left, right)
+    suspects = suspects[::-1] if name == "In" else suspects
+    result = question(*pair)
+    if _rgr_holds(lambda: result):
+        for place in (0, 1):
+            others = _rgr_others(pair[place], name == "Eq")
+            if name == "In":  # whoever asks an iterator again takes something out of it
+                others = ([_RgrUnlike()],) if place == 0 else () if hasattr(right, "__next__") else others
+            for other in others:
+                bent = (other, pair[1]) if place == 0 else (pair[0], other)
+                if _rgr_holds(question, *bent) and _rgr_equals_all(pair[1 - place], suspects[1 - place]):
+                    raise _RgrBlind(said + " holds for another value, too")
+    return result
+
+
+def _rgr_met(said, suspects, names, *values):
+    result = True
+    for index, name in enumerate(names):
+        left, right = values[index : index + 2]
+        if name in ("Is", "IsNot", "NotEq", "NotIn"):
+            import operator
+            result = {
+                "Is": operator.is_, "IsNot": operator.is_not, "NotEq": operator.ne,
+                "NotIn": lambda one, all_: one not in all_,
+            }[name](left, right)
+        else:
+            result = _rgr_pair(said, suspects[index : index + 2], name, left, right)
+        if index + 1 < len(names) and not result:
+            return result
+    return result
+
+
+def _rgr_called(said, suspects, alike, question, *values, **named):
+    result = question(*values, **named)
+    if result is not None or "_rgr_met" in getattr(question, "__globals__", {}):
+        return result
+    for place in range(len(suspects)):
+        for other in _rgr_others(values[place], alike):
+            bent = (*values[:place], other, *values[place + 1 :])
+            try:
+                question(*bent, **named)
+            except Exception:
+                continue
+            if len(suspects) == 1 or _rgr_equals_all(values[1 - place], suspects[1 - place]):
+                raise _RgrBlind(said + " holds for another value, too")
+    return result
+"""

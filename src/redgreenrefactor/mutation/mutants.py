@@ -1,11 +1,12 @@
 """Mutants of Python code: the same file with one small thing in it that is wrong."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from redgreenrefactor.languages.python import Function, docstrings, parsed
+from redgreenrefactor.languages.python import Function, assigned, docstrings, parsed
 
 COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -33,6 +34,20 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
     ast.RShift: ast.LShift,
 }
+# Without these code does the same: they make it faster, or are for whoever reads it.
+QUIET = frozenset(
+    {
+        "cache",
+        "lru_cache",
+        "override",
+        "final",
+        "overload",
+        "abstractmethod",
+        "Generic",
+        "Protocol",
+        "TypedDict",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +68,7 @@ class _Change:
     what: str
     fields: dict[str, Any]
     slight: bool = False
+    line: int = 0  # where that is seen, if not where the node begins
 
 
 def mutations(text: str, lines: frozenset[int]) -> Iterator[Mutation]:
@@ -60,12 +76,39 @@ def mutations(text: str, lines: frozenset[int]) -> Iterator[Mutation]:
     tree = parsed(text)
     if tree is None:
         return
-    skipped = docstrings(tree) | _hints(tree)
+    skipped = docstrings(tree) | _hints(tree) | _unheard(tree)
     for index, node in enumerate(ast.walk(tree)):
-        line = getattr(node, "lineno", 0)
-        if line in lines and node not in skipped:
-            for number, change in enumerate(_changes(tree, node)):
+        for number, change in enumerate(_changes(tree, node) if node not in skipped else ()):
+            line = change.line or getattr(node, "lineno", 0)
+            if line in lines:
                 yield Mutation(line, change.what, index, number, change.slight)
+
+
+def import_time_lines(text: str | None, executed: frozenset[int], used: frozenset[str]) -> frozenset[int]:
+    """Return the lines of tables, fields, decorators and defaults that executed lines and used names depend on."""
+    tree = parsed(text)
+    found: set[int] = set()
+    for node in ast.walk(tree) if tree else ():
+        reached = executed.intersection(range(_first(node), getattr(node, "end_lineno", 0) + 1))
+        if isinstance(node, Function) and reached:
+            found.update(range(_first(node), node.body[0].lineno))
+        elif isinstance(node, ast.ClassDef) and (reached or node.name in used):
+            values = [item for item in node.body if isinstance(item, ast.Assign | ast.AnnAssign)]
+            found.update(range(_first(node), node.body[0].lineno), *map(_lines, values))
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.Assign | ast.AnnAssign) and used.intersection(assigned(node)):
+            found.update(_lines(node))
+    return frozenset(found)
+
+
+def _first(node: ast.AST) -> int:
+    return min(
+        (item.lineno for item in getattr(node, "decorator_list", ())), default=getattr(node, "lineno", 0)
+    )
+
+
+def _lines(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def mutated(text: str, mutation: Mutation) -> str:
@@ -92,6 +135,8 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
         yield _Change("it is called without its arguments", {"value": alone}, slight=True)
     if change := _gross(node, valued=valued):
         yield change
+    if isinstance(node, Function | ast.ClassDef):
+        yield from _generated(node)
     if isinstance(node, ast.Return) and (given := _given(tree, node)):
         yield _Change(f"{given} is handed back as it was given", {"value": ast.Name(given, ast.Load())})
 
@@ -113,12 +158,44 @@ def _gross(node: ast.AST, *, valued: bool) -> _Change | None:
             return _Change("None is assigned instead", {"value": ast.Constant(None)})
         case ast.Expr(value=ast.Call()):
             return _Change(_left_out(node), {"value": ast.Constant(None)})
-        case ast.Raise():  # a bare `raise` outside a handler is an error of another kind
-            return _Change(_left_out(node), {"exc": None, "cause": None})
+        case ast.Raise(
+            exc=exc
+        ):  # a bare `raise` outside a handler is an error of another kind, as any is inside one
+            other = None if exc else ast.Name("RuntimeError", ast.Load())
+            what = "another error is raised" if other else _left_out(node)
+            return _Change(what, {"exc": other, "cause": None})
         case ast.Constant(value=bool() | int() | float() | str() as value):
             return _Change(f"{value!r:.40} became {_other(value)!r:.40}", {"value": _other(value)})
         case _:
             return None
+
+
+def _generated(node: Function | ast.ClassDef) -> Iterator[_Change]:
+    """Yield what can be left out of what makes code: decorators, bases, fields."""
+    for item in node.decorator_list:
+        if _named(item) not in QUIET:
+            others = [other for other in node.decorator_list if other is not item]
+            what = f"@{ast.unparse(item)[:40]} is left out"
+            yield _Change(what, {"decorator_list": others}, line=item.lineno)
+    if isinstance(node, ast.ClassDef):
+        yield from _of_class(node)
+
+
+def _of_class(node: ast.ClassDef) -> Iterator[_Change]:
+    made_by = [base for base in node.bases if _named(base) not in QUIET]
+    for base in made_by:
+        bases = [other for other in node.bases if other is not base]
+        yield _Change(f"the base {ast.unparse(base)[:40]} is left out", {"bases": bases})
+    for field in node.body if node.decorator_list or made_by else ():  # else it is a hint, if it has no value
+        if isinstance(field, ast.AnnAssign):
+            body = [other for other in node.body if other is not field] or [ast.Pass()]
+            what = f"the field {ast.unparse(field.target)} is dropped"
+            yield _Change(what, {"body": body}, line=field.lineno)
+
+
+def _named(node: ast.expr) -> str:
+    """Return the last word of a decorator's or a base's name."""
+    return re.split(r"[\[(]", ast.unparse(node))[0].rpartition(".")[2]
 
 
 def _became(op: ast.AST, other: type[ast.AST]) -> str:
@@ -136,6 +213,17 @@ def _given(tree: ast.Module, node: ast.Return) -> str | None:
     own = [name for name in names if name not in ("self", "cls")]
     simple = isinstance(node.value, ast.Name | ast.Constant) or node.value is None
     return own[0] if own and not simple else None
+
+
+def _unheard(tree: ast.Module) -> set[ast.AST]:
+    """Return what runs only as a program, or is for tools alone."""
+    roots = [
+        node
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.If) and "'__name__'" in ast.dump(node.test))
+        or (isinstance(node, ast.Assign) and {"__all__", "__slots__"} & set(assigned(node)))
+    ]
+    return {item for root in roots for item in ast.walk(root)}
 
 
 def _hints(tree: ast.Module) -> set[ast.AST]:
@@ -160,7 +248,7 @@ def _other(value: bool | float | str) -> bool | float | str:  # noqa: FBT001
 # --- a value that is not quite the one it was: the smallest difference that has to be noticed
 
 OTHER = """
-def _rgr_other(value):
+def _rgr_other(value, depth=3):
     kind = type(value)
     if kind is bool:
         return not value
@@ -174,7 +262,20 @@ def _rgr_other(value):
         return value[:-1] if value else kind([None])
     if kind is dict:
         return {**value, "~": None}
-    return object()
+    return _rgr_other_object(value, depth)
+
+
+def _rgr_other_object(value, depth):
+    import copy
+
+    try:
+        twin = copy.copy(value)
+        fields = vars(twin) if depth and twin is not value else {}
+    except Exception:
+        fields = {}
+    for name, item in list(fields.items()):
+        fields[name] = _rgr_other(item, depth - 1)
+    return twin if fields else object()
 """
 
 

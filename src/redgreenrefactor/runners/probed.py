@@ -82,6 +82,7 @@ def listen(where: SuiteContext, probing: ProbeInsertion, folder: Path, manner: M
             "tests": list(manner.tests),
             "trace": manner.trace,
             "disguise": manner.disguise,
+            "seed": manner.seed,
             "environ": {name: env.get(name) for name in added},
             "current_folder_first": probing.current_folder_first,
         }

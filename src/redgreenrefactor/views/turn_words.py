@@ -59,7 +59,9 @@ def probed(facts: Facts) -> str:
     if facts.minimality:
         said.append(f"{facts.minimality.share} % of the change needed by the test")
     if facts.mutants:
-        said.append(f"{facts.mutants.noticed} of {facts.mutants.tried} planted mistakes noticed")
+        found, others = facts.mutants, len(facts.mutants.others or ())
+        said.append(f"{found.noticed} of {found.tried} planted mistakes noticed")
+        said += [f"{others} more by other tests"] if others else []
     return ", ".join(said)
 
 

@@ -71,6 +71,27 @@ def test_how_many_mistakes_the_test_notices_is_recorded() -> None:
     assert mutants["tried"] > 0
     assert mutants["noticed"] == mutants["tried"]
     assert mutants["missed"] == []
+    assert "others" not in mutants
+
+
+def test_mistakes_that_only_other_tests_notice_are_told_apart() -> None:
+    before = {**BASE, "test_thing.py": BASE["test_thing.py"].replace("double(2) == 4", "double(2)")}
+    before["test_more.py"] = (
+        "import thing\n\n\ndef test_twice():\n    f = getattr(thing, 'double', lambda x: 6)\n    assert f(3) == 6\n"
+    )
+    played = coded(before=before)
+    assert accepted(played), played.told
+    mutants = played.facts["mutants"]
+    assert mutants["others"] == mutants["missed"] != []
+
+
+def test_a_test_that_notices_nothing_of_what_was_written_for_it_is_a_warning() -> None:
+    before = {**BASE, "test_thing.py": BASE["test_thing.py"].replace("double(2) == 4", "callable(double)")}
+    played = coded(before=before)
+    assert accepted(played)
+    assert [finding.type for finding in played.warnings] == [FindingType.MEANINGLESS_TEST]
+    assert "notices none of" in played.told
+    assert not coded().warnings
 
 
 def test_code_in_several_files_is_fine() -> None:

@@ -86,7 +86,7 @@ def test_how_the_new_test_failed_is_noted_with_its_lines_and_within_bounds() -> 
 
 
 def test_the_new_test_is_run_alone_and_twice_with_other_seeds() -> None:
-    alone = [trial for trial in written(NEW_TEST).asked if trial.tests]
+    alone = [trial for trial in written(NEW_TEST).asked if trial.tests and not trial.overlay]
     assert [(trial.seed, trial.trace, trial.probe) for trial in alone] == [(1, True, True), (2, False, True)]
 
 
@@ -447,7 +447,8 @@ def test_a_fixture_called_test_something_is_no_test() -> None:
         "test_thing.py", "No module named 'thing'", "ModuleNotFoundError", missing=Missing("thing")
     )
     played = judge(
-        evidence(RED, {}, {"test_thing.py": text}), by_commit(suite(), suite(), suite(errors=(error,)))
+        evidence(RED, {}, {"test_thing.py": text}),
+        by_commit(suite(), suite(), suite(errors=(error,)), lambda _trial: DIED),
     )
     assert accepted(played), played.told
 
@@ -711,7 +712,7 @@ def test_what_cannot_be_imported_yet_is_not_repeated() -> None:
         RED, {}, {"test_thing.py": "import thing\n\n\ndef test_it():\n    assert thing.double(2) == 4\n"}
     )
     assert accepted(played)
-    assert not [trial for trial in played.asked if trial.tests]
+    assert not [trial for trial in played.asked if trial.tests and not trial.overlay]
 
 
 # --- a test that passes at once
@@ -745,6 +746,14 @@ def test_a_test_that_notices_nothing_is_not_covered(text: str) -> None:
         return replace(run, executed={}) if trial.trace else run
 
     played = passing(text, handoff=AGAIN, bend=nothing_seen)
+    assert played.types == [FindingType.MEANINGLESS_TEST]
+    assert "thing.py gives: every function and class in it may just raise an error" in played.told
+
+
+def test_a_test_of_a_list_the_code_never_saw_is_not_covered() -> None:
+    played = passing(
+        "def test_halves_nothing():\n    words = ['a']\n    half(6)\n    assert words == ['a']", handoff=AGAIN
+    )
     assert played.types == [FindingType.UNEXPECTED_PASS]
     assert "noticed none" in played.told
 
@@ -759,7 +768,13 @@ def test_a_session_that_says_covered_is_not_asked_again_if_the_proof_bears_it_ou
 
 def test_the_word_alone_proves_nothing() -> None:
     played = passing(BLIND, report=SAYS_COVERED)
-    assert played.types == [FindingType.UNEXPECTED_PASS], played.told
+    assert played.types == [FindingType.MEANINGLESS_TEST], played.told
+
+
+def test_a_test_that_only_asks_for_something_is_meaningless() -> None:
+    played = written("def test_doubles():\n    from thing import double\n\n    assert double(2) is not None")
+    assert played.types == [FindingType.MEANINGLESS_TEST]
+    assert "any object may come back" in played.told
 
 
 def test_without_retries_nobody_is_asked_again() -> None:

@@ -324,6 +324,22 @@ def test_what_green_had_no_time_for_is_measured_now() -> None:
     assert "mutants" not in play(REFACTOR, BASE, BASE, owed=owed).facts
 
 
+@pytest.mark.parametrize(("unlucky", "verdict"), [({1}, []), ({1, 2}, [FindingType.TEST_TAMPERING])])
+@pytest.mark.parametrize(
+    "code", [CODE, CODE.replace("double(x)", "double(x, times=2)").replace("2 * x", "times * x")]
+)
+def test_tests_that_miss_a_mistake_once_have_not_lost_their_strength(
+    unlucky: set[int], verdict: list[FindingType], code: str
+) -> None:
+    def by_chance(trial: Trial, run: SuiteRun) -> SuiteRun:
+        mutant = [path for path, _ in trial.overlay] == ["thing.py"]
+        passed = {name: result(name) for name in run.results}
+        return SuiteRun(passed, executed=run.executed) if mutant and trial.seed in unlucky else run
+
+    kept = f"{HEAD}{HALVES}\n\ndef test_doubles():\n    twice = double(2)\n    assert twice == 4\n"
+    assert rewritten(kept, files={"thing.py": code}, bend=by_chance).types == verdict
+
+
 def test_new_tests_beside_the_old_ones_are_accepted() -> None:
     played = rewritten(BASE["test_thing.py"] + "\n\ndef test_doubles_nothing():\n    assert double(0) == 0\n")
     assert accepted(played), played.told

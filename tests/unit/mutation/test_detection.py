@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from gates_support import HEAD, Files, Runner, drive, evidence, failing, result, suite
+from gates_support import HEAD, Answer, Files, Runner, drive, evidence, failing, result, suite
 from redgreenrefactor.model.codec import written
-from redgreenrefactor.model.evidence import UNANSWERED, CollectError, Kind, SuiteRun, Trial
+from redgreenrefactor.model.evidence import UNANSWERED, CollectError, Kind, Reach, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import (
     MOST,
@@ -12,11 +12,12 @@ from redgreenrefactor.mutation.detection import (
     Noticed,
     Proof,
     belongs,
+    blind_comparison,
     holds,
-    ignores_expectations,
     mutants_in,
     noticed_by,
     proof,
+    seen_in,
     spread,
 )
 from redgreenrefactor.mutation.mutants import Mutation
@@ -34,7 +35,7 @@ def proved(test: str, code: str = CODE, *, traced: bool = True, **more: str) -> 
         run = runner.answer(trial)
         return run if traced else replace(run, executed={})
 
-    return drive(proof(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"), answer)[0]
+    return drive(proof(evidence(RED, files, files), [TEST], "test_thing.py"), answer)[0]
 
 
 IMPORT = "from thing import double\n\n\n"
@@ -65,12 +66,12 @@ def test_a_test_of_no_code_at_all_is_not_proved() -> None:
     assert found.why == "tests no code of the project"
 
 
-def test_code_without_a_place_for_mistakes_is_proved_by_bending() -> None:
+def test_code_that_is_generated_is_proved_by_leaving_out_what_generates_it() -> None:
     code = "from dataclasses import dataclass\n\n\n@dataclass\nclass Money:\n    n: int\n"
     test = "from thing import Money\n\n\ndef test_it():\n    assert Money(5) == Money(5)\n"
     found = proved(test, code)
     assert found.noticed
-    assert written(found)["perturbation"]
+    assert "thing.py:4: @dataclass is left out" in written(found)["mutants"]["examples"]
 
 
 def test_without_a_case_only_imports_are_known() -> None:
@@ -81,7 +82,7 @@ def test_without_a_case_only_imports_are_known() -> None:
     def answer(trial: Trial) -> SuiteRun:
         return replace(runner.answer(trial), executed={})
 
-    assert drive(proof(given, [TEST], "test_thing.py", "test_it"), answer)[0].noticed
+    assert drive(proof(given, [TEST], "test_thing.py"), answer)[0].noticed
 
 
 # --- pieces
@@ -130,14 +131,21 @@ def test_a_project_in_a_subfolder_is_broken_there() -> None:
 def test_asking_stops_when_enough_is_known_or_time_is_up() -> None:
     mutants = mutants_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})
     assert len(mutants) > 2
-    fails = suite(failing(TEST))
+
+    def mutated_fails(kind: Kind) -> Answer:
+        return lambda trial: suite(failing(TEST, kind) if trial.overlay else result(TEST))
+
     asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2)
-    found, _ = drive(asking, lambda _trial: fails)
+    found, _ = drive(asking, mutated_fails(Kind.ASSERTION))
     assert (len(found.by_failing), len(found.by_assertion), found.tried) == (2, 2, 2)
     asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2, by_assertion=True)
-    found, _ = drive(asking, lambda _trial: suite(failing(TEST, Kind.EXCEPTION)))
+    found, _ = drive(asking, mutated_fails(Kind.EXCEPTION))
     assert (len(found.by_failing), found.by_assertion, found.tried) == (len(mutants), (), len(mutants))
+    in_time = suite(result(TEST))
     found, _ = drive(noticed_by(HEAD, [TEST], mutants, enough=1, least=2), lambda _trial: UNANSWERED)
+    assert found == Noticed(0)
+    asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2)
+    found, _ = drive(asking, lambda trial: UNANSWERED if trial.overlay else in_time)
     assert found == Noticed(0)
 
 
@@ -207,11 +215,131 @@ def test_what_does_not_come_from_the_code_proves_nothing() -> None:
         assert not found.noticed, idle
 
 
-def test_bending_needs_an_equality() -> None:
-    files = {"test_thing.py": "def test_it():\n    assert 1\n"}
-    none, asked = drive(
-        ignores_expectations(evidence(RED, files, files), [TEST], "test_thing.py", "test_it"),
-        lambda _trial: suite(),
+# --- comparisons that hold for every value
+
+
+def blind(**files: str) -> tuple[str | None, list[Trial]]:
+    there = {f"{name}.py": text for name, text in files.items()}
+    runner = Runner({HEAD: there})
+    found, asked = drive(
+        blind_comparison(evidence(RED, there, there), [TEST], ["test_thing.py"]), runner.answer
     )
-    assert none is None
-    assert asked == []
+    return found and found.message, asked
+
+
+ANYTHING = "class Anything:\n    def __eq__(self, other):\n        return True\n\n\ndef double(x):\n    return Anything()\n"
+
+
+def test_what_equals_everything_is_seen_wherever_the_tests_compare_it() -> None:
+    test = f"{IMPORT}def test_it():\n    assert double(2) == 4\n"
+    assert blind(thing=ANYTHING, test_thing=test)[0] == "line 5: double(2) == 4 holds for another value, too"
+    assert blind(thing=CODE, test_thing=test)[0] is None
+    helped = (
+        "from test_help import check\nfrom thing import double\n\n\ndef test_it():\n    check(double(2), 4)\n"
+    )
+    helper = "def check(one, other):\n    assert one == other\n"
+    found, asked = blind(thing=ANYTHING, test_thing=helped, test_help=helper, conftest="import test_help\n")
+    assert found == "line 2: one == other holds for another value, too"
+    assert [path for path, _ in asked[0].overlay] == ["test_help.py"]
+
+
+def test_where_nothing_is_compared_nothing_is_run() -> None:
+    assert blind(thing=CODE, test_thing="def test_it():\n    assert 1\n") == (None, [])
+    files = {"test_thing.py": "def test_it():\n    assert 1 == 1\n"}
+    asking = blind_comparison(evidence(RED, files, files, case=None), [TEST], ["test_thing.py"])
+    assert drive(asking, lambda _trial: UNANSWERED)[0] is None
+
+
+# --- mistakes in what is done at import
+
+
+RATES = """
+LIMIT = 9
+RATES = {
+    "a": 1,
+}
+
+
+class Rate:
+    kind = "a"
+
+    def value(self, kind=kind):
+        return RATES[kind]
+"""
+
+
+def test_tables_and_defaults_that_were_used_count_as_seen() -> None:
+    files = {
+        "thing.py": RATES,
+        "test_thing.py": "from thing import Rate\n\n\ndef test_it():\n    Rate().value()\n",
+    }
+    given = evidence(RED, files, files)
+    executed = {"thing.py": frozenset({12}), "test_thing.py": frozenset({5}), "gone.py": frozenset({1})}
+    reach = Reach(frozenset({"thing.py", "test_thing.py", "data.csv"}))
+    seen = seen_in(given, SuiteRun(executed=executed, reach=reach))
+    assert seen == {"thing.py": frozenset({3, 4, 5, 8, 9, 11, 12}), "gone.py": frozenset({1})}
+    asked = "from thing import LIMIT\n\n\ndef test_it():\n    assert LIMIT == 9\n"
+    given = evidence(RED, files, {**files, "test_thing.py": asked})
+    seen = seen_in(given, SuiteRun(executed={"test_thing.py": frozenset({5})}, reach=reach))
+    assert seen == {"thing.py": frozenset({2})}
+
+
+# --- trees that are compared by a method of the test's own
+
+TREE = """
+class Node:
+    def __init__(self, data):
+        self.data = data
+
+
+class Tree:
+    def __init__(self, items):
+        self.root = Node(items[0])
+
+    def top(self):
+        return self.root
+"""
+SAME = """
+from thing import Node, Tree
+
+
+class TestTree:
+    def same(self, one, two):
+        try:
+            if one.data != two.data:
+                raise AssertionError
+        except AssertionError:
+            raise AssertionError(f"{one} != {two}")
+
+    def test_it(self):
+        self.same(Tree(["4"]).top(), Node("4"))
+"""
+
+
+def test_what_is_compared_by_a_method_of_the_tests_own_is_proved_by_results_that_are_like_nothing() -> None:
+    files = {"thing.py": TREE, "test_thing.py": SAME}
+    asking = proof(evidence(RED, files, files), ["test_thing.py::TestTree::test_it"], "test_thing.py")
+    found, _ = drive(asking, Runner({HEAD: files}).answer)
+    assert found.noticed, found.why
+
+
+def test_a_mutant_that_runs_on_is_given_the_time_the_test_takes_and_is_noticed() -> None:
+    mutants = mutants_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})[:1]
+    limits: list[float | None] = []
+
+    def endless(trial: Trial) -> SuiteRun:
+        limits.append(trial.limit)
+        return SuiteRun(finished=False, timed_out=True) if trial.overlay else suite(result(TEST), seconds=0.5)
+
+    found, asked = drive(noticed_by(HEAD, [TEST], mutants, enough=1, least=1), endless)
+    assert (found.tried, len(found.by_failing)) == (1, 1)
+    assert limits == [None, 5.5]
+    assert {trial.seed for trial in asked} == {1}
+
+
+def test_tests_that_fail_without_a_mutant_tell_nothing() -> None:
+    mutants = mutants_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})
+    found, _ = drive(
+        noticed_by(HEAD, [TEST], mutants, enough=1, least=1), lambda _trial: suite(failing(TEST))
+    )
+    assert found == Noticed(0)

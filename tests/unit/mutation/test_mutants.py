@@ -1,6 +1,8 @@
 """Every mutant is a real one: it parses, it means something else, it lies where it was asked for."""
 
 import ast
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gates_support import src
-from redgreenrefactor.mutation.mutants import ARITHMETIC, COMPARE, Mutation, mutated, mutations
+from redgreenrefactor.model.evidence import Status
+from redgreenrefactor.mutation.mutants import (
+    ARITHMETIC,
+    COMPARE,
+    OTHER,
+    Mutation,
+    import_time_lines,
+    mutated,
+    mutations,
+)
 
 ALL = frozenset(range(1, 1000))
 SAMPLE = src('''
@@ -42,7 +53,7 @@ def mutants(text: str, lines: frozenset[int] = ALL) -> list[tuple[Mutation, str]
 def changed_lines(one: str, two: str) -> set[int]:
     """Return the lines on which two texts of equal layout differ, what bends values left out."""
     tree = ast.parse(two)
-    tree.body = [node for node in tree.body if getattr(node, "name", "") != "_rgr_other"]
+    tree.body = [node for node in tree.body if not getattr(node, "name", "").startswith("_rgr_other")]
     two = ast.unparse(tree)
     pairs = zip(one.splitlines(), two.splitlines(), strict=True)
     return {number for number, (left, right) in enumerate(pairs, 1) if left != right}
@@ -201,3 +212,125 @@ def test_what_was_given_is_handed_back() -> None:
     found = [site for site in mutations(text, frozenset(range(1, 20))) if "handed back" in site.what]
     assert [site.what.split()[0] for site in found] == ["items"]
     assert "return items" in mutated(text, found[0])
+
+
+GENERATED = src("""
+    from dataclasses import dataclass
+    from functools import cache
+    from typing import Generic, NamedTuple, TypeVar
+
+    __all__ = ["Point"]
+    T = TypeVar("T")
+
+
+    @dataclass(order=True)
+    class Point:
+        x: int
+        y: int = 0
+
+        @property
+        def far(self):
+            return self.x > 9
+
+
+    class Only(NamedTuple):
+        x: int
+
+
+    class Missing(KeyError):
+        pass
+
+
+    class Box(Generic[T]):
+        hint: int
+
+
+    class Plain:
+        hint: int
+
+
+    @cache
+    def loaded(kind="a"):
+        try:
+            return TABLE[kind]
+        except KeyError:
+            raise
+
+
+    TABLE = {
+        "a": 1,
+    }
+
+    if __name__ == "__main__":
+        print(loaded("a"))
+""")
+
+
+def test_what_generates_code_is_left_out() -> None:
+    found = {site.what: site.line for site in mutations(GENERATED, ALL) if not site.slight}
+    generated = {what: line for what, line in found.items() if "left out" in what or "dropped" in what}
+    assert generated == {
+        "@dataclass(order=True) is left out": 9,
+        "the field x is dropped": 20,
+        "the field y is dropped": 12,
+        "@property is left out": 14,
+        "the base NamedTuple is left out": 19,
+        "the base KeyError is left out": 23,
+    }
+    left_out = the_mistake(GENERATED, "the field y")
+    assert repr(value_of(left_out, "Point(3)")) == "Point(x=3)"
+    assert not value_of(the_mistake(GENERATED, "KeyError"), "issubclass(Missing, KeyError)")
+    assert value_of(the_mistake("class Only(tuple):\n    x: int\n", "the field"), "Only()") == ()
+
+
+def test_a_bare_raise_becomes_another_error_and_what_is_for_tools_or_programs_stays() -> None:
+    again = the_mistake(GENERATED, "another error")
+    with pytest.raises(RuntimeError):
+        value_of(again, "loaded('b')")
+    assert not [site for site in mutations(GENERATED, ALL) if site.line in (5, 47, 48)]
+
+
+def test_what_runs_at_import_counts_where_it_is_used() -> None:
+    used = import_time_lines(GENERATED, frozenset({38}), frozenset({"TABLE", "Only"}))
+    assert used == frozenset({19, 20, 35, 36, 43, 44, 45})
+    assert import_time_lines(None, frozenset({1}), frozenset({"a"})) == frozenset()
+
+
+def other_value() -> Callable[[object], Any]:
+    space: dict[str, Any] = {}
+    exec(OTHER, space)
+    return space["_rgr_other"]
+
+
+def test_the_other_value_of_anything_is_never_equal_to_it() -> None:
+    values: list[object] = [
+        0,
+        1,
+        True,
+        False,
+        1.5,
+        1e300,
+        float("inf"),
+        "",
+        "a",
+        b"",
+        None,
+        [],
+        {},
+        Status.PASSED,
+    ]
+    assert [value for value in values if other_value()(value) == value] == []
+
+
+def test_the_other_value_of_an_object_is_one_of_its_kind_with_other_values() -> None:
+    class Node:
+        def __init__(self, data: str, below: Any = None) -> None:
+            self.data = data
+            self.below = below
+
+    node = Node("a", Node("b"))
+    node.loop = node  # type: ignore[attr-defined]
+    twin = other_value()(node)
+    assert isinstance(twin, Node)
+    assert (twin.data, twin.below.data, node.data) == ("a~", "b~", "a")
+    assert type(other_value()(sys)) is object

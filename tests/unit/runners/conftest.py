@@ -68,9 +68,10 @@ def run(
         tests: Sequence[str] = (),
         *,
         trace: bool = False,
+        seed: int | None = None,
         timeout: float = 120.0,
     ) -> SuiteRun:
         lay(files)
-        return suite(command, timeout).run(project, Manner(tuple(tests), trace=trace, keeps=True))
+        return suite(command, timeout).run(project, Manner(tuple(tests), trace=trace, seed=seed, keeps=True))
 
     return go

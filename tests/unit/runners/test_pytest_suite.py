@@ -708,6 +708,48 @@ def test_thread():
         assert used == Reach(frozenset({"test_b.py"}))
 
 
+CHANCE = """\
+import random
+import unittest
+
+import numpy.random
+from hypothesis import given, settings, strategies as st
+
+AT_IMPORT = random.random()
+
+
+class Chances(unittest.TestCase):
+    def test_chance(self):
+        drawn = []
+
+        @settings(max_examples=3)
+        @given(st.integers())
+        def draw(number):
+            drawn.append(number)
+
+        draw()
+        raise ValueError((AT_IMPORT, random.random(), drawn, hash("a"), numpy.random.SEEDS[:1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (PYTEST, "test_a.py::Chances::test_chance"),
+        (f"{sys.executable} -m unittest", "test_a.Chances.test_chance"),
+    ],
+)
+def test_with_a_seed_chance_is_the_same_each_time(run: Run, command: str, name: str) -> None:
+    files = {
+        "test_a.py": CHANCE,
+        "numpy/__init__.py": "",
+        "numpy/random.py": "SEEDS = []\nget_state = set_state = lambda *_: None\nseed = SEEDS.append\n",
+    }
+    said = [run(files, command, tests=[name], seed=seed).results[name].message for seed in (3, 3, 4)]
+    assert said[0] == said[1] != said[2]
+    assert "[3]" in said[0]
+
+
 def test_a_test_that_hangs_is_named_when_time_is_up(run: Run) -> None:
     tests = "import time\ndef test_a(): pass\ndef test_b(): time.sleep(600)"
     for timeout in (2.0, 8.0, 32.0):  # enough for pytest to get that far, however busy the machine

@@ -83,6 +83,7 @@ class Probe:
         here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
         sys.path[:] = [entry for entry in sys.path if entry != here]
         redirect(self.redirection)
+        self.order.settle_chance()
         self.report.write("begin", runner="pytest " + pytest.__version__)
 
     def tell_hooks(self, manager: Any) -> None:
@@ -131,7 +132,8 @@ class _Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        for name, value in _OPTIONS.items():
+        seeded = {} if self._probe.order.seed is None else {"randomly_seed": self._probe.order.seed}
+        for name, value in {**_OPTIONS, **seeded}.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
         if self._probe.order.tests:
@@ -228,6 +230,7 @@ class _Tests:
             self._hides = True  # not before, because it costs something with every test
             item.config.pluginmanager.register(_Hiding(self._probe.canaries), "rgr-hiding")
         self._probe.started += 1
+        self._probe.order.settle_chance()
         self._write("test", id=item.nodeid, **_definition(item, self._probe.paths))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

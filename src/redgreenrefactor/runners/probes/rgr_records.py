@@ -46,6 +46,7 @@ class Order:
         self.tests: frozenset[str] = frozenset(asked["tests"])
         self.trace: bool = asked["trace"]
         self.disguise: bool = asked["disguise"]
+        self.seed: int | None = asked["seed"]
         for name, value in asked["environ"].items():
             if value is None:
                 os.environ.pop(name, None)
@@ -53,6 +54,23 @@ class Order:
                 os.environ[name] = value
         if asked["current_folder_first"] and sys.path[:1] != [os.getcwd()]:  # noqa: PTH109
             sys.path.insert(0, os.getcwd())  # noqa: PTH109
+
+    def settle_chance(self) -> None:
+        """Let what happens at random from now on happen alike each time, if the order has a seed."""
+        if self.seed is None:
+            return
+        import random  # noqa: PLC0415 - seldom asked for
+
+        random.seed(self.seed)
+        numpy, hypothesis, home = (
+            sys.modules.get(name) for name in ("numpy.random", "hypothesis.core", "hypothesis.configuration")
+        )
+        if numpy is not None:
+            numpy.seed(self.seed)
+        if hypothesis is not None:
+            hypothesis.global_force_seed = self.seed  # type: ignore[attr-defined] # not a name of modules
+        if home is not None:
+            home.set_hypothesis_home_dir(self.scratch)  # what earlier runs have found is not tried first
 
     def chosen(self, name: str, separator: str) -> bool:
         """Tell whether a test is to be run: all are, or it, its parameter family or what holds it was named."""

@@ -41,6 +41,7 @@ class Probe:
         here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
         sys.path[:] = [entry for entry in sys.path if entry != here]
         redirect(self._redirection)
+        self.order.settle_chance()
         self.report.write("begin", runner="unittest")
 
     def plan(self, suite: Any) -> unittest.TestSuite:
@@ -67,6 +68,7 @@ class Probe:
 
     def begins(self, test: Any) -> None:
         """Write down that a test starts, and begin to watch it."""
+        self.order.settle_chance()
         self._starts(test.id(), test.__class__)
         if self._disguises is not None:
             self._disguise = self._disguises(getattr(test, test._testMethodName, None))  # noqa: SLF001

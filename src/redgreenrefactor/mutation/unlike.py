@@ -1,0 +1,125 @@
+"""Code that gives nothing of what it promises: whoever looks at a result notices."""
+
+import ast
+from collections.abc import Iterable
+from enum import Enum
+
+from redgreenrefactor.languages.python import Function, parsed
+from redgreenrefactor.mutation.mutants import define_altered
+
+
+class Stand(Enum):
+    """What stands for the functions and classes of a module."""
+
+    UNLIKE = "results that are equal to nothing but each other"
+    NONE = "no results: None"
+    RAISING = "functions that raise; classes can be made"
+    NOTHING = "functions and classes that raise"
+
+
+def stand_in(text: str | None, stand: Stand, words: Iterable[str]) -> str:
+    """Return a module with something else in the place of all it defines, and of whatever else it is asked for.
+
+    Its text is still there, and `words` with it: whoever only reads it finds what is looked for.
+    """
+    said = "".join(f"# {line}\n" for word in words for line in word.splitlines())
+    lines = (text or "").splitlines(keepends=True)
+    place = _program_starts(text) or len(lines) + 1
+    standing = f"\n{said}{STAND_IN.replace('STAND', stand.name)}\n\n"
+    return "".join([*lines[: place - 1], standing, *lines[place - 1 :]])
+
+
+def _program_starts(text: str | None) -> int | None:
+    """Return the line from which on a module does what it does as a program."""
+    tree = parsed(text)
+    asking = (node for node in (tree.body if tree else ()) if isinstance(node, ast.If))
+    return next((node.lineno for node in asking if "__name__" in ast.dump(node.test)), None)
+
+
+def spoiled(text: str | None) -> str | None:
+    """Return a module whose functions spoil what they were given, in the end; None where it has none."""
+    tree = parsed(text)
+    found = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
+    for node in found:
+        names = [item.arg for item in node.args.args if item.arg not in ("self", "cls")]
+        given: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+        spoils = ast.Expr(ast.Call(ast.Name("_rgr_spoil", ast.Load()), given, []))
+        node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=[spoils])]
+    if tree is None or not found:
+        return None
+    define_altered(tree, SPOIL)
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+STAND_IN = """
+class _RgrUnlike:
+    def __init__(self, makes=False, *key):
+        self.__dict__.update(_rgr_makes=makes, _rgr_key=key or (object(),))
+
+    def __call__(self, *_, **__):
+        made = self.__dict__["_rgr_makes"]
+        if "STAND" == "NOTHING" or ("STAND" == "RAISING" and not made):
+            raise AssertionError("the code was called")
+        return _RgrUnlike() if made else None if "STAND" == "NONE" else _rgr_unlike
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        makes = self.__dict__["_rgr_makes"] or name[:1].isupper()
+        return _RgrUnlike(makes, *self.__dict__["_rgr_key"], name)
+
+    def __eq__(self, other):
+        return isinstance(other, _RgrUnlike) and self.__dict__["_rgr_key"] == other.__dict__["_rgr_key"]
+
+    def __hash__(self):
+        return 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def __await__(self):
+        return self
+        yield
+
+    def _rgr_looked_at(self, *_):
+        raise TypeError("there is nothing to see")
+
+    __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = __setitem__ = __delitem__ = _rgr_looked_at
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = _rgr_looked_at
+    __int__ = __float__ = __index__ = __neg__ = __abs__ = __truediv__ = __mod__ = _rgr_looked_at
+
+
+_rgr_unlike = _RgrUnlike()
+for _rgr_name, _rgr_value in list(globals().items()):
+    if not _rgr_name.startswith(("__", "_rgr", "_Rgr")) and type(_rgr_value).__name__ != "module":
+        if getattr(_rgr_value, "__module__", __name__) == __name__:
+            globals()[_rgr_name] = _RgrUnlike(isinstance(_rgr_value, type))
+
+
+def __getattr__(name):
+    if name.startswith(("__", "pytest")):
+        raise AttributeError(name)
+    if "__path__" in globals():
+        import importlib
+
+        try:
+            return importlib.import_module(__name__ + "." + name)
+        except ImportError:
+            pass
+    return _RgrUnlike(name[:1].isupper())
+"""
+
+SPOIL = """
+def _rgr_spoil(*given):
+    for value in given:
+        if isinstance(value, (list, bytearray)):
+            del value[:]
+        elif isinstance(value, (dict, set)):
+            value.clear()
+        elif not isinstance(value, type) and not callable(value):
+            for name in list(getattr(value, "__dict__", ())):
+                value.__dict__[name] = object()
+"""

@@ -1,0 +1,146 @@
+"""A test that does not mind what the planned code gives is told from one that does."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gates_support import CASE, HEAD, Runner, drive, evidence
+from redgreenrefactor.model.evidence import UNANSWERED
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.mutation.indifference import indifference
+from redgreenrefactor.mutation.unlike import Stand, spoiled, stand_in
+
+TEST = "test_thing.py::test_it"
+IMPORT = "import asyncio\n\nimport pytest\n\nimport thing\n\n\n"
+CODE = """
+LIMIT = 5
+
+
+class Stack:
+    pass
+
+
+def double(x):
+    return 2 * x
+
+
+if __name__ == "__main__":
+    print(double(2))
+"""
+
+
+def indifferent(body: str, code: str | None = CODE, description: str = "doubles") -> str:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    files = {"test_thing.py": f"{IMPORT}def test_it():\n{lines}\n", **({"thing.py": code} if code else {})}
+    given = evidence(PhaseName.RED, files, files, case=replace(CASE, description=description))
+    return drive(indifference(given, [TEST], ["def halve("]), Runner({HEAD: files}).answer)[0]
+
+
+NONE, RAISES = "any object may come back", "may just raise an error"
+
+
+@pytest.mark.parametrize("code", [CODE, None])
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("assert thing.double(2) is not None", NONE),
+        ("x = thing.double(2)\nassert x == 4 or x is not None", NONE),
+        ("assert hasattr(thing.Stack().pop(), 'name')", NONE),
+        ("assert hasattr(thing, 'double')", RAISES),
+        ("assert callable(thing.double)", RAISES),
+        ("try:\n    assert thing.double(2) == 4\nexcept Exception:\n    pass", RAISES),
+        ("assert 2 * 2 == 4", RAISES),
+    ],
+)
+def test_what_a_test_does_not_mind_is_told(body: str, why: str, code: str | None) -> None:
+    assert why in indifferent(body, code)
+
+
+@pytest.mark.parametrize("code", [CODE, None])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert thing.double(2) == 4",
+        "assert thing.double(2)",
+        "assert not thing.double(0)",
+        "assert thing.double(2) > 3",
+        "assert 4 in thing.double(2)",
+        "assert thing.double(2) + 1 == 5",
+        "assert str(thing.double(2)) == '4'",
+        "assert [n for n in thing.double(2)] == []",
+        "assert isinstance(thing.double(2), int)",
+        "assert thing.double(2) is None",
+        "assert thing.LIMIT == 5",
+        "assert thing.Stack().items == []",
+        "assert thing.Stack() == thing.Stack()",
+        "assert thing.Stack().top() == thing.Stack().low",
+        "with thing.Stack() as stack:\n    assert stack.pop() == 3",
+        "with pytest.raises(ValueError):\n    thing.double(2)",
+        "assert issubclass(thing.Stack, object)",
+        "assert thing.double() != thing.double()",
+        "assert asyncio.run(thing.Stack().close()) == 1",
+        "async def closed():\n    return await thing.double(2)\nassert asyncio.run(closed()) == 1",
+        # what only an error makes fail
+        "words = [1]\nthing.double(words)\nassert words == [1]",
+        "assert thing.double(2) == thing.double(2)",
+        "assert thing.double(2) != 'a'",
+        # what can be made
+        "assert thing.Stack() is not None",
+        "assert thing.Stack.of(3) is not None",
+        "assert thing.Stack() != thing.Stack()",
+    ],
+)
+def test_a_test_that_minds_is_left_alone(body: str, code: str | None) -> None:
+    assert indifferent(body, code) == ""
+
+
+def test_that_something_can_be_made_by_a_function_is_worth_a_test_where_the_case_says_so() -> None:
+    body = "assert thing.board(3) is not None"
+    assert indifferent(body, description="creates a board") == ""
+    assert NONE in indifferent(body, description="a board has nine fields")
+
+
+def test_only_a_planned_python_file_can_be_stood_in_for() -> None:
+    for case in (None, replace(CASE, impl_file="page.html")):
+        given = evidence(PhaseName.RED, {}, {}, case=case)
+        assert drive(indifference(given, [TEST], ()), lambda _trial: UNANSWERED) == ("", [])
+
+
+def test_whoever_only_reads_the_source_finds_what_is_looked_for() -> None:
+    text = stand_in(CODE, Stand.NOTHING, ["def halve(", "a\nb"])
+    assert text.startswith(CODE.partition("if __name__")[0])
+    assert "# def halve(\n# a\n# b\n" in text
+    assert text.index("_rgr_unlike = ") < text.index(
+        "if __name__"
+    )  # a program does nothing of what it did either
+
+
+def test_a_package_still_has_its_modules() -> None:
+    space: dict[str, Any] = {"__name__": "json", "__path__": []}
+    exec(stand_in(None, Stand.UNLIKE, ()), space)
+    look_up: Callable[[str], Any] = space["__getattr__"]
+    assert look_up("decoder").__name__ == "json.decoder"
+    assert type(look_up("gone")).__name__ == "_RgrUnlike"
+    for name in ("__all__", "pytest_plugins"):
+        with pytest.raises(AttributeError):
+            look_up(name)
+
+
+def test_everything_that_can_be_changed_is_spoiled_in_the_end() -> None:
+    class Part:
+        def __init__(self) -> None:
+            self.size = 1
+
+    text = spoiled("def f(a, b, c, d):\n    a.append(1)\n    return len(a)\n")
+    assert text is not None
+    space: dict[str, Any] = {}
+    exec(text, space)
+    function: Callable[..., int] = space["f"]
+    items, table, part = [0], {"a": 1}, Part()
+    assert function(items, table, part, "text") == 2
+    assert (items, table) == ([], {})
+    assert part.size != 1
+    assert spoiled("A = 1\n") is None
+    assert spoiled(None) is None
