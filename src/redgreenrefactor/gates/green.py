@@ -252,18 +252,25 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
     if not found.tried:
         return None
     missed = [item for item in mutants[: found.tried] if item not in found.by_failing]
-    whole, many = (yield Trial(evidence.head)), len(missed)
-    others = tuple(sorted(name for name in whole.passed if not _is_of(name, ids)))
-    elsewhere: tuple[Mutant, ...] = ()
-    if others and not is_slow(whole):
-        found_by = yield from noticed_by(evidence.head, others, missed, enough=many, least=many, spare=SPARE)
-        elsewhere = found_by.by_failing
+    elsewhere = (yield from _noticed_elsewhere(evidence, ids, missed)) if missed else ()
     return MutantCounts(
         found.tried,
         len(found.by_failing),
         missed=tuple(item.place for item in missed),
         others=tuple(item.place for item in elsewhere) or None,
     )
+
+
+def _noticed_elsewhere(
+    evidence: Evidence, ids: Sequence[TestId], mutants: Sequence[Mutant]
+) -> Generator[Question, SuiteRun, tuple[Mutant, ...]]:
+    """Return the mutants that other tests than these notice, where there are any and they are fast."""
+    whole, many = (yield Trial(evidence.head)), len(mutants)
+    others = tuple(sorted(name for name in whole.passed if not _is_of(name, ids)))
+    if is_slow(whole) or not others:
+        return ()
+    found = yield from noticed_by(evidence.head, others, mutants, enough=many, least=many, spare=SPARE)
+    return found.by_failing
 
 
 def _is_of(test: TestId, names: Sequence[TestId]) -> bool:

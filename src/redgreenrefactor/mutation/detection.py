@@ -43,6 +43,10 @@ class Mutant:
         """What it is, and where."""
         return f"{self.path}:{self.mutation.line}: {self.mutation.what}"
 
+    def is_in(self, lines: Lines, prefix: str) -> bool:
+        """Tell whether it lies in these lines of a project."""
+        return self.mutation.line in lines.get(self.path.removeprefix(prefix), ())
+
     @property
     def overlay(self) -> Overlay:
         """The file with that in it."""
@@ -81,10 +85,9 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Generator[Que
     slight = spread([item for item in candidates if item.mutation.slight], HANDFUL)
     mutants = [*slight, *spread([item for item in candidates if item not in slight], MOST)]
     # A crash is noticed by any test that runs at all: where a value can be a little off, an assertion has to notice.
-    found = yield from noticed_by(
-        evidence.head, ids, mutants, enough=1, least=HANDFUL, by_assertion=bool(slight)
-    )
-    tried, noticed = found.tried, found.by_assertion if slight else found.by_failing
+    closely = any(not seen or item.is_in(traced.executed, evidence.prefix) for item in slight)
+    found = yield from noticed_by(evidence.head, ids, mutants, enough=1, least=HANDFUL, by_assertion=closely)
+    tried, noticed = found.tried, found.by_assertion if closely else found.by_failing
     examples = tuple(item.place for item in noticed[:3])
     counts = MutantCounts(tried, len(noticed), examples) if tried else None
     if noticed:

@@ -48,6 +48,8 @@ QUIET = frozenset(
         "TypedDict",
     }
 )
+MAKERS = frozenset({"dataclass", "define", "frozen"})  # decorators that write methods
+MADE = {"eq": "it is equal only to itself", "repr": "it shows itself as any object does"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,11 @@ def _generated(node: Function | ast.ClassDef) -> Iterator[_Change]:
             others = [other for other in node.decorator_list if other is not item]
             what = f"@{ast.unparse(item)[:40]} is left out"
             yield _Change(what, {"decorator_list": others}, line=item.lineno)
+        for part, lost in MADE.items() if _named(item) in MAKERS else ():
+            function = item.func if isinstance(item, ast.Call) else item
+            others = [other for other in node.decorator_list if other is not item]
+            makes = ast.Call(function, [], [ast.keyword(part, ast.Constant(value=False))])
+            yield _Change(lost, {"decorator_list": [*others, makes]}, line=item.lineno)
     if isinstance(node, ast.ClassDef):
         yield from _of_class(node)
 

@@ -279,6 +279,9 @@ def test_what_generates_code_is_left_out() -> None:
     }
     left_out = the_mistake(GENERATED, "the field y")
     assert repr(value_of(left_out, "Point(3)")) == "Point(x=3)"
+    alone, hidden = the_mistake(GENERATED, "equal only to itself"), the_mistake(GENERATED, "shows itself")
+    assert not value_of(alone, "Point(3) == Point(3)")
+    assert "object at" in repr(value_of(hidden, "Point(3)"))
     assert not value_of(the_mistake(GENERATED, "KeyError"), "issubclass(Missing, KeyError)")
     assert value_of(the_mistake("class Only(tuple):\n    x: int\n", "the field"), "Only()") == ()
 
