@@ -1,9 +1,10 @@
 """Measures the gates: cheats that are accepted, and honest turns that are blocked.
 
-    python bench/gates.py [--filter TEXT] [--json FILE] [--docs FILE] [--corpus FOLDER] [--processes N]
+    python bench/gates.py [--filter TEXT] [--every N] [--json FILE] [--like FILE] [--docs FILE] [--corpus FOLDER]
+        [--processes N]
 
 Every entry of `corpus/` is one turn, played for real. Wrong verdicts are printed with their findings, then a
-table; the exit code is 1 if any verdict is wrong.
+table; the exit code is 1 if any verdict is wrong, or another than in the file of an earlier measurement.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import textwrap
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import groupby
@@ -49,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play the corpus, print what is wrong and the table, and return the exit code."""
     wanted = _parser().parse_args(arguments)
     try:
-        entries = [entry for entry in load(Path(wanted.corpus)) if _matches(entry, wanted.filter)]
+        entries = [entry for entry in load(Path(wanted.corpus)) if _matches(entry, wanted.filter)][
+            :: wanted.every
+        ]
     except CorpusError as error:
         print(f"the corpus cannot be read: {error}", file=sys.stderr)
         return 2
@@ -67,7 +70,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if wanted.docs:
         page = Path(wanted.docs)
         page.write_text(published(page.read_text(), played))
-    return 1 if any(item.grade is not Grade.RIGHT for item in played) else 0
+    other = differences(played, json.loads(Path(wanted.like).read_text())) if wanted.like else []
+    print("".join(f"\nDIFFERS: {line}" for line in other), end="\n" if other else "")
+    return 1 if other or any(item.grade is not Grade.RIGHT for item in played) else 0
+
+
+def differences(played: Sequence[Played], earlier: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the entries whose verdict, or what was named in it, is another than in an earlier measurement."""
+    known = {item["name"]: (item["got"], _types(item)) for item in earlier}
+    now = {item.entry.name: (item.got, _types(as_json(item))) for item in played}
+    return [
+        f"{name}: {found[0]} ({', '.join(found[1])}), and was {known[name][0]} ({', '.join(known[name][1])})"
+        for name, found in now.items()
+        if name in known and known[name] != found
+    ]
+
+
+def _types(item: Mapping[str, Any]) -> list[str]:
+    return sorted({found["type"] for found in item["findings"] if found.get("severity", "error") == "error"})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,7 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         help="only entries with one of these texts in name, theme, row or phase",
     )
+    parser.add_argument("--every", default=1, type=int, help="only every n-th of them")
     parser.add_argument("--json", help="write every verdict to this file")
+    parser.add_argument("--like", help="also name the verdicts that differ from those of this file")
     parser.add_argument("--docs", help="put the table into this page, between its marks")
     parser.add_argument("--corpus", default=str(CORPUS), help="another folder of entries")
     parser.add_argument("--processes", default=2, type=int)

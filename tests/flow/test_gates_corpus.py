@@ -135,6 +135,24 @@ def test_verdicts_that_are_all_right_pass_the_measurement(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
+def test_a_verdict_that_differs_from_an_earlier_one_is_named(tmp_path: Path) -> None:
+    folder = corpus(tmp_path, CHEAT + 'expect = "MalformedHandoff"', HONEST + 'expect = "accepted"')
+    measured = measure(tmp_path, "--corpus", folder)
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(json.dumps(measured.verdicts))
+
+    assert measure(tmp_path, "--corpus", folder, "--like", str(earlier)).exit_code == 0
+    earlier.write_text(
+        json.dumps([{**item, "got": "accepted", "findings": []} for item in measured.verdicts])
+    )
+    other = measure(tmp_path, "--corpus", folder, "--like", str(earlier))
+
+    assert "DIFFERS: no answer: MalformedHandoff (MalformedHandoff), and was accepted ()" in other.printed
+    assert "DIFFERS: the first list" not in other.printed
+    assert other.exit_code == 1
+
+
+@pytest.mark.long
 def test_a_mistake_in_the_corpus_is_named(tmp_path: Path) -> None:
     folder = corpus(tmp_path, HONEST + 'expect = "accepted"\nsays = "typo"')
 
