@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.model.evidence import Manner, Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import Guise, Manner, Measure, Status, SuiteRun, TestResult
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext
@@ -130,7 +130,9 @@ def test_a_run_leaves_the_checkout_as_it_is(subject: Subject) -> None:
 
 
 def test_whatever_else_is_asked_for_changes_no_result(subject: Subject) -> None:
-    done = subject.suite.run(subject.folder, Manner((subject.one,), trace=True, disguise=True, seed=7))
+    done = subject.suite.run(
+        subject.folder, Manner((subject.one,), trace=True, disguise=Guise.HIDDEN, seed=7)
+    )
     assert done.passed == {subject.one}
 
 

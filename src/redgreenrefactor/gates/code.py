@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
+from redgreenrefactor.gates.rules.disguise import in_disguise
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import errors, failure, nothing_done
 from redgreenrefactor.gates.rules.legacy import regressions
@@ -17,7 +18,7 @@ from redgreenrefactor.gates.rules.measurement import (
 )
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
-from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, shadowing, sniffing
 from redgreenrefactor.languages.paths import inside
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun
 from redgreenrefactor.model.facts import Counts, Facts
@@ -30,7 +31,7 @@ LONGEST = 100_000  # characters of a session's account that a note keeps
 def code(evidence: Evidence) -> Judgement:
     """The suite is green, nothing that passed is gone or skipped, and the runner's configuration is untouched."""
     found = [*history(evidence), *_off_limits(evidence), *configuration(evidence)]
-    found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
+    found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     found += nothing_done(evidence, "Write what the specification, and the reviewer, ask for, and commit it.")
     facts = Facts(message=evidence.report.message[:LONGEST])
     if errors(found):
@@ -41,11 +42,13 @@ def code(evidence: Evidence) -> Judgement:
     facts = replace(facts, tests=counted(measured.after))
     if measured.after.measure is Measure.EXIT_CODE:
         verdict = yield from by_exit_code(evidence, measured)
-        found += [*hooked(evidence), *verdict.findings]
+        found += [*hooked(evidence), *sniffing(evidence), *verdict.findings]
         facts = replace(verdict.facts, message=facts.message, tests=facts.tests)
         return rule(*found, test_result=verdict.test_result, facts=facts)
     found += [*interference(evidence, measured), *_gone(evidence, measured), *failing(measured)]
     found += yield from regressions(evidence, measured)
+    if not errors(found) and (fresh := [result.id for result in measured.fresh if result.passed]):
+        found += yield from in_disguise(evidence, fresh)
     outcome = TestOutcome.FAIL if errors(found) else TestOutcome.PASS
     return rule(*found, test_result=outcome, facts=replace(facts, evidence=Measure.PER_TEST))
 

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
+from redgreenrefactor.gates.rules.disguise import in_disguise
 from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
@@ -19,7 +20,7 @@ from redgreenrefactor.gates.rules.measurement import (
 from redgreenrefactor.gates.rules.minimality import minimality
 from redgreenrefactor.gates.rules.new_test import is_slow
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
-from redgreenrefactor.gates.rules.tampering import configuration, shadowing, sniffing
+from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, shadowing, sniffing
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test
@@ -31,7 +32,6 @@ from redgreenrefactor.model.evidence import (
     Status,
     SuiteRun,
     TestId,
-    TestResult,
     Trial,
 )
 from redgreenrefactor.model.facts import NO_FACTS, Facts, MutantCounts
@@ -41,7 +41,6 @@ from redgreenrefactor.mutation.detection import (
     Mutant,
     belongs,
     blind_comparison,
-    holds,
     mutants_in,
     noticed_by,
     spread,
@@ -59,7 +58,7 @@ def green(evidence: Evidence) -> Judgement:
 
 def _green(evidence: Evidence) -> Judgement:
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *tests_touched(evidence)]
-    found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
+    found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     if evidence.handoff.outcome is not Outcome.WARNED:
         found += nothing_done(evidence, "Write the least code that makes the new test pass.")
     if errors(found):
@@ -72,7 +71,7 @@ def _green(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured, found))
+        return (yield from by_exit_code(evidence, measured, [*found, *sniffing(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += [*_unlisted_tests_touched(evidence, measured), *altered_examples(evidence, measured.before)]
     found += yield from regressions(evidence, measured)
@@ -168,7 +167,7 @@ def honest_code(
     """Return why the cycle's test passes for another reason than that the code is right."""
     if not ids:
         return []
-    found = yield from _alone(evidence, ids)
+    found = yield from in_disguise(evidence, ids)
     if not errors(found):
         found += yield from _equals_anything(evidence, measured, ids)
     return found
@@ -181,41 +180,6 @@ def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
     fresh = tuple(sorted(measured.after.ids - measured.before.ids))
     planned = evidence.case.test_file if evidence.case else ""
     return known or fresh or tuple(r.id for r in measured.after.results.values() if r.file == planned)
-
-
-def _alone(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:
-    """Return why the new test passes only among others, or only when the code can see that it is tested."""
-    disguised = yield Trial(evidence.head, tests=tuple(ids), disguise=True, seed=1, probe=True)
-    if holds(disguised, ids):
-        return []
-    alone = yield Trial(evidence.head, tests=tuple(ids), seed=1, probe=True)
-    failed = next((r for r in (*alone.results.values(), *disguised.results.values()) if r.failed), None)
-    if holds(alone, ids) and failed is not None and _only_sees_the_disguise(failed):
-        return []
-    if holds(alone, ids):
-        return [
-            Finding(
-                FindingType.TEST_TAMPERING,
-                f"{ids[0]} passes only as long as the code can tell that it is being tested"
-                + (f": {brief(failed)}" if failed else ""),
-                evidence.case.impl_file if evidence.case else None,
-                hint="Behave the same, tested or not: no looking at the call stack, test names or the runner.",
-            ),
-        ]
-    return [
-        Finding(
-            FindingType.FLAKY_TEST,
-            f"{ids[0]} passes with the whole suite and fails alone"
-            + (f": {brief(failed)}" if failed else ""),
-            failed.file if failed else None,
-            hint="The new test must pass by itself: no state left over from other tests or from an earlier run.",
-        ),
-    ]
-
-
-def _only_sees_the_disguise(result: TestResult) -> bool:
-    """Tell whether a test asks for its own name, file or source, and just gets the disguise's."""
-    return "rgr_disguised" in result.message or (result.exception == "OSError" and "source" in result.message)
 
 
 def _equals_anything(

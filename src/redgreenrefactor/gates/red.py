@@ -165,7 +165,7 @@ def _indifferent(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteR
 def _tests_itself(evidence: Evidence, new: NewTest, run: SuiteRun) -> list[Finding]:
     """Return a finding where the new test's assertions fail without its having used anything but tests."""
     reach, failing = run.reach, [result for result in new.results if result.failed]
-    if reach is None or reach.programs or any(result.kind is not Kind.ASSERTION for result in failing):
+    if not reach.files or reach.programs or any(result.kind is not Kind.ASSERTION for result in failing):
         return []
     planned = evidence.case.impl_file if evidence.case else ""
     if any(python.is_planned(name, None, planned) for name in reach.missed):

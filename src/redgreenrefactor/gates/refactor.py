@@ -12,7 +12,7 @@ from redgreenrefactor.gates.rules.measurement import Measured, interference, los
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
 from redgreenrefactor.gates.rules.strength import strength
-from redgreenrefactor.gates.rules.tampering import configuration, hooked, shadowing, sniffing
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, shadowing, sniffing
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
 from redgreenrefactor.model.facts import NO_FACTS
@@ -22,7 +22,7 @@ from redgreenrefactor.model.verdict import Finding, TestOutcome, Verdict, rule
 def refactor(evidence: Evidence) -> Judgement:
     """Every test passes, the old ones too, and none was weakened; an unchanged tree needs no proof."""
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
-    found += [*shadowing(evidence), *sniffing(evidence), *misplaced(evidence), *doubts(evidence)]
+    found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     if errors(found):
         return rule(*found)
     if not evidence.changes:
@@ -32,7 +32,7 @@ def refactor(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence)]))
+        return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence), *sniffing(evidence)]))
     rewrites = rewritten(evidence, measured)
     found += [*interference(evidence, measured), *_lost(measured, rewrites)]
     found += altered_examples(evidence, measured.before)

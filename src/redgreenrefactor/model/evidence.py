@@ -120,12 +120,41 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """Something of the runner, the language or another file that was not what it had been when the tests were over."""
+
+    owner: str  # a module or class by its dotted name, a file of the project by its path
+    name: str
+    file: str = field(compare=False)  # where it was written, if that is in the project
+    line: int = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A question about its surroundings that a line of the project asked while tests ran."""
+
+    what: str  # modules, environment, arguments, frames, process
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
     """What the tests' process used of the project and of the machine."""
 
     files: frozenset[str] = frozenset()  # of the project, loaded or opened
+    opened: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])  # file → by whom
+    imported: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     missed: frozenset[str] = frozenset()  # modules that it asked for and did not get
     programs: int = 0  # that it started
+    lookups: frozenset[Lookup] = frozenset()
+    hiding: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # module → file, instead of an installed one
+    replaced: frozenset[Replacement] = frozenset()
+
+
+NO_REACH = Reach()
 
 
 class Measure(StrEnum):
@@ -171,7 +200,7 @@ class SuiteRun:
     executed: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     deselected: frozenset[TestId] = frozenset()  # collected, but kept from running by the project's settings
     hooks: frozenset[Hook] = frozenset()
-    reach: Reach | None = None  # None: nobody watched
+    reach: Reach = NO_REACH
     foreign: tuple[str, ...] = ()  # files of the project that were loaded from outside the checkout
     cut_off: TestId | None = None  # the test that was running when the run died or its time was up
     coverage: Coverage = NO_COVERAGE
@@ -199,13 +228,22 @@ class SuiteRun:
 UNANSWERED = SuiteRun(finished=False, answered=False)
 
 
+class Guise(StrEnum):
+    """What the project's code sees of the runner."""
+
+    OPEN = ""
+    HIDDEN = "hidden"  # nothing: no frame, name, module or variable
+    APART = "apart"  # everything, run in the way that hides it: what fails here fails because of the way
+    IN_PLACE = "in place"  # the runner's frames alone
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How tests are run."""
 
     tests: tuple[TestId, ...] = ()  # none: the whole suite
     trace: bool = False
-    disguise: bool = False
+    disguise: Guise = Guise.OPEN
     seed: int | None = None
     limit: float | None = None  # in seconds, where the usual one is too generous
     keeps: bool = False
@@ -222,7 +260,7 @@ class Trial:
     overlay: tuple[tuple[str, str | None], ...] = ()  # path → new text, None takes the file away
     tests: tuple[TestId, ...] = ()  # none: the whole suite
     trace: bool = False  # also say which lines were executed
-    disguise: bool = False  # let nothing in the running test's frames and variables tell that it is a test
+    disguise: Guise = Guise.OPEN
     seed: int | None = None  # for whatever happens at random: hashes, random, numpy, hypothesis
     limit: float | None = None  # in seconds, where these tests are known to take less than probes may
     probe: bool = False  # beyond the suite runs a turn needs, and done in a few times what the suite takes

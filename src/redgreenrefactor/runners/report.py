@@ -6,12 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import IO, Any, TypeVar, cast
 
 from redgreenrefactor.model.evidence import (
+    NO_REACH,
     CollectError,
     Hook,
     Kind,
+    Lookup,
     Missing,
     Place,
     Reach,
+    Replacement,
     Status,
     TestId,
     TestResult,
@@ -52,7 +55,7 @@ class Heard:
     executed: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     foreign: set[str] = field(default_factory=set[str])
     hooks: set[Hook] = field(default_factory=set[Hook])
-    reach: Reach | None = None
+    reach: Reach = NO_REACH
     running: TestId | None = None
     _tests: dict[TestId, TestResult] = field(default_factory=dict[TestId, TestResult])
 
@@ -153,9 +156,22 @@ class Heard:
         self.hooks.add(Hook(name, code, _text(record.get("file")), _number(record.get("line"))))
 
     def used(self, record: _Json) -> None:
-        """The tests' process has used these."""
-        files, missed = (frozenset(_texts(record.get(name))) for name in ("files", "missed"))
-        self.reach = Reach(files, missed, _number(record.get("programs")))
+        """The tests' process has used these files, and asked these questions."""
+        lookups = (Lookup(place.function, place.file, place.line) for place in _places(record.get("lookups")))
+        opened, imported = (
+            {file: frozenset(_texts(users)) for file, users in _items(record.get(way))}
+            for way in ("opened", "imported")
+        )
+        self.reach = Reach(
+            frozenset(_texts(record.get("files"))),
+            opened,
+            imported,
+            frozenset(_texts(record.get("missed"))),
+            _number(record.get("programs")),
+            frozenset(lookups),
+            {name: _text(file) for name, file in _items(record.get("hiding"))},
+            frozenset(_replaced(record.get("replaced"))),
+        )
 
     def load(self, record: _Json) -> None:
         """Files were loaded from outside the checkout."""
@@ -205,6 +221,19 @@ def _texts(value: Any) -> Iterator[str]:
     for item in cast("list[Any]", value) if isinstance(value, list) else []:
         if text := _text(item):
             yield text
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]]:
+    for name, item in cast("dict[Any, Any]", value).items() if isinstance(value, dict) else ():
+        if text := _text(name):
+            yield text, item
+
+
+def _replaced(value: Any) -> Iterator[Replacement]:
+    for item in cast("list[Any]", value) if isinstance(value, list) else []:
+        place = next(_places([item[1:]] if isinstance(item, list) else []), None)
+        if place is not None:
+            yield Replacement(_text(cast("list[Any]", item)[0]), place.function, place.file, place.line)
 
 
 def _number(value: Any, default: int = 0) -> int:

@@ -22,7 +22,10 @@ from notes import with_keys
 from redgreenrefactor.model.evidence import (
     UNANSWERED,
     CollectError,
+    Guise,
+    Lookup,
     Place,
+    Reach,
     Rules,
     Status,
     SuiteRun,
@@ -256,12 +259,70 @@ def test_a_runner_that_dies_is_tampering() -> None:
 
 
 def test_code_that_behaves_only_when_it_is_tested_is_tampering() -> None:
+    place = (Place("thing.py", 3, "double"), Place("/usr/lib/inspect.py", 9))
+
     def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
-        return suite(failing(TEST, message="0 == 4")) if trial.disguise else run
+        found = failing(TEST, message="0 == 4", frames=place)
+        return suite(found) if trial.disguise is Guise.HIDDEN else run
 
     played = coded(bend=seen_through)
     assert played.types == [FindingType.TEST_TAMPERING]
     assert "can tell that it is being tested" in played.told
+    assert [(item.file, item.line) for item in played.verdict.findings] == [("thing.py", 3)]
+
+
+def test_a_test_that_needs_the_runners_own_thread_is_looked_at_there() -> None:
+    def bound(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite(failing(TEST)) if trial.disguise in (Guise.HIDDEN, Guise.APART) else run
+
+    assert accepted(coded(bend=bound))
+
+
+LOOKS = {
+    "modules": "looks for the test runner",
+    "environment": "asks for a variable of the test runner",
+    "arguments": "looks at the name of the program",
+    "frames": "looks at its callers",
+}
+
+
+@pytest.mark.parametrize("what", LOOKS)
+def test_a_question_that_changes_nothing_is_only_worth_a_look(what: str) -> None:
+    lookups = {Lookup(what, "thing.py", 5), Lookup(what, "test_thing.py", 1), Lookup(what, "other.py", 1)}
+
+    def asking(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return replace(run, reach=Reach(lookups=frozenset(lookups))) if trial.disguise else run
+
+    played = coded(bend=asking)
+    assert accepted(played)
+    assert [(item.file, item.line) for item in played.warnings] == [("thing.py", 5)]
+    assert LOOKS[what] in played.told
+
+
+def test_reading_how_the_process_was_started_cannot_be_hidden_and_is_tampering() -> None:
+    def asking(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return replace(run, reach=Reach(lookups=frozenset({Lookup("process", "thing.py", 5)})))
+
+    assert coded(bend=asking).types == [FindingType.TEST_TAMPERING]
+
+
+@pytest.mark.parametrize(
+    ("opened", "fine"),
+    [
+        ({"test_thing.py": {"thing.py"}}, False),
+        ({"test_thing.py": {"test_other.py"}}, True),
+        ({"test_thing.py": {"thing.py"}, "thing.py": {"thing.py"}}, True),  # a tool that reads all sources
+    ],
+)
+def test_code_that_opens_its_test_is_tampering_and_a_tool_that_reads_everything_is_not(
+    opened: dict[str, set[str]], fine: bool
+) -> None:
+    def reading(trial: Trial, run: SuiteRun) -> SuiteRun:
+        users = {file: frozenset(by) for file, by in opened.items()}
+        return replace(run, reach=Reach(opened=users)) if trial.disguise else run
+
+    played = coded(bend=reading)
+    assert played.types == ([] if fine else [FindingType.TEST_TAMPERING])
 
 
 def test_a_test_that_passes_only_among_others_is_flaky() -> None:
@@ -564,18 +625,15 @@ def test_the_case_names_the_file_to_look_at() -> None:
     assert nobody.file is None
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"message": "assert 'rgr_disguised.py' == 'test_thing.py'"},
-        {"exception": "OSError", "message": "no source"},
-    ],
-)
-def test_a_test_that_asks_for_its_own_name_only_sees_the_disguise(facts: dict[str, Any]) -> None:
-    def seen(trial: Trial, run: SuiteRun) -> SuiteRun:
-        return suite(failing(TEST, **facts)) if trial.disguise else run
+@pytest.mark.parametrize("asker", ["test_thing.py", "thing.py"])
+def test_a_test_may_ask_for_its_own_source_and_code_may_not(asker: str) -> None:
+    frames = (Place(asker, 3), Place("/usr/lib/inspect.py", 9))
 
-    assert accepted(coded(bend=seen))
+    def seen(trial: Trial, run: SuiteRun) -> SuiteRun:
+        wanting = failing(TEST, exception="OSError", message="no source", frames=frames)
+        return suite(wanting) if trial.disguise and trial.disguise is not Guise.APART else run
+
+    assert accepted(coded(bend=seen)) == (asker == "test_thing.py")
 
 
 @pytest.mark.parametrize(

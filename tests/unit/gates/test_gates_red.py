@@ -693,12 +693,12 @@ OWN = "\n\ndef test_copies():\n    def double(x):\n        return 0\n\n    asser
         (Reach(frozenset({"test_thing.py", "thing.py"})), True),
         (Reach(frozenset({"test_thing.py", "data/table.json"})), True),
         (Reach(programs=1), True),
-        (Reach(missed=frozenset({"thing"})), True),
-        (Reach(missed=frozenset({"typing_extensions"})), False),
-        (None, True),  # nobody watched
+        (Reach(frozenset({"test_thing.py"}), missed=frozenset({"thing"})), True),
+        (Reach(frozenset({"test_thing.py"}), missed=frozenset({"typing_extensions"})), False),
+        (Reach(), True),  # nobody watched
     ],
 )
-def test_a_test_that_uses_nothing_of_the_project_tests_only_itself(reach: Reach | None, honest: bool) -> None:
+def test_a_test_that_uses_nothing_of_the_project_tests_only_itself(reach: Reach, honest: bool) -> None:
     def watched(trial: Trial, run: SuiteRun) -> SuiteRun:
         return replace(run, reach=reach) if trial.trace else run
 

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.gates.rules.findings import named, tail, uncollectable
+from redgreenrefactor.gates.rules.replacements import hidden, replaced
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import (
     CollectError,
@@ -179,6 +180,8 @@ def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
                 hook.line or None,
                 hint="Write tests and fixtures only: take the hook away.",
             )
+    reaches = (run.reach, measured.before.reach, measured.legacy.reach)
+    yield from (*replaced(evidence, *reaches), *hidden(evidence, *reaches))
     for path in run.disturbed:
         touched = is_test(evidence, path)
         yield Finding(

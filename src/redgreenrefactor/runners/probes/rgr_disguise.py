@@ -1,61 +1,342 @@
-"""Lets a running test look like any other code: no frame, name or variable tells that it is one."""
+"""Lets a run look like any other program: no frame, name, module or variable tells that something is tested.
+
+What is hidden is hidden from the project's own code alone: libraries that look at modules go on working.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
+import queue
+import re
 import sys
-from collections.abc import Iterator
-from types import CodeType, FunctionType
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder, SourceFileLoader
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, Dict, List  # noqa: UP035 - Python 3.8
 
-_VARIABLE = "PYTEST_CURRENT_TEST"
-_NAME, _FILE, _MODULE = "rgr_disguised", "rgr_disguised.py", "rgr_disguised"
-_RUNNERS_ARGV = sys.argv
+from rgr_records import Order, Paths
+
+HIDDEN, APART, IN_PLACE = "hidden", "apart", "in place"
+_RUNNERS = frozenset(
+    (
+        *("pytest", "_pytest", "pluggy", "iniconfig", "py", "xdist", "execnet", "pytest_cov", "conftest"),
+        *("unittest", "nose", "nose2", "hypothesis", "_hypothesis_pytestplugin", "coverage", "__main__"),
+    )
+)
+_VARIABLES = ("PYTEST", "RGR_", "COV_CORE", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+_PASSED_ON = (__name__, "collections.abc", "os")  # modules that ask on somebody's behalf
+_SHORTEST = 5  # letters of a name that is looked for in texts
+_DEEPEST = 5  # wrappers around a test: a chain longer than any real one
 
 
 class Disguise:
-    """A test's functions under other names, for as long as it runs."""
+    """What stands between the project's code and the runner for a whole run.
 
-    def __init__(self, test: Any) -> None:
-        self._functions = {id(found): found for found in _functions(test, 0)}.values()
-        self._codes = [function.__code__ for function in self._functions]
-        self._spaces: list[tuple[dict[str, Any], Any]] = []
-        self._variable: str | None = None
-        self._argv: list[str] = []
+    HIDDEN takes every trace away, IN_PLACE all but the runner's frames. APART takes none away, and does all else
+    in the same way: whoever fails there fails because of the way.
+    """
 
-    def put_on(self) -> None:
-        """Hide what the test is."""
-        self._variable = os.environ.pop(_VARIABLE, None)
-        self._argv = sys.argv
-        if sys.argv is _RUNNERS_ARGV:  # else a fixture has put its own there
-            sys.argv = [_FILE]
-        for function, code in zip(self._functions, self._codes):  # noqa: B905 - Python 3.8
-            function.__code__ = _renamed(code, outermost=True)
-            space = function.__globals__
-            self._spaces.append((space, space.get("__name__")))
-            sys.modules[_MODULE] = sys.modules.get(
-                str(space.get("__name__")), sys
-            )  # for whoever patches by name
-            space["__name__"] = _MODULE
+    def __init__(self, order: Order, paths: Paths, asked: Callable[[str, FrameType], None]) -> None:
+        self._hides = order.disguise != APART
+        self._name = "job_" + os.urandom(4).hex()
+        self._file = os.path.join(order.folder, self._name + ".py")  # noqa: PTH118
+        self._paths = paths
+        self._asked = asked
+        self._own = _RUNNERS | _modules_of(order.tests)
+        self._frame = None if self._hides else _runners_frame()
+        self._worker = None if order.disguise == IN_PLACE else _Worker(self._served())
 
-    def take_off(self) -> None:
-        """Let it be seen again."""
-        for function, code in zip(self._functions, self._codes):  # noqa: B905
-            function.__code__ = code
-        for space, name in reversed(self._spaces):
-            space["__name__"] = name
-        self._spaces = []
-        sys.argv = self._argv
-        sys.modules.pop(_MODULE, None)
-        if self._variable is not None:
-            os.environ[_VARIABLE] = self._variable
+    def begin(self) -> None:
+        """Hide the runner, or nothing, from what is imported from now on."""
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not _rewrites(finder)]
+        if self._worker is not None:
+            place = next((i for i, f in enumerate(sys.meta_path) if f is PathFinder), len(sys.meta_path))
+            sys.meta_path.insert(place, _Finder(self._paths, self._apart))
+        if not self._hides:
+            return
+        os.environ.pop("PYTEST_VERSION", None)
+        for environment in (os.environ, getattr(os, "environb", None)):
+            if environment is not None:
+                environment.__class__ = _seen_environment(type(environment), self._is_asked, self._asked)
+        sys.modules = _SeenModules(self._own, self._is_asked, self._asked)
+        sys.argv = _Arguments([self._file], self._is_asked, self._asked)
+        sys.orig_argv = [sys.executable, self._file]  # type: ignore[attr-defined] # since 3.10
+        sys.pycache_prefix, sys.dont_write_bytecode = None, False
+        setattr(SourceFileLoader, "set_data", _keep_nothing)  # noqa: B010 - a checkout stays as it was
+        main: Any = importlib.import_module("__main__")
+        main.__spec__ = None
+        if hasattr(main, "__file__"):
+            del main.__file__
+
+    def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Call a function of the project where no variable of the runner and, if so wanted, none of its frames is."""
+        take_off = self.wear(function)
+        taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYTEST_")}
+        if not self._hides:
+            os.environ.update(taken)
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            if self._hides and type(stream).__module__.startswith("_pytest"):
+                type(stream).__module__ = "io"
+        try:
+            if self._worker is None:
+                return function(*arguments, **named)
+            return self._worker.call(function, *arguments, **named)
+        finally:
+            os.environ.update(taken)
+            take_off()
+
+    def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what calls a function of the project like that; a generator function stays one."""
+        code: Any = getattr(function, "__code__", None)
+        if code is not None and code.co_flags & 0x280:  # a coroutine is run by somebody else's loop
+            return function
+        if code is not None and code.co_flags & 0x20:
+
+            def generating(*arguments: Any, **named: Any) -> Iterator[Any]:
+                made = self.call(function, *arguments, **named)
+                while True:
+                    take_off = self.wear(function)
+                    try:
+                        value = self.call(next, made, made)
+                    finally:
+                        take_off()
+                    if value is made:
+                        return
+                    yield value
+
+            return generating
+
+        def plain(*arguments: Any, **named: Any) -> Any:
+            return self.call(function, *arguments, **named)
+
+        return plain
+
+    def wear(self, test: Any) -> Callable[[], None]:
+        """Give a test's functions other names; return what gives them their own back."""
+        if not self._hides:
+            return lambda: None
+        inside = (found for found in _functions(test, 0) if self._paths.inside(found.__code__.co_filename))
+        own = {id(found): found for found in inside}  # a library's wrapper stays what it is
+        spaces = [found.__globals__ for found in own.values()]
+        before = [
+            (found, found.__code__, id(found) in own)
+            for found in {**{id(item): item for space in spaces for item in _beside(space)}, **own}.values()
+        ]
+        modules = [(space, space.get("__name__")) for space in spaces]
+        for function, code, is_test in before:
+            self._paths.alias(self._file, code.co_filename)
+            module = str(function.__globals__.get("__name__"))
+            words = {os.path.basename(code.co_filename): self._name + ".py", module: self._name}  # noqa: PTH119
+            name = self._name if is_test else code.co_name
+            function.__code__ = _renamed(code, name, self._file, {code.co_name: name, **words})
+        for space, module in modules:
+            sys.modules[self._name] = sys.modules.get(str(module), sys)  # for whoever patches by name
+            space["__name__"] = self._name
+
+        def take_off() -> None:
+            for function, code, _ in before:
+                function.__code__ = code
+            for space, module in reversed(modules):
+                space["__name__"] = module
+            if all(module != self._name for _, module in modules):  # else somebody else still wears it
+                sys.modules.pop(self._name, None)
+
+        return take_off
+
+    def _is_asked(self) -> FrameType | None:
+        """Return the frame of the project that asks, if it is one of its own that does."""
+        frame: Any = getattr(sys, "_getframe")(1)  # noqa: B009 - its name is a private one
+        while frame is not None and frame.f_globals.get("__name__") in _PASSED_ON:
+            frame = frame.f_back
+        return frame if frame is not None and self._paths.inside(frame.f_code.co_filename) else None
+
+    def _apart(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in a thread that ends with it: its callers are not seen."""
+        worker = _Worker(self._served())
+        try:
+            return worker.call(function, *arguments)
+        finally:
+            worker.end()
+
+    def _served(self) -> FunctionType:
+        """Return what a thread does, by a name that is nobody's, or the runner's."""
+        name, file, module = self._frame or (self._name, self._file, self._name)
+        return FunctionType(_renamed(_serve.__code__, name, file, {}), {"__name__": module, **_BUILTINS})
+
+
+_BUILTINS = {"BaseException": BaseException, "__builtins__": __builtins__}
+
+
+def _serve(jobs: Any, done: Any) -> None:
+    while True:
+        job = jobs.get()
+        if job is None:
+            return
+        try:
+            done.put((job[0](*job[1], **job[2]), None))
+        except BaseException as raised:  # noqa: BLE001 - it is raised again where the call was made
+            done.put((None, raised))
+        job = None
+
+
+class _Worker:
+    """A thread with a short stack, which does what it is told, one thing after another."""
+
+    def __init__(self, serve: FunctionType) -> None:
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=serve, args=(self._jobs, self._done), daemon=True)
+        self._thread.start()
+
+    def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        if threading.current_thread() is self._thread:
+            return function(*arguments, **named)
+        self._jobs.put((function, arguments, named))
+        value, raised = self._done.get()
+        if raised is None:
+            return value
+        traceback = raised.__traceback__
+        raise raised.with_traceback(traceback.tb_next if traceback is not None else None)
+
+    def end(self) -> None:
+        self._jobs.put(None)
+
+
+class _Finder:
+    """Lets the modules of the project be executed where their importers are not seen."""
+
+    def __init__(self, paths: Paths, apart: Callable[..., Any]) -> None:
+        self._paths, self._apart = paths, apart
+
+    def find_spec(self, name: str, path: Any = None, _: Any = None) -> Any:
+        spec: Any = PathFinder.find_spec(name, path)
+        if spec is None or type(spec.loader) is not SourceFileLoader or not self._paths.inside(spec.origin):
+            return None
+        execute = spec.loader.exec_module
+
+        def executed(module: ModuleType) -> None:
+            spec._initializing = False  # noqa: SLF001 - else an import in a circle waits for this one's end
+            self._apart(execute, module)
+
+        spec.loader.exec_module = executed
+        return spec
+
+
+_Finder.__module__, _Finder.__name__ = PathFinder.__module__, PathFinder.__name__
+
+
+class _SeenModules(Dict[str, Any]):  # noqa: UP006 - Python 3.8
+    """`sys.modules`, for the project's code without the runner and the tests."""
+
+    def __init__(self, own: frozenset[str], asks: Callable[[], Any], asked: Callable[..., None]) -> None:
+        super().__init__()
+        self._real, self._own, self._asks, self._asked = sys.modules, own, asks, asked
+
+    def _seen(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        frame = self._asks()
+        if frame is None:
+            return self._real
+        if name in ("__getitem__", "__contains__", "get") and self._is_hidden(arguments[0]):
+            self._asked("modules", frame)
+        return {name: module for name, module in self._real.items() if not self._is_hidden(name)}
+
+    def _is_hidden(self, name: Any) -> bool:
+        return str(name).partition(".")[0] in self._own or str(name) in self._own or str(name)[:4] == "rgr_"
+
+
+def _reading(name: str) -> Any:
+    def read(self: Any, *arguments: Any) -> Any:
+        return getattr(self._seen(name, arguments), name)(*arguments)
+
+    return read
+
+
+def _writing(name: str) -> Any:
+    def write(self: Any, *arguments: Any, **named: Any) -> Any:
+        return getattr(self._real, name)(*arguments, **named)
+
+    return write
+
+
+for _name in ("__getitem__", "__contains__", "__iter__", "__len__", "__repr__", "__reversed__", "__eq__"):
+    setattr(_SeenModules, _name, _reading(_name))
+for _name in ("get", "keys", "values", "items", "copy"):
+    setattr(_SeenModules, _name, _reading(_name))
+for _name in ("__setitem__", "__delitem__", "pop", "popitem", "update", "setdefault", "clear"):
+    setattr(_SeenModules, _name, _writing(_name))
+
+
+def _seen_environment(kind: Any, asks: Callable[[], Any], asked: Callable[..., None]) -> Any:
+    """Return a class of environments that keep the runner's variables from the project's code."""
+
+    def hides(key: Any) -> bool:
+        return (os.fsdecode(key) if isinstance(key, bytes) else str(key)).startswith(_VARIABLES)
+
+    def get(self: Any, key: Any) -> Any:
+        frame = asks() if hides(key) else None
+        if frame is not None:
+            asked("environment", frame)
+            raise KeyError(key)
+        return kind.__getitem__(self, key)
+
+    def each(self: Any) -> Iterator[Any]:
+        shown = asks() is not None
+        return (key for key in kind.__iter__(self) if not (shown and hides(key)))
+
+    return type(kind.__name__, (kind,), {"__getitem__": get, "__iter__": each, "__module__": kind.__module__})
+
+
+class _Arguments(List[str]):  # noqa: UP006 - Python 3.8
+    """`sys.argv` of nobody in particular."""
+
+    def __init__(self, words: list[str], asks: Callable[[], Any], asked: Callable[..., None]) -> None:
+        super().__init__(words)
+        self._asks, self._asked = asks, asked
+
+    def __getitem__(self, place: Any) -> Any:
+        frame = self._asks() if place == 0 else None
+        if frame is not None:
+            self._asked("arguments", frame)
+        return super().__getitem__(place)
+
+
+def _keep_nothing(*_: Any, **__: Any) -> None:
+    """Write no byte code."""
+
+
+def _modules_of(tests: frozenset[str]) -> frozenset[str]:
+    """Return every name under which the files of these tests may have been imported."""
+    names: set[str] = set()
+    for test in tests:
+        file, mark, _ = test.partition("::")
+        parts = os.path.splitext(file)[0].split("/") if mark else test.split(".")  # noqa: PTH122
+        names |= {".".join(parts[start:]) for start in range(len(parts))} if mark else set()
+        names |= {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+    return frozenset(names)
+
+
+def _rewrites(finder: Any) -> bool:
+    """Tell whether a finder is pytest's, whose assertions are known by the names they need."""
+    return type(finder).__module__ == "_pytest.assertion.rewrite"
+
+
+def _runners_frame() -> tuple[str, str, str]:
+    """Return name, file and module of what calls tests."""
+    home: Any = sys.modules.get("_pytest.python")
+    if home is not None:
+        return "pytest_pyfunc_call", str(home.__file__), "_pytest.python"
+    import unittest.case  # noqa: PLC0415 - it is there
+
+    return "run", str(unittest.case.__file__), "unittest.case"
 
 
 def _functions(test: Any, depth: int) -> Iterator[FunctionType]:
     """Yield a test's own function, however it is wrapped."""
     if isinstance(test, FunctionType):
         yield test
-    if depth > 5:  # noqa: PLR2004 - a chain longer than any real one
+    if depth > _DEEPEST:
         return
     for inner in (
         getattr(test, "__func__", None),
@@ -67,11 +348,39 @@ def _functions(test: Any, depth: int) -> Iterator[FunctionType]:
             yield from _functions(inner, depth + 1)
 
 
-def _renamed(code: CodeType, *, outermost: bool) -> CodeType:
-    constants = tuple(_renamed(c, outermost=False) if isinstance(c, CodeType) else c for c in code.co_consts)
-    changed: Any = {"co_filename": _FILE, "co_consts": constants}
+def _beside(space: dict[str, Any]) -> Iterator[FunctionType]:
+    """Yield the functions and methods that a file defines."""
+    file = space.get("__file__")
+    for value in list(space.values()):
+        inner: list[Any] = list(vars(value).values()) if isinstance(value, type) else []
+        for found in (value, *inner):
+            if isinstance(found, FunctionType) and found.__code__.co_filename == file:
+                yield found
+
+
+def _renamed(
+    code: CodeType, name: str, file: str, words: dict[str, str], *, outermost: bool = True
+) -> CodeType:
+    """Return code by another name, from another file; where it says the old ones, it says the new ones."""
+    constants = tuple(
+        _renamed(constant, name, file, words, outermost=False)
+        if isinstance(constant, CodeType)
+        else _reworded(constant, words)
+        for constant in code.co_consts
+    )
+    changed: Any = {"co_filename": file, "co_consts": constants}
     if outermost:
-        changed["co_name"] = _NAME
+        changed["co_name"] = name
         if hasattr(code, "co_qualname"):
-            changed["co_qualname"] = _NAME
+            changed["co_qualname"] = name
     return code.replace(**changed)
+
+
+def _reworded(constant: Any, words: dict[str, str]) -> Any:
+    if isinstance(constant, tuple):
+        return tuple(_reworded(item, words) for item in constant)  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(constant, str):
+        for old, new in words.items():
+            if len(old) >= _SHORTEST and old in constant:
+                constant = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, constant)
+    return constant

@@ -1,8 +1,7 @@
-"""What is used of the project while it is watched: lines that are executed, files, modules, programs."""
+"""Which lines of the project are executed while it is watched."""
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from typing import Any
 
 from rgr_records import Paths
 
-_STARTS = frozenset(("subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "os.system"))
 _TOOLS = (4, 3)  # numbers of sys.monitoring that nobody has a claim to
 
 
@@ -82,43 +80,6 @@ class Lines:
             return reached
 
         return reached
-
-
-class Reach:
-    """What the tests' process asks for from `start` on; an audit hook stays for as long as the process."""
-
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
-        self._opened: set[str] = set()
-        self._asked: set[str] = set()
-        self._started = 0
-        self._listens = False
-        sys.addaudithook(self._heard)
-
-    def start(self) -> None:
-        """Listen from now on."""
-        self._listens = True
-
-    def facts(self) -> dict[str, Any]:
-        """Return files of the project that were loaded or opened, modules that were not found, programs started."""
-        self._listens = False
-        loaded = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-        files = {self._paths.inside(path) for path in loaded | self._opened}
-        return {
-            "files": sorted(files - {""}),
-            "missed": sorted(self._asked - set(sys.modules)),
-            "programs": self._started,
-        }
-
-    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self._listens:
-            return
-        if event == "open" and isinstance(arguments[0], (str, bytes)):
-            self._opened.add(os.path.abspath(os.fsdecode(arguments[0])))  # noqa: PTH100
-        elif event == "import":
-            self._asked.add(str(arguments[0]))
-        elif event in _STARTS:
-            self._started += 1
 
 
 def _free_tool() -> int | None:

@@ -9,11 +9,12 @@ import ast
 import os
 import sys
 from collections.abc import Generator
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import pytest
 from rgr_imports import Redirection, foreign_files, redirect
+from rgr_reach import Originals, Reach, hiding
 from rgr_records import (
     Order,
     Paths,
@@ -69,21 +70,23 @@ class Probe:
         self.hooks: set[tuple[str, str]] = set()
         self.planned = 0
         self.started = 0
+        self.reach, self.originals = Reach(self.paths), Originals(self.paths)
         self.lines: Any = None
-        self.reach: Any = None
         if self.order.trace:
-            from rgr_lines import Lines, Reach  # noqa: PLC0415 - seldom asked for
+            from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
 
-            self.lines, self.reach = Lines(self.paths), Reach(self.paths)
+            self.lines = Lines(self.paths)
         self.disguise: Any = None
         if self.order.disguise:
             from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
 
-            self.disguise = Disguise
+            self.disguise = Disguise(self.order, self.paths, self.reach.asked)
         here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
         sys.path[:] = [entry for entry in sys.path if entry != here]
         redirect(self.redirection)
         self.order.settle_chance()
+        if self.disguise is not None:
+            self.disguise.begin()
         self.report.write("begin", runner="pytest " + pytest.__version__)
 
     def tell_hooks(self, manager: Any) -> None:
@@ -142,8 +145,6 @@ class _Session:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, Any, None]:
         yield
-        if self._probe.reach is not None:  # settings have been read by now
-            self._probe.reach.start()
         cache: Any = getattr(session.config, "cache", None)
         if hasattr(cache, "_cachedir"):  # a checkout stays as it was
             cache._cachedir = type(cache._cachedir)(self._probe.order.scratch)  # noqa: SLF001
@@ -194,15 +195,15 @@ class _Session:
         if self._probe.lines is not None:
             session.config.pluginmanager.register(_Trace(self._probe), "rgr-trace")
         if self._probe.disguise is not None:
-            session.config.pluginmanager.register(_Disguised(self._probe.disguise), "rgr-disguise")
+            session.config.pluginmanager.register(_Disguised(self._probe), "rgr-disguise")
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         yield
         probe = self._probe
         probe.tell_hooks(session.config.pluginmanager)
-        if probe.reach is not None:
-            probe.report.write("reach", **probe.reach.facts())
+        used, replaced = probe.reach.facts(), probe.originals.replaced()
+        probe.report.write("reach", hiding=hiding(probe.paths), replaced=replaced, **used)
         if probe.lines is not None:
             for file, lines in probe.lines.executed.items():
                 probe.report.write("lines", file=file, lines=sorted(lines))
@@ -316,27 +317,37 @@ class _Trace:
 class _Disguised:
     """Hides from the code under test that it is being tested."""
 
-    def __init__(self, disguise: Any) -> None:
-        self._disguise = disguise
+    def __init__(self, probe: Probe) -> None:
+        self._disguise = probe.disguise
+        self._probe = probe
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
-        disguise: Any = self._disguise(getattr(item, "obj", None))
-        test: Any = item
-        run = test.runtest
-
-        def disguised() -> None:  # pytest sets its variable just before it calls this
-            disguise.put_on()
-            try:
-                run()
-            finally:
-                disguise.take_off()
-
-        test.runtest = disguised
+        test: Any = getattr(item, "obj", None)
+        if item.nodeid in self._probe.canaries or not callable(test):
+            yield
+            return
+        take_off, own = self._disguise.wear(test), item
+        own.obj = self._disguise.called(test)  # type: ignore[attr-defined]
+        for name in ("setUp", "tearDown") if _is_unittest(item) else ():
+            case: Any = getattr(item, "instance", None) or getattr(item, "_testcase", None)
+            setattr(case, name, self._disguise.called(getattr(case, name)))
         try:
             yield
         finally:
-            del test.runtest
+            own.obj = test  # type: ignore[attr-defined]
+            take_off()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, None]:
+        made = fixturedef.func
+        function: Any = getattr(made, "__func__", made)
+        code: Any = getattr(function, "__code__", None)
+        if code is not None and self._probe.paths.inside(code.co_filename):
+            called = self._disguise.called(function)
+            fixturedef.func = called if made is function else MethodType(called, made.__self__)
+        yield
+        fixturedef.func = made
 
 
 class _Selection:

@@ -45,7 +45,7 @@ class Order:
         self.scratch: str = asked["scratch"]
         self.tests: frozenset[str] = frozenset(asked["tests"])
         self.trace: bool = asked["trace"]
-        self.disguise: bool = asked["disguise"]
+        self.disguise: str = asked["disguise"]
         self.seed: int | None = asked["seed"]
         for name, value in asked["environ"].items():
             if value is None:
@@ -132,6 +132,10 @@ class Paths:
         if known is None:
             known = self._known[path] = self._relative(path)
         return known
+
+    def alias(self, path: str, real: str) -> None:
+        """Let a path stand for another from now on."""
+        self._known[path] = self.inside(real)
 
     def _relative(self, path: str) -> str:
         if not path or path.startswith("<"):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rgr_imports import Redirection, foreign_files, redirect
+from rgr_reach import Originals, Reach, hiding
 from rgr_records import Order, Paths, Report, definition, describe, describe_collection, in_fixture
 
 
@@ -25,23 +26,24 @@ class Probe:
         self._redirection = Redirection(self.order.homes, self.order.folder)
         self._classes: dict[str, type[Any]] = {}  # of the tests that are to run
         self._started: list[str] = []
+        self._reach, self._originals = Reach(self.paths), Originals(self.paths)
         self._lines: Any = None
-        self._reach: Any = None
         self._disguise: Any = None
+        self._take_off: Callable[[], None] | None = None
         if self.order.trace:
-            from rgr_lines import Lines, Reach  # noqa: PLC0415 - seldom asked for
+            from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
 
-            self._lines, self._reach = Lines(self.paths), Reach(self.paths)
-            self._reach.start()
-        self._disguises: Any = None
+            self._lines = Lines(self.paths)
         if self.order.disguise:
             from rgr_disguise import Disguise  # noqa: PLC0415 - seldom asked for
 
-            self._disguises = Disguise
+            self._disguise = Disguise(self.order, self.paths, self._reach.asked)
         here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
         sys.path[:] = [entry for entry in sys.path if entry != here]
         redirect(self._redirection)
         self.order.settle_chance()
+        if self._disguise is not None:
+            self._disguise.begin()
         self.report.write("begin", runner="unittest")
 
     def plan(self, suite: Any) -> unittest.TestSuite:
@@ -70,9 +72,11 @@ class Probe:
         """Write down that a test starts, and begin to watch it."""
         self.order.settle_chance()
         self._starts(test.id(), test.__class__)
-        if self._disguises is not None:
-            self._disguise = self._disguises(getattr(test, test._testMethodName, None))  # noqa: SLF001
-            self._disguise.put_on()
+        if self._disguise is not None:
+            name: str = test._testMethodName  # noqa: SLF001
+            self._take_off = self._disguise.wear(getattr(test, name, None))
+            for part in (name, "setUp", "tearDown"):
+                setattr(test, part, self._disguise.called(getattr(test, part)))
         if self._lines is not None:
             self._lines.start()
 
@@ -80,9 +84,9 @@ class Probe:
         """Watch no longer."""
         if self._lines is not None:
             self._lines.stop()
-        if self._disguise is not None:
-            self._disguise.take_off()
-            self._disguise = None
+        if self._take_off is not None:
+            self._take_off()
+            self._take_off = None
 
     def _starts(self, name: str, cls: type[Any]) -> None:
         self._started.append(name)
@@ -144,8 +148,9 @@ class Probe:
 
     def finish(self, code: int) -> None:
         """Write down that everything came to its end."""
+        used, replaced = self._reach.facts(), self._originals.replaced()
+        self.report.write("reach", hiding=hiding(self.paths), replaced=replaced, **used)
         if self._lines is not None:
-            self.report.write("reach", **self._reach.facts())
             for file, lines in self._lines.executed.items():
                 self.report.write("lines", file=file, lines=sorted(lines))
         foreign = foreign_files(self._redirection)
@@ -310,6 +315,8 @@ def _keep_original_errors() -> None:
 
 def main() -> None:
     """Run as `python -m unittest` would, with the same arguments, output and exit code."""
+    arguments = ["python -m unittest", *sys.argv[1:]]
+    sys.argv[0] = arguments[0]
     probe = Probe()
     _keep_original_errors()
     runner = type("Runner", (_Runner,), {"probe": probe})
@@ -317,9 +324,8 @@ def main() -> None:
     if probe.order.tests:
         loader = _Loader()
         loader.order = probe.order
-    sys.argv[0] = "python -m unittest"
     try:
-        unittest.main(module=None, testRunner=runner, testLoader=loader)
+        unittest.main(module=None, argv=arguments, testRunner=runner, testLoader=loader)
     except SystemExit as end:
         if runner.over:
             probe.finish(int(end.code or 0))

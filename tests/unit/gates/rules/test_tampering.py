@@ -4,7 +4,7 @@ import pytest
 
 from gates_support import NO_FILES, Files, evidence, src
 from redgreenrefactor.gates.rules.scope import doubts, misplaced
-from redgreenrefactor.gates.rules.tampering import shadowing, sniffing
+from redgreenrefactor.gates.rules.tampering import imported_tests, shadowing, sniffing
 from redgreenrefactor.model.evidence import Evidence
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -34,21 +34,27 @@ def rejecting(found: list[Finding]) -> list[FindingType]:
         "import sys\nTESTED = 'unittest' not in sys.modules\n",
         "import sys\nTESTED = sys.modules.get('pytest')\n",
         "import os\nA = os.environ.get('RGR_PROBE')\n",
-        "import inspect\nA = [f for f in inspect.stack() if 'test_' in f.filename]\n",
-        "import sys\ndef f():\n    return sys._getframe(1).f_code.co_name == 'test_doubles'\n",
-        "A = open('tests/test_thing.py').read()\n",
-        "def f():\n    try:\n        raise ValueError\n    except ValueError as e:\n        return e.__traceback__.tb_frame.f_back.f_code.co_consts\n",
         "import sys\nA = any(n.startswith('_pytest') for n in sys.modules)\n",
         "import sys\nA = 'pytest' in sys.argv[0]\n",
-        "from tests.test_thing import EXPECTED\n",
-        "import conftest\n",
-        "import pytest\npytest.raises = None\n",
-        "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",
-        "import builtins\nsetattr(builtins, 'AssertionError', ValueError)\n",
     ],
 )
-def test_code_that_looks_for_its_tests_is_tampering(text: str) -> None:
+def test_code_that_asks_for_the_runner_is_tampering_where_only_its_text_is_known(text: str) -> None:
     assert FindingType.TEST_TAMPERING in rejecting(sniffed(text))
+
+
+@pytest.mark.parametrize("text", ["from tests.test_thing import EXPECTED\n", "import conftest\n"])
+def test_code_that_imports_tests_is_tampering(text: str) -> None:
+    found = list(imported_tests(turned({"src/thing.py": text})))
+    assert [(item.type, item.file, item.line) for item in found] == [
+        (FindingType.TEST_TAMPERING, "src/thing.py", 1)
+    ]
+
+
+def test_code_may_import_what_is_called_like_a_test_of_others() -> None:
+    case = Case("d", "thing.py", "code.py")
+    given = evidence(GREEN, NO_FILES, {"code.py": "import thing\nfrom . import x\n"}, case=case)
+    assert list(imported_tests(given)) == []
+    assert list(imported_tests(evidence(GREEN, NO_FILES, {"a.py": "import b\n"}, case=None))) == []
 
 
 @pytest.mark.parametrize(
@@ -70,16 +76,6 @@ def test_code_that_minds_its_own_business_is_left_alone(text: str) -> None:
     assert rejecting(sniffed(text)) == []
 
 
-def test_an_attribute_that_is_called_like_a_look_at_callers_is_no_look() -> None:
-    assert sniffed("class Machine:\n    def push(self, x):\n        self.stack.append(x)\n") == []
-
-
-def test_looking_at_callers_without_asking_for_tests_is_only_worth_a_look() -> None:
-    found = sniffed("import sys\n\n\ndef where():\n    return sys._getframe(1).f_lineno\n")
-    assert rejecting(found) == []
-    assert [item.line for item in found] == [5]
-
-
 def test_what_was_there_before_the_turn_is_nobodys_fault_now() -> None:
     old = "import sys\nTESTED = 'pytest' in sys.modules\nA = 'test_thing.py'\nB = sys._getframe(0)\n"
     assert sniffed(old + "B = 1\n", old) == []
@@ -90,18 +86,7 @@ def test_tests_may_speak_of_tests() -> None:
     assert list(sniffing(given)) == []
 
 
-def test_without_a_planned_case_no_test_file_can_be_read() -> None:
-    given = evidence(GREEN, NO_FILES, {"a.py": "A = 'test_thing.py'\n"}, case=None)
-    assert list(sniffing(given)) == []
-
-
-def test_a_name_that_only_ends_like_the_test_file_is_another_file() -> None:
-    case = Case("d", "test.py", "thing.py")
-    given = evidence(GREEN, NO_FILES, {"thing.py": "A = open('latest.py')\n"}, case=case)
-    assert list(sniffing(given)) == []
-
-
-@pytest.mark.parametrize("path", ["json.py", "src/pytest.py", "lib/unittest/__init__.py", "tests/random.py"])
+@pytest.mark.parametrize("path", ["json.py", "src/pytest.py", "lib/unittest/__init__.py"])
 def test_a_module_in_the_place_of_a_known_one_is_tampering(path: str) -> None:
     assert [item.type for item in shadowing(turned({path: "A = 1\n"}))] == [FindingType.TEST_TAMPERING]
 
@@ -206,10 +191,3 @@ def test_code_that_is_nested_beyond_reason_is_out_of_bounds_and_ordinary_code_is
     assert [item.type for item in misplaced(turned({"src/a.py": deep}))] == [FindingType.SCOPE_VIOLATION]
     assert list(misplaced(turned({"src/a.py": "X = not 0\n"}))) == []
     assert list(misplaced(turned({"src/a.py": "X = (\n"}))) == []
-
-
-def test_reading_the_source_of_a_caller_is_tampering_and_reading_a_functions_own_is_not() -> None:
-    frame = "import inspect\ndef f():\n    return inspect.getsource(inspect.currentframe().f_back)\n"
-    plain = "import inspect\ndef f(thing):\n    return inspect.getsource(thing)\n"
-    assert rejecting(sniffed(frame)) == [FindingType.TEST_TAMPERING]
-    assert rejecting(sniffed(plain)) == []

@@ -1,0 +1,195 @@
+"""What a run has used of the project, what it has asked about its surroundings, and what it has put in others' place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from rgr_records import Paths
+
+_STARTS = frozenset(("subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "os.system"))
+_FRAMES = frozenset(("sys._getframe", "sys._current_frames", "gc.get_objects", "gc.get_referrers"))
+_HEARD = _STARTS | _FRAMES | {"open", "import"}
+_WALKERS = ("inspect", "traceback")  # modules that ask for frames on somebody's behalf
+_QUOTING = (*_WALKERS, "warnings")  # modules that open a source to quote from it
+_PROCESS = [f"/proc/{who}/{what}" for who in ("self", os.getpid()) for what in ("cmdline", "environ")]
+_RUNNERS = ("pytest", "_pytest", "pluggy", "unittest", "hypothesis", "coverage", "builtins")
+
+
+class Reach:
+    """What the tests' process asks for; an audit hook stays for as long as the process."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._openers: dict[str, set[str]] = {}  # by file
+        self._importers: dict[str, set[str]] = {}  # by module
+        self._lookups: set[tuple[str, int, str]] = set()
+        self._started = 0
+        self._hears = True
+        sys.addaudithook(self._heard)
+
+    def facts(self) -> dict[str, Any]:
+        """Return files of the project that were used, and by which; modules missed; programs started; questions asked."""
+        self._hears = False
+        loaded = {name: _file(module, self._paths) for name, module in list(sys.modules.items())}
+        importers: dict[str, set[str]] = {}
+        for name, users in self._importers.items():
+            importers.setdefault(loaded.get(name, ""), set()).update(users)
+        return {
+            "files": sorted({*loaded.values(), *self._openers} - {""}),
+            "opened": _sorted(self._openers),
+            "imported": _sorted(importers),
+            "missed": sorted(set(self._importers) - set(sys.modules)),
+            "programs": self._started,
+            "lookups": sorted(self._lookups),
+        }
+
+    def asked(self, what: str, frame: FrameType) -> None:
+        """Note what a frame of the project wants to know about its surroundings."""
+        file = self._paths.inside(frame.f_code.co_filename)
+        if file:
+            self._lookups.add((file, frame.f_lineno, what))
+
+    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in _HEARD or not self._hears:
+            return
+        if event in _STARTS:
+            self._started += 1
+            return
+        self._hears = False  # asking for a frame is an event, too
+        try:
+            frame: Any = getattr(sys, "_getframe")(1)  # noqa: B009 - its name is a private one
+            if event in _FRAMES:
+                self._walks(frame)
+            elif event == "import":
+                user = self._user(frame)
+                self._importers.setdefault(str(arguments[0]), set()).update([user[0]] if user else [])
+            elif isinstance(arguments[0], (str, bytes)):
+                self._opens(os.fsdecode(arguments[0]), frame)
+        finally:
+            self._hears = True
+
+    def _walks(self, frame: Any) -> None:
+        while frame is not None and frame.f_globals.get("__name__") in _WALKERS:
+            frame = frame.f_back
+        if frame is not None:
+            self.asked("frames", frame)
+
+    def _opens(self, path: str, frame: Any) -> None:
+        own = path in _PROCESS
+        file = "" if own else self._paths.inside(os.path.abspath(path))  # noqa: PTH100
+        if not file and not own:
+            return
+        user = None if frame.f_code.co_filename.startswith("<frozen importlib") else self._user(frame)
+        if user is not None and own:
+            self._lookups.add((*user, "process"))
+        elif user is not None:
+            self._openers.setdefault(file, set()).add(user[0])
+
+    def _user(self, frame: Any) -> tuple[str, int] | None:
+        """Return the innermost file of the project on the stack, and its line; nothing where a source is only quoted."""
+        while frame is not None and frame.f_globals.get("__name__") not in _QUOTING:
+            file = self._paths.inside(frame.f_code.co_filename)
+            if file:
+                return file, frame.f_lineno
+            frame = frame.f_back
+        return None
+
+
+class Originals:
+    """What the runner and the language consist of before anything of the project is loaded."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._before = {
+            owner: {name: value for name, value in space.items() if _is_code(value)}
+            for owner, space in _spaces()
+        }
+
+    def replaced(self) -> list[list[Any]]:
+        """Return what is not what it was: its owner, the file and line of what is there now, and its name."""
+        found = [
+            [owner, *self._home(value), name]
+            for owner, space in _spaces()
+            for name, value in space.items()
+            if _is_code(value) and self._is_new(owner, name, value)
+        ]
+        return sorted([*found, *self._patched()], key=str)
+
+    def _is_new(self, owner: str, name: str, value: Any) -> bool:
+        known = self._before.get(owner, {}).get(name)
+        own = str(getattr(value, "__module__", "")).partition(".")[0] in _RUNNERS
+        return bool(self._home(value)[0]) or (own and known not in (None, value))
+
+    def _patched(self) -> list[list[Any]]:
+        """Return what files of the project hold that another of its files, or a mock, has put there."""
+        found: list[list[Any]] = []
+        for name, module in list(sys.modules.items()):
+            file = _file(module, self._paths)
+            for _, space in _with_classes(name, module) if file else ():
+                for key, value in space.items():
+                    home = self._home(value) if _is_code(value) else ("", 0)
+                    mock = type(value).__module__ == "unittest.mock"
+                    if mock or (home[0] not in ("", file) and not _is_imported(key, value, name)):
+                        found.append([file, *home, key])
+        return found
+
+    def _home(self, value: Any) -> tuple[str, int]:
+        """Return where something of the project is written, or nothing."""
+        value = getattr(value, "__func__", value)
+        code: Any = getattr(value, "__code__", None)
+        if isinstance(code, CodeType):
+            return self._paths.inside(code.co_filename), code.co_firstlineno
+        return _file(sys.modules.get(str(getattr(value, "__module__", ""))), self._paths), 0
+
+
+def hiding(paths: Paths) -> dict[str, str]:
+    """Return the modules of the project that are imported instead of something installed: name, and file."""
+    elsewhere = [entry for entry in sys.path if entry and not paths.inside(os.path.join(entry, "x"))]  # noqa: PTH118
+    found: dict[str, str] = {}
+    for name, module in list(sys.modules.items()):
+        file = "" if "." in name or name == "__main__" else _file(module, paths)
+        if file and PathFinder.find_spec(name, elsewhere) is not None:
+            found[name] = file
+    return found
+
+
+def _spaces() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what the runner's modules and their classes hold."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _RUNNERS:
+            yield from _with_classes(name, module)
+
+
+def _with_classes(name: str, module: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what a module and the classes that it defines hold."""
+    names = dict(vars(module)) if isinstance(module, ModuleType) else {}
+    yield name, names
+    for key, value in names.items():
+        if isinstance(value, type) and value.__module__ == name:
+            yield f"{name}.{key}", dict(vars(value))
+
+
+def _is_imported(key: str, value: Any, name: str) -> bool:
+    """Tell whether a module has something under the name that it has at home, or has only decorated what is its own."""
+    home = str(getattr(value, "__module__", ""))
+    names: dict[str, Any] = vars(sys.modules[home]) if home in sys.modules and home != name else {}
+    return names.get(key) is value or hasattr(value, "__wrapped__")
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (FunctionType, type, staticmethod, classmethod))
+
+
+def _sorted(users: dict[str, set[str]]) -> dict[str, list[str]]:
+    """Return who has used each file of the project, itself apart."""
+    return {file: sorted(by - {file}) for file, by in sorted(users.items()) if file and by - {file}}
+
+
+def _file(module: Any, paths: Paths) -> str:
+    file: Any = getattr(module, "__file__", None)
+    return paths.inside(file) if isinstance(file, str) else ""

@@ -1,0 +1,157 @@
+"""In disguise nothing tells the project's code that it is tested, and everybody else sees what is there."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from redgreenrefactor.model.evidence import Guise, Lookup, Manner, SuiteRun
+from redgreenrefactor.ports import Suite
+
+CODE = """
+import inspect, os, sys
+
+SEEN = "pytest" in sys.modules or "unittest" in sys.modules
+RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "unittest" + os.sep, "test_code.py")
+WALKED = any(name in frame.filename for frame in inspect.stack() for name in RUNNERS)
+
+
+def traces():
+    frames = inspect.stack()
+    return [
+        name
+        for name, found in {
+            "imported": SEEN,
+            "imported from": WALKED,
+            "modules": "pytest" in sys.modules or any("unittest" in name for name in sys.modules),
+            "test": any("test_code" in name for name in sys.modules),
+            "variables": "PYTEST_CURRENT_TEST" in os.environ or "PYTEST_VERSION" in dict(os.environ),
+            "frames": any("test" in os.path.basename(frame.filename) + frame.function for frame in frames[1:]),
+            "globals": any(name.startswith("@py") for name in frames[1].frame.f_globals),
+            "arguments": "test" in os.path.basename(sys.argv[0]) or "-m" in sys.orig_argv,
+            "prefix": sys.pycache_prefix or sys.dont_write_bytecode,
+            "finders": [finder for finder in sys.meta_path if "pytest" in type(finder).__module__],
+            "streams": "pytest" in type(sys.stdout).__module__,
+            "main": getattr(sys.modules.get("__main__"), "__file__", None),
+        }.items()
+        if found
+    ]
+
+
+class Made:
+    def __init__(self):
+        self.traces = traces()
+"""
+PYTEST = """
+import pytest, code_a
+
+
+@pytest.fixture
+def made():
+    yield code_a.Made()
+
+
+def test_code(made):
+    assert (code_a.traces(), made.traces) == ([], [])
+"""
+UNITTEST = """
+import unittest, code_a
+
+
+class A(unittest.TestCase):
+    def setUp(self):
+        self.made = code_a.Made()
+
+    def test_code(self):
+        self.assertEqual((code_a.traces(), self.made.traces), ([], []))
+"""
+
+
+@pytest.fixture
+def disguised(
+    project: Path, lay: Callable[[Mapping[str, str]], None], suite: Callable[..., Suite]
+) -> Callable[..., SuiteRun]:
+    """Return what runs one test of some files in disguise."""
+
+    def go(files: Mapping[str, str], test: str, guise: Guise = Guise.HIDDEN, **command: str) -> SuiteRun:
+        lay(files)
+        return suite(**command).run(project, Manner((test,), disguise=guise))
+
+    return go
+
+
+Disguised = Callable[..., SuiteRun]
+
+
+@pytest.mark.parametrize(
+    ("tests", "name", "command"),
+    [
+        (PYTEST, "test_code.py::test_code", {}),
+        (UNITTEST, "test_code.py::A::test_code", {}),
+        (UNITTEST, "test_code.A.test_code", {"command": "python -m unittest"}),
+    ],
+    ids=["pytest", "a TestCase", "unittest"],
+)
+def test_code_finds_no_trace_of_the_runner(
+    disguised: Disguised, tests: str, name: str, command: dict[str, str]
+) -> None:
+    done = disguised({"code_a.py": CODE, "test_code.py": tests}, name, **command)
+    assert done.results[name].passed, done.results[name].message
+    assert {(found.what, found.file) for found in done.reach.lookups} >= {
+        (what, "code_a.py") for what in ("modules", "arguments", "frames")
+    }
+    assert not disguised({}, name, Guise.APART, **command).results[name].passed
+
+
+def test_tests_are_what_they_were_for_everybody_else(disguised: Disguised) -> None:
+    tests = """
+import asyncio, pickle, sqlite3, sys, threading, unittest
+from unittest import mock
+import pytest, code_a
+
+class Kept: pass
+
+def plainly(test):  # a decorator of a library looks like this
+    return test
+
+@pytest.fixture
+def base():
+    connection = sqlite3.connect(":memory:")
+    yield connection
+    connection.close()
+
+class TestAll:
+    @pytest.fixture
+    def more(self):
+        return 3
+
+    @mock.patch("test_code.code_a.one", return_value=2)
+    def test_code(self, one, base, more, monkeypatch, capsys, tmp_path):
+        base.execute("select 1")
+        monkeypatch.setitem(sys.modules, "absent", sys)
+        import absent
+        print("told")
+        assert capsys.readouterr().out == "told\\n"
+        assert (code_a.one(), more, absent) == (2, 3, sys)
+        assert pickle.loads(pickle.dumps(Kept())) is not None
+        assert sys._getframe().f_code.co_name == "test_code"
+        with pytest.raises(ZeroDivisionError):
+            1 / 0
+"""
+    name = "test_code.py::TestAll::test_code"
+    done = disguised({"code_a.py": "def one():\n    return 1\n", "test_code.py": tests}, name)
+    assert done.results[name].passed, done.results[name]
+
+
+def test_what_needs_the_main_thread_has_it_in_place(disguised: Disguised) -> None:
+    tests = "import signal\ndef test_code():\n    signal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"
+    name = "test_code.py::test_code"
+    passed = {guise: disguised({"test_code.py": tests}, name, guise).results[name].passed for guise in Guise}
+    assert passed == {Guise.OPEN: True, Guise.HIDDEN: False, Guise.APART: False, Guise.IN_PLACE: True}
+
+
+def test_reading_the_command_line_of_the_process_is_told(disguised: Disguised) -> None:
+    code = "def line():\n    return open('/proc/self/cmdline').read()\n"
+    tests = "import code_a\ndef test_code():\n    assert code_a.line()\n"
+    done = disguised({"code_a.py": code, "test_code.py": tests}, "test_code.py::test_code")
+    assert Lookup("process", "code_a.py", 2) in done.reach.lookups
