@@ -97,7 +97,7 @@ class _RgrUnlike:
         raise TypeError("neither true nor false")
 
 
-def _rgr_others(value, alike=True):
+def _rgr_others(value, alike, against):
     kind = type(value)
     yield _RgrUnlike()
     if kind in (list, tuple, set, frozenset):
@@ -107,7 +107,10 @@ def _rgr_others(value, alike=True):
     if kind is bool:
         yield not value
     elif kind in (int, float):
-        yield value + 2 * abs(value) + 10**9 + 7 if abs(value) < 1e300 else 0.0
+        far = 2 * abs(value) + 10**9 + 7
+        if _rgr_equals_all(against, False):  # a tolerance of the code's own
+            far = abs(value) + 1
+        yield value + far if abs(value) < 1e300 else 0.0
     elif kind is str:
         yield "~" + value + "~"
     elif kind is bytes:
@@ -145,7 +148,7 @@ def _rgr_pair(said, suspects, name, left, right):
     result = question(*pair)
     if _rgr_holds(lambda: result):
         for place in (0, 1):
-            others = _rgr_others(pair[place], name == "Eq")
+            others = _rgr_others(pair[place], name == "Eq", pair[1 - place])
             if name == "In":  # whoever asks an iterator again takes something out of it
                 others = ([_RgrUnlike()],) if place == 0 else () if hasattr(right, "__next__") else others
             for other in others:
@@ -177,7 +180,7 @@ def _rgr_called(said, suspects, alike, question, *values, **named):
     if result is not None or "_rgr_met" in getattr(question, "__globals__", {}):
         return result
     for place in range(len(suspects)):
-        for other in _rgr_others(values[place], alike):
+        for other in _rgr_others(values[place], alike, values[1 - place] if len(suspects) > 1 else None):
             bent = (*values[:place], other, *values[place + 1 :])
             try:
                 question(*bent, **named)

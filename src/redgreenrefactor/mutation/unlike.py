@@ -95,7 +95,7 @@ class _RgrUnlike:
 _rgr_unlike = _RgrUnlike()
 for _rgr_name, _rgr_value in list(globals().items()):
     if not _rgr_name.startswith(("__", "_rgr", "_Rgr")) and type(_rgr_value).__name__ != "module":
-        if getattr(_rgr_value, "__module__", __name__) == __name__:
+        if str(getattr(_rgr_value, "__module__", __name__)).split(".")[0] == __name__.split(".")[0]:
             globals()[_rgr_name] = _RgrUnlike(isinstance(_rgr_value, type))
 
 

@@ -124,6 +124,28 @@ def test_honest_comparisons_of_every_kind_go_on_as_they_would(body: str, value: 
     assert outcome(bent(body), f=lambda: value, **names) is None
 
 
+class About(float):
+    """Equals every number that is near enough."""
+
+    near = 0.5
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int | float) and abs(float(self) - float(other)) < self.near
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class Vaguely(About):
+    near = 1_000_000
+
+
+def test_a_tolerance_that_the_code_has_of_its_own_is_believed_unless_nothing_leaves_it() -> None:
+    for body in ("assert f() == 100", "assert 100 == f()", "case.assertEqual(f(), 100)"):
+        assert outcome(bent(body), f=lambda: About(100), case=CASE) is None
+        assert outcome(bent(body), f=lambda: Vaguely(212), case=CASE) == BLIND
+
+
 def test_coroutines_are_read_as_functions_are() -> None:
     text = "from thing import f\n\n\nasync def test_it():\n    assert await f() == 4\n"
     twin = with_bent_comparisons(text, IMPL)

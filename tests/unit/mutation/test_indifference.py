@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from json import loads
 from typing import Any
 
 import pytest
@@ -106,6 +107,23 @@ def test_only_a_planned_python_file_can_be_stood_in_for() -> None:
     for case in (None, replace(CASE, impl_file="page.html")):
         given = evidence(PhaseName.RED, {}, {}, case=case)
         assert drive(indifference(given, [TEST], ()), lambda _trial: UNANSWERED) == ("", [])
+
+
+def test_what_passes_without_the_planned_file_is_about_what_lies_elsewhere() -> None:
+    files = {"test_thing.py": "def test_it():\n    assert True\n"}
+    asking = indifference(evidence(PhaseName.RED, files, files), [TEST], (), passing=True)
+    assert drive(asking, lambda _trial: UNANSWERED) == ("", [])
+
+
+def test_what_a_package_takes_from_its_modules_is_stood_in_for_as_well() -> None:
+    space: dict[str, Any] = {
+        "__name__": "pkg",
+        "double": type("Double", (), {"__module__": "pkg.core"})(),
+        "loads": loads,
+    }
+    exec(stand_in(None, Stand.UNLIKE, ()), space)
+    assert type(space["double"]).__name__ == "_RgrUnlike"
+    assert space["loads"] is loads
 
 
 def test_whoever_only_reads_the_source_finds_what_is_looked_for() -> None:
