@@ -64,6 +64,7 @@ class Settings:
     red_on_pass: Literal["cover", "abort", "warn"]
     plan_sessions: Literal["needed", "always"]
     legacy_on_break: Literal["block", "report"]
+    legacy_tests: Literal["keep", "prove"]
     coverage_min: float | None
     minimality_min: float | None
     probe_budget: float

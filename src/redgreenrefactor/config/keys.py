@@ -226,6 +226,13 @@ KEYS = (
         "whether PLAN is asked before every case, or where the plan does not tell what comes next",
     ),
     _key("legacy.on.break", _one_of("block", "report"), "block", "when a test from before the run breaks"),
+    _key(
+        "legacy.tests",
+        _one_of("keep", "prove"),
+        "keep",
+        "tests from before the run: only moved or renamed, or rewritten where they prove as strong",
+        harmless=_if_in("keep"),
+    ),
     _key("coverage.min", PERCENT, None, "least coverage, per cent"),
     _key("minimality.min", PERCENT, None, "least minimality, per cent"),
     _key("probe.budget", SECONDS, 60.0, "seconds a turn for measurements that are only counted"),

@@ -11,7 +11,7 @@ from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.rules.measurement import Measured, interference, lost_tests, measure
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
-from redgreenrefactor.gates.rules.strength import strength
+from redgreenrefactor.gates.rules.strength import is_kept, strength
 from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, shadowing, sniffing
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
@@ -34,7 +34,7 @@ def refactor(evidence: Evidence) -> Judgement:
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence), *sniffing(evidence)]))
     rewrites = rewritten(evidence, measured)
-    found += [*interference(evidence, measured), *_lost(measured, rewrites)]
+    found += [*interference(evidence, measured), *_lost(evidence, measured, rewrites)]
     found += altered_examples(evidence, measured.before)
     found += not_green(measured, _failed_before(measured, rewrites))
     found += yield from regressions(evidence, measured)
@@ -50,25 +50,25 @@ def refactor(evidence: Evidence) -> Judgement:
     return rule(*found, *late, test_result=outcome, facts=facts)
 
 
-def _lost(measured: Measured, rewrites: Rewritten) -> list[Finding]:
+def _lost(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> list[Finding]:
     """Return a finding where tests disappeared and nothing could have taken their place."""
     results = [measured.before.results[name] for name in measured.lost]
-    lost = [result.id for result in results if not _accounted(measured, rewrites, result)]
+    lost = [result.id for result in results if not _accounted(evidence, measured, rewrites, result)]
     hint = "A test may be renamed, moved, split or merged into a parametrised one; none is dropped."
     return list(lost_tests(measured, lost, "tests are gone", hint))
 
 
-def _accounted(measured: Measured, rewrites: Rewritten, result: TestResult) -> bool:
+def _accounted(evidence: Evidence, measured: Measured, rewrites: Rewritten, result: TestResult) -> bool:
     """Tell whether a test goes by another name now, or new tests are there that will have to prove as much."""
     key = (result.file, result.function)
-    legacy = result.id in measured.legacy.ids
+    kept = is_kept(evidence, measured, result.id)
     grown = [k for k in rewrites.new if k not in rewrites.old] or set(rewrites.new) & set(rewrites.old) - {
         key
     }
     running = {(r.file, r.function) for r in measured.after.results.values()}
     if key not in rewrites.changed:  # renamed in the file is not enough: the runner has to find it
         return rewrites.twin(key) in running or _is_moved_doctest(measured, result)
-    return (bool(grown) or key in running) and not legacy
+    return (bool(grown) or key in running) and not kept
 
 
 def _is_moved_doctest(measured: Measured, result: TestResult) -> bool:

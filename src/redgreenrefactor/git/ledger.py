@@ -121,6 +121,11 @@ class GitLedger:
             if handoff is not None and not path.startswith(FEATURES):
                 yield Entry(path.replace("/", ""), handoff)
 
+    def tests_written(self) -> frozenset[str]:
+        """Return the ids of the tests that accepted turns have written, of whatever run."""
+        notes = (entry.handoff for entry in self.everything())
+        return frozenset(name for note in notes if note.error is None for name in note.facts.new_tests)
+
     def read(self, commit: str) -> Handoff | None:
         """Return the handoff a commit carries."""
         return self._at(self.tip(), commit)

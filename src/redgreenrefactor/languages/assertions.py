@@ -1,10 +1,9 @@
-"""What a test says: whether it asserts anything, whether two tests say the same."""
+"""What a test says: whether it asserts anything, and what."""
 
 import ast
-import copy
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.languages.python import BUILTINS, Function, docstrings
+from redgreenrefactor.languages.python import Function
 
 ASSERTING = (
     "assert",
@@ -22,7 +21,6 @@ ASSERTING = (
 EXPECTING = frozenset(
     {"raises", "warns", "assertRaises", "assertWarns", "assertRaisesRegex", "assertWarnsRegex"}
 )
-LENIENT = frozenset({"mark", "approx", "skip", "xfail", "ANY"})
 
 
 def called(node: ast.AST) -> Iterator[str]:
@@ -119,55 +117,6 @@ def _the_same(left: ast.expr, right: ast.expr) -> bool:
         return False
     calls = [item for item in ast.walk(left) if isinstance(item, ast.Call)]
     return not any(call.keywords or ast.unparse(call.func).rpartition(".")[2][:1].isupper() for call in calls)
-
-
-# --- two tests that say the same
-
-
-def renamed(node: Function) -> str:
-    """Return what two tests share that differ only in names, place, hints and layout: the n-th name stands for itself."""
-    twin = copy.deepcopy(node)
-    numbers: dict[str, str] = {}
-
-    def number(name: str) -> str:
-        return name if name in BUILTINS else numbers.setdefault(name, f"n{len(numbers)}")
-
-    alone = docstrings(twin)
-    twin.name, twin.returns = "test", None
-    _strip_hints(twin)
-    twin.body = [item for item in twin.body if not (isinstance(item, ast.Expr) and item.value in alone)] or [
-        ast.Pass()
-    ]
-    if twin.args.args and twin.args.args[0].arg in ("self", "cls"):
-        twin.args.args = twin.args.args[1:]
-    for item in ast.walk(twin):
-        if isinstance(item, ast.Name):
-            item.id = number(item.id)
-        elif isinstance(item, ast.Attribute):
-            item.attr = item.attr if _says_how_strict(item.attr) else number(item.attr)
-        elif isinstance(item, ast.arg):
-            item.arg = number(item.arg)
-        elif isinstance(item, ast.alias):
-            item.name, item.asname = number(item.name), None
-        elif isinstance(item, ast.ImportFrom):
-            item.module = None
-    return ast.dump(twin)
-
-
-def _strip_hints(test: Function) -> None:
-    for item in ast.walk(test):
-        if isinstance(item, ast.arg):
-            item.annotation = None
-
-
-def _says_how_strict(name: str) -> bool:
-    """Tell whether another attribute in its place would be more than a renaming."""
-    return any(word in name.lower() for word in ASSERTING) or name in LENIENT
-
-
-def free_names(node: Function) -> list[str]:
-    """Return the names a test mentions, in the order `renamed` numbers them."""
-    return list(dict.fromkeys(item.id for item in ast.walk(node) if isinstance(item, ast.Name)))
 
 
 def assertion_count(node: ast.AST) -> int:

@@ -15,16 +15,6 @@ from redgreenrefactor.languages.python import (
 )
 
 
-def mentions(node: Function, names: frozenset[str]) -> bool:
-    """Tell whether a test uses one of these names, as a fixture, a helper or its class's set-up."""
-    if not names:
-        return False
-    if names & IMPLICIT:
-        return True
-    attributes = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
-    return bool(names & (arguments(node) | attributes)) or uses(node, names)
-
-
 def imported_from(tree: ast.Module, impl_file: str) -> frozenset[str]:
     """Return the names of a file that stand for the planned module, something of it, or what it has decorated."""
     names = frozenset(item.name for item in imported(tree) if _is_of(item, impl_file))

@@ -94,6 +94,7 @@ class Factory:
         return Rules(
             red_on_pass=settings.red_on_pass,
             legacy_on_break=settings.legacy_on_break,
+            legacy_tests=settings.legacy_tests,
             minimality_min=settings.minimality_min,
             coverage_min=settings.coverage_min,
             retries=settings.max_retries,

@@ -225,6 +225,7 @@ class Run(Generic[Result]):
             now=now,
             pause=project.around.interrupt.pause,
             opening=base,
+            ours=project.ledger.tests_written(),
             backoff=project.settings.retry_backoff,
             command=equipment.suite.command,
             noted=equipment.cages.noted,

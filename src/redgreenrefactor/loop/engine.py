@@ -95,6 +95,7 @@ class Engine:
     now: Callable[[], str]
     pause: Callable[[float], None]
     opening: str  # the commit that the run began from
+    ours: frozenset[str] = frozenset()  # tests that earlier runs have written
     backoff: float = 1.0
     command: str = ""  # the test command
     noted: Callable[[Handoff], Handoff] = lambda note: note  # with what every note says beside
@@ -232,6 +233,7 @@ class Engine:
             changes=changes,
             report=report,
             handoff=here.handoff,
+            ours=self.ours,
             owed=self.workspace.changes(None, here.commit) if here.handoff.facts.owes else (),
             plan_before=self.plan_at(here.commit),
             plan_after=self.plan_at(sealed.commit),

@@ -299,6 +299,7 @@ class Rules:
 
     red_on_pass: str = "cover"  # noqa: S105
     legacy_on_break: str = "block"
+    legacy_tests: str = "keep"
     minimality_min: float | None = None
     coverage_min: float | None = None
     retries: int = 3
@@ -320,6 +321,7 @@ class Evidence:
     changes: tuple[Change, ...]
     report: Report
     handoff: Handoff
+    ours: frozenset[TestId] = frozenset()  # tests that earlier runs of ours have written
     owed: tuple[Change, ...] = ()  # of the turn before, where something of it is still to be measured
     plan_before: Plan = NO_PLAN
     plan_after: Plan = NO_PLAN

@@ -71,6 +71,10 @@ class Retrial:
         """The commits."""
         return self.yardsticks.past
 
+    @cached_property
+    def _ours(self) -> frozenset[TestId]:
+        return self.ledger.tests_written()
+
     def judge(self, wanted: Wanted) -> Verification:
         """Return what holds of the run's cycles, or of those with one of these commits."""
         run = self.run
@@ -205,6 +209,7 @@ class Retrial:
             changes=self.past.changes(before.commit, after.commit),
             report=Report(_answer(after.handoff)),
             handoff=believed(before.handoff, plan),
+            ours=self._ours,
             owed=self.past.changes(None, before.commit) if before.handoff.facts.owes else (),
             plan_before=plan,
             plan_after=plan_at(self.past, after.commit),

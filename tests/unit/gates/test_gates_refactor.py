@@ -198,6 +198,65 @@ def test_a_legacy_test_that_is_rewritten_is_tampering() -> None:
     assert rewritten(tests, opening=BASE).types == [FindingType.TEST_TAMPERING]
 
 
+def test_a_legacy_test_may_be_rewritten_where_it_proves_as_strong_or_an_earlier_run_wrote_it() -> None:
+    otherwise = f"{HEAD}{HALVES}\n\ndef test_doubles():\n    result = double(2)\n    assert result == 4\n"
+    weaker = otherwise.replace("== 4", "> 0")
+    merged = f"{HEAD}def test_both():\n    assert half(4) == 2\n    assert double(2) == 4\n"
+    ours = frozenset({"test_thing.py::test_doubles", "test_thing.py::test_halves"})
+    allowed: dict[str, Any]
+    for allowed in ({"rules": Rules(legacy_tests="prove")}, {"ours": ours}):
+        assert accepted(rewritten(otherwise, opening=BASE, **allowed))
+        assert accepted(rewritten(merged, opening=BASE, **allowed))
+        assert rewritten(weaker, opening=BASE, **allowed).types == [FindingType.TEST_TAMPERING]
+    assert rewritten(merged, opening=BASE).types == [FindingType.TEST_TAMPERING]
+    other = frozenset({"test_thing.py::test_halves"})
+    assert rewritten(otherwise, opening=BASE, ours=other).types == [FindingType.TEST_TAMPERING]
+
+
+BOX = "class Box:\n    def __init__(self):\n        self.size = 4\n        self.limit = 4\n\n    def grow(self, by):\n        self.size += by\n"
+BOXED = "from thing import Box\n\n\ndef test_grows():\n    box = Box()\n    box.grow(by=0)\n    assert box.size == 4\n"
+
+
+def test_another_attribute_is_another_thing_unless_it_took_the_place_of_the_old_one() -> None:
+    before = {"thing.py": BOX, "test_thing.py": BOXED}
+    swapped = rewritten(BOXED.replace("box.size", "box.limit"), before, opening=before)
+    assert swapped.types == [FindingType.TEST_TAMPERING]
+    both = rewritten(BOXED.replace("box.size", "box.limit"), before)
+    assert both.types == [FindingType.TEST_TAMPERING], both.told
+    renamed = rewritten(
+        BOXED.replace("box.size", "box.width").replace("by=", "amount="),
+        before,
+        files={"thing.py": BOX.replace("size", "width").replace("by", "amount")},
+        opening=before,
+    )
+    assert accepted(renamed), renamed.told
+
+
+def test_two_things_do_not_become_one() -> None:
+    code = {"thing.py": CODE, "test_thing.py": f"{HEAD}def test_it():\n    assert half(0) == double(0)\n"}
+    tests = f"{HEAD.replace('double', 'twice')}def test_it():\n    assert half(0) == half(0)\n"
+    files = {"thing.py": CODE.replace("def double", "def twice")}
+    assert rewritten(tests, code, files=files, opening=code).types == [FindingType.TEST_TAMPERING]
+
+
+def test_the_same_thing_may_be_imported_from_where_it_lies_now() -> None:
+    there = {"stuff.py": CODE, "thing.py": "from stuff import double, half\n"}
+    tests = BASE["test_thing.py"].replace("from thing", "from stuff")
+    assert accepted(rewritten(tests, files=there, opening=BASE))
+    there = {"stuff.py": CODE}
+    assert rewritten(tests, files=there, opening=BASE).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_helper_may_be_renamed_and_moved_but_not_exchanged() -> None:
+    helped = f"{HEAD}def same(x, y):\n    assert x == y\n\n\ndef alike(x, y):\n    assert x\n\n\ndef test_doubles():\n    same(double(2), 4)\n"
+    before = {**BASE, "test_thing.py": helped}
+    moved = helped.replace("def same(x, y):\n    assert x == y\n\n\n", "from tests.checks import equal\n\n\n")
+    checks = {"tests/checks.py": "def equal(one, two):\n    assert one == two\n"}
+    assert accepted(rewritten(moved.replace("    same(", "    equal("), before, files=checks, opening=before))
+    other = rewritten(helped.replace("    same(", "    alike("), before, opening=before)
+    assert other.types == [FindingType.TEST_TAMPERING]
+
+
 ROWS = f'import pytest\n{HEAD}@pytest.mark.parametrize("x", [1, 2, 3])\ndef test_doubles(x):\n    assert double(x) == 2 * x\n'
 
 

@@ -8,6 +8,7 @@ import pytest
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.git.ledger import SINGLY, GitLedger
 from redgreenrefactor.git.repository import Repository, open_repository
+from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.workflow import PhaseName
 from repos import Repo
@@ -47,6 +48,14 @@ def test_all_of_it_is_read_in_order(repository: Repository) -> None:
     ledger, noted = filled(repository)
     assert [entry.commit for entry in ledger.history()] == noted
     assert [entry.handoff.feature for entry in ledger.history()] == ["grüße"] * len(noted)
+
+
+def test_the_tests_that_accepted_turns_have_written_are_known(repository: Repository) -> None:
+    ledger, noted = filled(repository)
+    assert ledger.tests_written() == frozenset()
+    wrote = [replace(OPENING, facts=Facts(tests=(name,))) for name in ("a", "b", "c")]
+    ledger.write(dict(zip(noted, [*wrote[:2], replace(wrote[2], error="it passes")], strict=False)))
+    assert ledger.tests_written() == {"a", "b"}
 
 
 @pytest.mark.parametrize("number", [3, 71])

@@ -126,14 +126,6 @@ def test_a_test_without_its_parameter_sets_keeps_its_shape() -> None:
     )
 
 
-def test_a_test_leans_on_what_it_mentions() -> None:
-    node = function("def test_a(fixture, *, other):\n    helper(LIMIT)\n    self.made.x\n")
-    for name in ("fixture", "other", "helper", "LIMIT", "made", "setUp"):
-        assert dataflow.mentions(node, frozenset({name}))
-    assert not dataflow.mentions(node, frozenset({"stranger"}))
-    assert not dataflow.mentions(node, frozenset())
-
-
 # --- planned
 
 

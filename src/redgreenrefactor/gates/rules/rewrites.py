@@ -1,15 +1,15 @@
 """Which tests a refactoring has rewritten: those that are not, one for one, the old ones under other names."""
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import python_tests
 from redgreenrefactor.gates.rules.measurement import Measured
-from redgreenrefactor.languages import dataflow, python
-from redgreenrefactor.languages.assertions import free_names, renamed
-from redgreenrefactor.languages.paths import inside, is_test, module_files
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.paths import inside, is_test
+from redgreenrefactor.languages.references import Project, Reference, Said, defined
 from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestResult
 
 Key = tuple[str, str]  # file, qualified name
@@ -35,15 +35,17 @@ class Rewritten:
 
 
 def rewritten(evidence: Evidence, measured: Measured) -> Rewritten:
-    """Return the tests whose text differs in more than names and place, and those whose helpers or data differ."""
+    """Return the tests that do not say what they said, and those that say it with other helpers, fixtures or data."""
+    sides = _Sides(evidence)
     old, new = dict(_tests(evidence, before=True)), dict(_tests(evidence, before=False))
-    pairs = dict(_pairs(evidence, old, new))
-    taken = set(pairs.values())
-    touched, files = _touched_helpers(evidence), _touched_data(evidence)
+    pairs = dict(_pairs(sides, old, new))
+    taken, files = set(pairs.values()), _touched_data(evidence)
     leaning = {
-        key for key in pairs if dataflow.mentions(old[key].node, touched) or _reads(evidence, key[0], files)
+        key
+        for key, twin in pairs.items()
+        if sides.leans((key, old[key]), (twin, new[twin])) or _reads(evidence, key[0], files)
     }
-    elsewhere = dict(_untouched(evidence, measured, touched, files))
+    elsewhere = dict(_untouched(evidence, measured, sides, files))
     changed = frozenset(key for key in old if key not in pairs)
     return Rewritten(
         {**{key: old[key] for key in (*changed, *leaning)}, **elsewhere},
@@ -63,86 +65,81 @@ def _tests(evidence: Evidence, *, before: bool) -> Iterator[tuple[Key, python.De
             yield from (((local, test.name), test) for test in python.tests_in(texts[0 if before else 1]))
 
 
-def _pairs(evidence: Evidence, old: Tests, new: Tests) -> Iterator[tuple[Key, Key]]:
+def _pairs(sides: "_Sides", old: Tests, new: Tests) -> Iterator[tuple[Key, Key]]:
     """Yield each old test with the new one it has become; one new test stands for one old one only."""
-    same_name = [key for key in old if key in new and _same(evidence, (key, old[key]), (key, new[key]))]
+    same_name = [key for key in old if key in new and sides.same((key, old[key]), (key, new[key]))]
     yield from ((key, key) for key in same_name)
     free = [key for key in new if key not in same_name]
     for key, test in old.items():
-        twin = (
-            None
-            if key in same_name
-            else next((name for name in free if _same(evidence, (key, test), (name, new[name]))), None)
-        )
+        others = (name for name in free if key not in same_name)
+        twin = next((name for name in others if sides.same((key, test), (name, new[name]))), None)
         if twin is not None:
             free.remove(twin)
             yield key, twin
 
 
-def _same(evidence: Evidence, one: tuple[Key, python.Definition], two: tuple[Key, python.Definition]) -> bool:
-    """Tell whether two tests differ only in names and place, every imported name meaning what it meant."""
-    (old_key, old), (new_key, new) = one, two
-    if renamed(old.node) != renamed(new.node):
-        return False
-    trees = [
-        python.parsed(evidence.read(commit, f"{evidence.prefix}{key[0]}"))
-        for commit, key in (
-            (evidence.base, old_key),
-            (evidence.head, new_key),
+Test = tuple[Key, python.Definition]
+
+
+class _Sides:
+    """The project before and after a turn: whether a test has only moved, or been renamed with what it refers to."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.before, self.after = (
+            Project(
+                partial(_read, evidence, commit), lambda path: is_test(evidence, f"{evidence.prefix}{path}")
+            )
+            for commit in (evidence.base, evidence.head)
         )
-    ]
-    meant, means = (python.resolved(tree) if tree else {} for tree in trees)
-    for before, after in zip(free_names(old.node), free_names(new.node), strict=False):
-        stood_for, stands_for = meant.get(before), means.get(after)
-        if stood_for and stood_for != stands_for and (stands_for is None or not _gone(evidence, stood_for)):
+        changed = [
+            local for c in evidence.changes if (local := inside(evidence, c.path)) and local.endswith(".py")
+        ]
+        was, now = (
+            {name for file in changed if (tree := side.tree(file)) for name in defined(tree)}
+            for side in (self.before, self.after)
+        )
+        self.gone, self.fresh = was - now, now - was
+
+    def same(self, one: Test, two: Test) -> bool:
+        """Tell whether two tests say the same of the same things, wherever these are now and whatever they are called."""
+        old, new = self._said(one, two)
+        if old.text != new.text or len(old.references) != len(new.references):
             return False
-    return True
+        pairs = list(zip(old.references, new.references, strict=True))
+        names = {(was.kind, was.name, now.name) for was, now in pairs if was.kind != "helper"}
+        one_for_one = (
+            len(names)
+            == len({(kind, name) for kind, name, _ in names})
+            == len({(kind, name) for kind, _, name in names})
+        )
+        return one_for_one and all(self._is(was, now) for was, now in pairs)
+
+    def leans(self, one: Test, two: Test) -> bool:
+        """Tell whether two tests that say the same have other helpers, or something else is done around them."""
+        old, new = self._said(one, two)
+        meanings = ([item.meaning for item in said.references] for said in (old, new))
+        return old.around != new.around or len({tuple(item) for item in meanings}) > 1
+
+    def _said(self, one: Test, two: Test) -> tuple[Said, Said]:
+        return self.before.said(one[0][0], one[1]), self.after.said(two[0][0], two[1])
+
+    def _is(self, was: Reference, now: Reference) -> bool:
+        """Tell whether two names stand for the same thing, or for one that was moved or renamed."""
+        if was.kind != now.kind or was.kind == "helper":
+            return was.kind == now.kind and (was.name == now.name or was.meaning == now.meaning)
+        if was.name == now.name:
+            return True
+        if was.kind == "attribute":
+            return was.name in self.gone and now.name in self.fresh
+        there = self.after.origin(was.name)
+        if there is not None:
+            return there == self.after.origin(now.name)
+        moved = self.before.origin(was.name) is not None and self.before.origin(now.name) is None
+        return moved and self.after.origin(now.name) is not None
 
 
-def _gone(evidence: Evidence, full: str) -> bool:
-    """Tell whether a thing of the project is no longer where it was: then another name for it is a renaming."""
-    module, _, name = full.partition(":")
-    now, then = (_module(evidence, commit, module.lstrip(".")) for commit in (evidence.head, evidence.base))
-    if now is None:
-        return then is not None
-    return bool(name) and name not in _bound(now)
-
-
-def _module(evidence: Evidence, commit: str, module: str) -> ast.Module | None:
-    texts = (evidence.read(commit, f"{evidence.prefix}{path}") for path in module_files(module))
-    return next((tree for text in texts if (tree := python.parsed(text)) is not None), None)
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    names = set(python.resolved(tree))
-    for node in tree.body:
-        if isinstance(node, python.Function | ast.ClassDef):
-            names.add(node.name)
-        names |= {
-            item.id
-            for item in ast.walk(node)
-            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
-        }
-    return names
-
-
-def _touched_helpers(evidence: Evidence) -> frozenset[str]:
-    """Return the names of helpers, fixtures and constants of the tests that were changed or taken away."""
-    names: set[str] = set()
-    for _, *texts in python_tests(evidence):
-        before, after = map(python.helpers, texts)
-        names |= {
-            name
-            for name, node in before.items()
-            if name not in after or python.shape(after[name]) != python.shape(node)
-        }
-        names |= {name for name in after if name not in before and _takes_the_place(name)}
-    return frozenset(names)
-
-
-def _takes_the_place(name: str) -> bool:
-    """Tell whether a new helper hides something that tests already use."""
-    return name.startswith("assert") or name in python.BUILTINS or name in ("raises", "approx", "pytest")
+def _read(evidence: Evidence, commit: str, path: str) -> str | None:
+    return evidence.read(commit, f"{evidence.prefix}{path}")
 
 
 def _touched_data(evidence: Evidence) -> frozenset[str]:
@@ -155,17 +152,18 @@ def _touched_data(evidence: Evidence) -> frozenset[str]:
 
 
 def _untouched(
-    evidence: Evidence, measured: Measured, touched: frozenset[str], data: frozenset[str]
+    evidence: Evidence, measured: Measured, sides: "_Sides", data: frozenset[str]
 ) -> Iterator[tuple[Key, python.Definition]]:
-    """Yield tests of files that were not changed, which lean on helpers or data that were."""
-    if not touched and not data:
-        return
+    """Yield tests of files that were not changed, which lean on helpers, fixtures or data that were."""
     changed = {inside(evidence, change.path) for change in evidence.changes}
+    if not data and not any(python_tests(evidence)):
+        return
     for file in sorted({result.file for result in measured.before.results.values()} - changed):
         reads = _reads(evidence, file, data)
         for test in python.tests_in(evidence.read(evidence.head, f"{evidence.prefix}{file}")):
-            if reads or dataflow.mentions(test.node, touched):
-                yield (file, test.name), test
+            here = (file, test.name), test
+            if reads or sides.leans(here, here):
+                yield here
 
 
 def _reads(evidence: Evidence, file: str, data: frozenset[str]) -> bool:

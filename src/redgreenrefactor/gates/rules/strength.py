@@ -17,6 +17,7 @@ from redgreenrefactor.mutation.detection import (
     SEED,
     Mutant,
     Noticed,
+    belongs,
     blind_comparison,
     mutants_in,
     noticed_by,
@@ -33,7 +34,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Fin
     if not any(is_test(evidence, change.path) for change in evidence.changes):
         return []
     found = yield from _behaviour(evidence, measured)
-    found += [*_legacy(measured, rewrites), *_parameters(measured, rewrites)]
+    found += [*_legacy(evidence, measured, rewrites), *_parameters(measured, rewrites)]
     found += [*_sets(measured, rewrites), *_conditions(evidence, rewrites)]
     if rewrites.old and not errors(found):
         found += yield from _as_strong(evidence, measured, rewrites)
@@ -78,11 +79,17 @@ def _changed(result: TestResult) -> Finding:
 # --- strength: what must not happen at all
 
 
-def _legacy(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
+def is_kept(evidence: Evidence, measured: Measured, name: TestId) -> bool:
+    """Tell whether a test may only be moved or renamed: somebody else wrote it, and `legacy.tests` says so."""
+    keeps = evidence.rules.legacy_tests == "keep" and name in measured.legacy.ids
+    return keeps and not any(belongs(name, own) for own in evidence.ours)
+
+
+def _legacy(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
     old = [
         result
         for result in rewrites.results(measured.before, rewrites.old)
-        if result.id in measured.legacy.ids and (result.file, result.function) in rewrites.changed
+        if is_kept(evidence, measured, result.id) and (result.file, result.function) in rewrites.changed
     ]
     if old:
         yield Finding(
@@ -90,7 +97,7 @@ def _legacy(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
             f"rewritten, and here since before the run: {named([result.id for result in old])}",
             old[0].file,
             old[0].line or None,
-            hint="Tests that were here before may be moved or renamed, with their bodies as they were.",
+            hint="Tests that were here before may be moved or renamed, with their bodies as they were (legacy.tests=keep).",
         )
 
 
