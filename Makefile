@@ -81,3 +81,13 @@ $(STAMP): pyproject.toml constraints.txt
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .coverage .coverage.* htmlcov
+
+# The real programs that are agents, in a folder of their own outside the repository; what is there already stays.
+.PHONY: agents clients
+AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redgreenrefactor-agents
+agents:
+	@tests/flow/install_programs.sh "$(AGENTS)"
+
+# Whole workflows through them, with a model on loopback. `make test` leaves them out.
+clients: $(STAMP) agents
+	@RGR_AGENTS="$(AGENTS)" $(PYTEST) -m "programs" tests/flow

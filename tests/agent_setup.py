@@ -7,9 +7,14 @@ from typing import Any
 from redgreenrefactor.agents.session_environment import free
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.model.events import unheard
+from redgreenrefactor.model.session import Brief
 from redgreenrefactor.sandbox.process import Interrupt
 
 ENV = {"PATH": os.environ["PATH"]}
+
+
+def unlocked(_brief: Brief) -> tuple[Path, ...]:
+    return ()
 
 
 def setup_with(**changes: Any) -> AgentSetup:
@@ -28,6 +33,11 @@ def setup_with(**changes: Any) -> AgentSetup:
         "identity": {},
         "confine": free,
         "confine_tools": free,
+        "locked": unlocked,
+        "guides": (),
+        "path": None,
+        "inherit": False,
+        "home": Path(),
         "emit": unheard,
         "interrupt": Interrupt(),
     }

@@ -1,5 +1,6 @@
 """A model server on loopback that speaks the wire formats of three providers; what it says is a function."""
 
+import itertools
 import json
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -109,7 +110,10 @@ class Asked:
         if self.dialect == "google":
             return self.body["systemInstruction"]["parts"][0]["text"]
         if self.dialect == "responses":
-            return self.body["instructions"]
+            told = (turn.get("content", ()) for turn in self.turns if turn.get("role") == "developer")
+            return self.body.get("instructions") or "\n\n".join(
+                part["text"] for parts in told for part in parts
+            )
         return next(message["content"] for message in self.body["messages"] if message["role"] == "system")
 
     @property
@@ -125,10 +129,22 @@ class Asked:
 
     @property
     def brief(self) -> str:
-        """The first thing the user said."""
-        first = self.turns[0]
+        """The first thing the user said, after what a program tells of its surroundings."""
+        first = self.turns[0] if self.dialect != "responses" else self._asking[-1]
         content: Any = first.get("content", first.get("parts"))
-        return content if isinstance(content, str) else "".join(str(part["text"]) for part in content)
+        return (
+            content
+            if isinstance(content, str)
+            else "".join(
+                str(part["text"]) for part in content if not str(part["text"]).startswith("<system-reminder>")
+            )
+        )
+
+    @property
+    def _asking(self) -> list[Json]:
+        """What the user said before the first word of the model."""
+        before = itertools.takewhile(lambda turn: turn.get("role") in ("user", "developer"), self.turns)
+        return [turn for turn in before if turn["role"] == "user"]
 
     @property
     def results(self) -> list[str]:
@@ -213,6 +229,12 @@ def _speaker(server: ModelServer) -> type[BaseHTTPRequestHandler]:
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
+
+        def do_HEAD(self) -> None:
+            self._send(200, "application/json", "")
+
+        def do_GET(self) -> None:
+            self._send(404, "application/json", "{}")
 
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -307,7 +329,13 @@ def _anthropic(asked: Asked, reply: Reply) -> Iterator[str]:
         "cache_read_input_tokens": USED["read"],
         "output_tokens": 1,
     }
-    head: Json = {"id": "msg_1", "type": "message", "role": "assistant", "model": asked.model, "content": []}
+    head: Json = {
+        "id": f"msg_{len(asked.raw)}",
+        "type": "message",
+        "role": "assistant",
+        "model": asked.model,
+        "content": [],
+    }
     yield _event("message_start", message={**head, "stop_reason": None, "stop_sequence": None, "usage": used})
     index = 0
     if reply.text:

@@ -25,6 +25,7 @@ from redgreenrefactor.sandbox.permissions import (
     Ground,
     UserTools,
     agent_policy,
+    collapsed,
     session_policy,
     suite_policy,
     tools_of,
@@ -128,6 +129,10 @@ class Confinement:
             return None
         cage = self.session(brief)
         return cage and replace(cage, policy=agent_policy(cage.policy, self._ground.home))
+
+    def locked(self, brief: Brief) -> tuple[Path, ...]:
+        """Return what a session of this phase may not change, files and folders, as far as it is there."""
+        return tuple(self._repository.root / path for path in collapsed(self._kept_from(brief)))
 
     def _lent(self) -> Iterator[Mount]:
         """Yield what a session finds in the place of the git folder, where something else can be shown there."""

@@ -9,10 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from redgreenrefactor.agents.table import AGENTS
+from redgreenrefactor.agents.foreign_program import place_of, version_line
+from redgreenrefactor.agents.table import AGENTS, kind_of
 from redgreenrefactor.config import Settings, load
 from redgreenrefactor.errors import NotReadyError, RgrError, some_of
 from redgreenrefactor.forge.address import address_of
@@ -32,13 +32,11 @@ from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.virtual import run_with
-from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.availability import means_for
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
 
-PATIENCE = 20.0  # seconds for a program to tell its version
 LITTLE, SCARCE = 500_000_000, 20_000_000  # bytes free on the disk: worth a word, too few
 NAMED = 5
 
@@ -235,47 +233,32 @@ def agents(patient: Patient) -> Iterator[Remark]:
     roles: dict[tuple[str, str], list[str]] = {}
     for phase in TDD.phases:
         spec = patient.settings.agent_for(phase.key)
-        model = patient.settings.model_for(phase.key) if spec == "api" else ""
+        model = patient.factory.model(phase.key)
         roles.setdefault((spec, model), []).append(phase.key)
     for (spec, model), names in roles.items():
         yield from _agent(patient, spec, model, ", ".join(names))
     for name, kind in AGENTS.items():
-        if kind.program and (found := _outside(patient, kind.program)):
-            yield Remark(f"{name}: {_version(patient, found)}")
-
-
-def _outside(patient: Patient, program: str) -> str | None:
-    """Return where a program of the user's lies; one of the repository's is never started."""
-    found = shutil.which(program, path=patient.path)
-    inside = found and Path(os.path.realpath(found)).is_relative_to(os.path.realpath(patient.repository.root))
-    return None if inside else found
+        environ = patient.around.environ
+        if kind.program and (found := place_of(kind.program, None, patient.repository.root, environ)):
+            said = version_line(found, without_secrets(environ), patient.around.interrupt)
+            yield Remark(f"{name}: {said}")
 
 
 def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Remark]:
     """Yield whether an agent can be had; a model is asked for a word, as a run would: a key may be refused."""
     kind = spec.partition(":")[0]
+    approved = not list(trust(patient))  # nobody is sent a key, or started, whom only the repository names
+    if kind_of(spec).program and not approved:
+        return
     try:
-        agent = patient.factory.agent(spec, model or None)
-        approved = not list(trust(patient))  # nobody is sent a key whom only the repository names
+        agent = patient.factory.agent(spec, model)
         if approved and isinstance(agent, Greeting):
             agent.greet()
     except RgrError as error:
         yield _error(f"agent {kind} ({names}): {error.message.rstrip('.')}", error.hint)
         return
-    answers = f", {model} answers" if model and approved else ""
+    answers = f", {model} answers" if kind_of(spec).our_tools and model and approved else ""
     yield Remark(f"agent {spec[:80]} ({names}){answers}")
-
-
-def _version(patient: Patient, program: str) -> str:
-    done = process.run(
-        [program, "--version"],
-        cwd=Path("/"),
-        env=without_secrets(patient.around.environ),
-        timeout=PATIENCE,
-        interrupt=patient.around.interrupt,
-    )
-    words = (done.stdout or done.stderr).decode("utf-8", "replace").split("\n")[0].strip()
-    return words[:80] or f"exit code {done.exit_code}"
 
 
 def sandbox(patient: Patient) -> Iterator[Remark]:

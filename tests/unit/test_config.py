@@ -49,6 +49,9 @@ DEFAULTS: dict[str, object] = {
     "agent": "api",
     "agent.env": (),
     "agent.url": None,
+    "agent.path": None,
+    "agent.inherit": "off",
+    "agent.memory": "on",
     "test.command": None,
     "setup.command": None,
     "bash.timeout": 120,
@@ -56,6 +59,7 @@ DEFAULTS: dict[str, object] = {
     "session.timeout": 3600,
     "session.turns": 200,
     "retry.backoff": 1,
+    "retry.session": "new",
     "red.on.pass": "cover",
     "plan.sessions": "needed",
     "legacy.on.break": "block",
@@ -112,6 +116,10 @@ GOOD: list[tuple[str, str, object]] = [
     ("agent.env", "A,B, C\tD ,, A", ("A", "B", "C", "D")),
     ("agent.env", "", ()),
     ("sandbox.env", "DATABASE_URL", ("DATABASE_URL",)),
+    ("agent.path", "/opt/agents/bin", "/opt/agents/bin"),
+    ("agent.inherit", "on", "on"),
+    ("agent.memory", "off", "off"),
+    ("retry.session", "resume", "resume"),
     ("agent.url", "http://localhost:11434/v1", "http://localhost:11434/v1"),
     ("agent.url", "https://[::1]/", "https://[::1]/"),
     ("github.host", "Git.Firm.example", "git.firm.example"),
@@ -137,6 +145,8 @@ BAD: list[tuple[str, str]] = [
         ("agent.url", text)
         for text in ["localhost:11434", "ftp://x/", "http://", "http://[::1", "http://x:y", "http://x y"]
     ],
+    ("agent.path", "a\\u0000b"),
+    *[(name, "yes") for name in ("agent.inherit", "agent.memory", "retry.session")],
     *[("github.host", text) for text in ["", "https://git.firm.example", "a/b", "-a", "a b", "git@a", "a."]],
     *[("agent.url", text) for text in ["http://x:0", "http://x:99999", "http://x\\ty/"]],
 ]

@@ -38,6 +38,23 @@ def cost_of(response: "ModelResponse") -> Decimal | None:
         return None
 
 
+def list_price(usage: Usage, model: str, provider: str) -> float | None:
+    """Return what tokens of a model cost by the list, None if nobody knows."""
+    import genai_prices  # noqa: PLC0415
+
+    sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    used = genai_prices.Usage(
+        input_tokens=sent,
+        cache_read_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    try:
+        return round(float(genai_prices.calc_price(used, model, provider_id=provider).total_price), 8)
+    except (LookupError, ValueError):
+        return None
+
+
 def affordable(model: "Model[Any]", left: float, sent: int) -> int | None:
     """Return how many tokens of a reply this much money buys, so many being sent; None where that is no limit."""
     written = _price(model, output=MANY)

@@ -7,22 +7,20 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from signal import Signals
 
+from redgreenrefactor.agents.endings import broke_off
 from redgreenrefactor.agents.session_environment import of_a_program
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered, overdue
 from redgreenrefactor.model.task import first_program
-from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
-from redgreenrefactor.prompts.quote import bounded, plain
+from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.sandbox.cage import temporary_folder
 from redgreenrefactor.sandbox.policy import readable
 from redgreenrefactor.sandbox.process import Finished, run
 
-LAST_LINES = 10  # of standard error, for the message of a failure
-_LAST_CHARACTERS = 2000
+_BY_HAND = "Try the command by hand in the project's folder; it gets its brief on standard input."
 
 
 def build(argument: str, setup: AgentSetup) -> "CommandAgent":
@@ -89,7 +87,7 @@ class CommandAgent:
         if finished.timed_out:
             return Report(message, failure=overdue(self.setup.session_timeout))
         if finished.exit_code != 0:
-            return Report(message, failure=_failure(finished))
+            return Report(message, failure=broke_off("the agent's command", finished, _BY_HAND))
         return answered(brief, message)
 
 
@@ -119,23 +117,6 @@ def _link(brief: Brief) -> dict[str, str]:
         "TDD_STRATEGY": brief.strategy,
         "TDD_RESUME_FROM": " ".join(brief.resume_from),
     }
-
-
-def _failure(finished: Finished) -> Finding:
-    lines = plain(finished.stderr.decode("utf-8", "replace")).strip().splitlines()[-LAST_LINES:]
-    said = bounded("\n".join(lines), _LAST_CHARACTERS)
-    return Finding(
-        FindingType.AGENT_FAILURE,
-        f"the agent's command {_ending(finished.exit_code)}" + (f":\n{said}" if said else ""),
-        hint="Try the command by hand in the project's folder; it gets its brief on standard input.",
-    )
-
-
-def _ending(exit_code: int) -> str:
-    if exit_code > 0:
-        return f"ended with exit code {exit_code}"
-    signal = next((known.name for known in Signals if known == -exit_code), "a signal")
-    return f"was killed by {signal} (exit code {exit_code})"
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Every agent there is: a new one is a module with `build`, and a line here."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 from redgreenrefactor.agents.session_environment import Confine
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.events import Emit, SessionNoted
-from redgreenrefactor.model.session import Step
+from redgreenrefactor.model.session import Brief, Step
 from redgreenrefactor.ports import Agent
 from redgreenrefactor.sandbox.process import Interrupt
 
@@ -26,8 +26,8 @@ class AgentKind:
 
 AGENTS: Mapping[str, AgentKind] = {
     "api": AgentKind(module="api", our_tools=True),
-    "claude-code": AgentKind(program="claude"),
-    "codex": AgentKind(program="codex"),
+    "claude-code": AgentKind(module="claude_code", program="claude"),
+    "codex": AgentKind(module="codex", program="codex"),
     "gemini": AgentKind(program="gemini"),
     "opencode": AgentKind(program="opencode"),
     "command": AgentKind(module="command_agent", argument="SHELL COMMAND", own_model=True),
@@ -52,6 +52,11 @@ class AgentSetup:
     identity: Mapping[str, str]  # GIT_AUTHOR_* and GIT_COMMITTER_*
     confine: Confine  # what holds an agent that is a program
     confine_tools: Confine  # what holds the tools of one that has ours
+    locked: Callable[[Brief], Iterable[Path]]  # what a session may not change
+    guides: Sequence[Path]  # files that tell how the project is worked on
+    path: str | None  # where a program of the user's lies
+    inherit: bool  # whether that one works with the user's own settings
+    home: Path  # ours, for what agents keep of this checkout
     emit: Emit
     interrupt: Interrupt
 

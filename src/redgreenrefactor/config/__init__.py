@@ -54,6 +54,9 @@ class Settings:
     agent: str
     agent_env: tuple[str, ...]
     agent_url: str | None
+    agent_path: str | None
+    agent_inherit: Literal["off", "on"]
+    agent_memory: Literal["on", "off"]
     test_command: str | None
     setup_command: str | None
     bash_timeout: float
@@ -61,6 +64,7 @@ class Settings:
     session_timeout: float
     session_turns: int
     retry_backoff: float
+    retry_session: Literal["new", "resume"]
     red_on_pass: Literal["cover", "abort", "warn"]
     plan_sessions: Literal["needed", "always"]
     legacy_on_break: Literal["block", "report"]

@@ -202,6 +202,24 @@ KEYS = (
     ),
     _key("agent.url", URL, None, "base URL of the model server", harmless=_never),
     _key(
+        "agent.path",
+        TEXT,
+        None,
+        "where the program of an agent lies: its folder, or the program itself",
+        unset="on PATH",
+        harmless=_never,
+    ),
+    _key(
+        "agent.inherit",
+        _one_of("off", "on"),
+        "off",
+        "whether programs that are agents work with your own settings of theirs, hooks and plugins included",
+        harmless=_if_in("off"),
+    ),
+    _key(
+        "agent.memory", _one_of("on", "off"), "on", "whether agents are told what AGENTS.md and CLAUDE.md say"
+    ),
+    _key(
         "test.command",
         TEXT,
         None,
@@ -217,6 +235,12 @@ KEYS = (
     _key("session.turns", _whole(1), 200, "requests to the model in one session of the api agent"),
     _key(
         "retry.backoff", WAIT, 1.0, "seconds before the first retry, doubling with each; 0 waits not at all"
+    ),
+    _key(
+        "retry.session",
+        _one_of("new", "resume"),
+        "new",
+        "whether a retry begins anew, or goes on with the session whose work was rejected",
     ),
     _key("red.on.pass", _one_of("cover", "abort", "warn"), "cover", "when an honest new test passes in RED"),
     _key(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redgreenrefactor.agents.session_environment import free
 from redgreenrefactor.agents.table import AgentSetup, agent_for, kind_of
-from redgreenrefactor.config import Settings
+from redgreenrefactor.config import DEFAULT, Settings
 from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository
@@ -128,7 +128,9 @@ class Factory:
         return typed(command, self.around.environ, self.repository.project, self.repository.root)
 
     def guides(self) -> tuple[str, ...]:
-        """Return the files that tell agents how this project is worked on, seen from its folder."""
+        """Return the files that tell how this project is worked on, seen from its folder, unless agents shall not know."""
+        if self.settings.agent_memory == "off":
+            return ()
         up = "../" * self.repository.prefix.count("/")
         places = dict.fromkeys(f"{above}{name}" for above in ("", up) for name in GUIDES)
         return tuple(place for place in places if (self.repository.project / place).is_file())
@@ -140,10 +142,11 @@ class Factory:
         return self.repository.project / own if own else None
 
     def model(self, role: str) -> str:
-        """Return the model a role thinks with; nothing where the agent has its own, which nobody here knows."""
-        return "" if kind_of(self.settings.agent_for(role)).own_model else self.settings.model_for(role)
+        """Return the model a role thinks with; nothing where the agent has its own, and no other is set."""
+        kind, unset = kind_of(self.settings.agent_for(role)), self.settings.source(f"model.{role}") == DEFAULT
+        return "" if kind.own_model or (kind.program and unset) else self.settings.model_for(role)
 
-    def agent(self, spec: str, model: str | None = None) -> Agent:
+    def agent(self, spec: str, model: str) -> Agent:
         """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
         where, settings, cages = self.repository, self.settings, self.cages
         environ = imported_from(where.project, where.main_project, self.around.environ)
@@ -151,7 +154,7 @@ class Factory:
             project=where.project,
             env=environ,
             active_env=activated(environ, where.project, where.root),
-            model=model or settings.model,
+            model=model,
             url=settings.agent_url,
             session_timeout=settings.session_timeout,
             session_turns=settings.session_turns,
@@ -161,6 +164,11 @@ class Factory:
             identity=where.identity,
             confine=cages.agent if cages else free,
             confine_tools=cages.session if cages else free,
+            locked=cages.locked if cages else lambda _: (),
+            guides=[where.project / name for name in self.guides()],
+            path=settings.agent_path,
+            inherit=settings.agent_inherit == "on",
+            home=where.cache / "agents",
             emit=self.around.emit,
             interrupt=self.around.interrupt,
         )

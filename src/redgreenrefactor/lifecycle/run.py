@@ -72,7 +72,7 @@ def assemble(
     agents = dict(job.own_agents(factory, cages, suite))
     for phase in job.workflow.sessions():
         if phase.name not in agents:
-            wanted = settings.agent_for(phase.key), settings.model_for(phase.key)
+            wanted = settings.agent_for(phase.key), factory.model(phase.key)
             if wanted not in made:
                 made[wanted] = factory.agent(*wanted)
             agents[phase.name] = made[wanted]

@@ -222,7 +222,7 @@ class Engine:
     ) -> Verdict:
         noticed = [
             Finding(FindingType.SCOPE_VIOLATION, warning, severity=Severity.WARNING)
-            for warning in sealed.warnings
+            for warning in (*sealed.warnings, *report.refused)
         ]
         evidence = Evidence(
             phase=phase.name,
@@ -275,7 +275,8 @@ class Engine:
         kept = f"{turn.cycle}-{turn.phase.name}-{turn.attempt}" if made else ""
         shown = kept if done.changed else ""
         after = rejected(here.handoff, turn, done.verdict, retries=self.rules.retries, kept=shown)
-        notes = {here.commit: replace(after, due=done.due)}
+        after = replace(after, due=done.due, rejected_session=done.report.session or None)
+        notes = {here.commit: after}
         if made:
             self.workspace.set_aside(done.sealed.commit, after.run_id, kept)
             if turn.phase.builds_on and may_be_built_on(done.verdict):

@@ -33,6 +33,8 @@ class FinishedTurn:
             note,
             agent=self.agent,
             model=self.report.model or None,
+            agent_version=self.report.version or None,
+            agent_session=self.report.session or None,
             usage=self.due.usage,
             seconds=self.due.seconds,
             retries=self.turn.attempt - 1,

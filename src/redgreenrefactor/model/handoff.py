@@ -192,6 +192,8 @@ class Handoff(_Core):
     pending_count: int | None = None
     agent: str | None = None
     model: str | None = None  # that answered
+    agent_version: str | None = None  # of the program that is the agent
+    agent_session: str | None = None  # by which that program finds the session again
     usage: Usage | None = None  # of all attempts at the phase
     seconds: float | None = None
     retries: int | None = None  # rejected attempts at the phase
@@ -209,6 +211,7 @@ class Handoff(_Core):
     rejections: tuple[Rejection, ...] = ()  # of the due phase, since its retries began anew
     due: Expense | None = None  # of the attempts at the due phase
     builds_on: str | None = None  # the attempt that the next try goes on from
+    rejected_session: str | None = None  # of the last attempt, by which its agent's program finds it again
     uncommitted: tuple[UncommittedAttempt, ...] = ()  # that started from here
     rolled_back: RolledBack | None = None
     legacy: LegacyTests | None = None

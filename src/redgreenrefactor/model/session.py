@@ -42,6 +42,7 @@ class Brief:
     session: str = ""  # the id it is known by to later sessions, where it has one
     strategy: str = ""  # how it goes on from others: new, resume, fork, merge_fork
     resume_from: tuple[str, ...] = ()  # their ids
+    continues: tuple[str, ...] = ()  # the same, as the agent's own program calls them
 
     @property
     def text(self) -> str:
@@ -88,6 +89,9 @@ class Report:
     paid_before: float = (
         0.0  # US dollars of the usage that do not count against the budget of this invocation
     )
+    session: str = ""  # by which a program that is an agent finds it again
+    version: str = ""  # of that program
+    refused: tuple[str, ...] = ()  # what that program did not let it do
 
 
 @dataclass(frozen=True, slots=True)

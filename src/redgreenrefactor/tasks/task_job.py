@@ -88,8 +88,7 @@ class TaskJob(Job[TaskFileResult]):
         settings = factory.settings
         seconds = min(DIAGNOSIS_SECONDS, settings.session_timeout)
         brisk = replace(factory, settings=replace(settings, session_timeout=seconds))
-        spec, model = settings.agent_for("diagnosis"), settings.model_for("diagnosis")
-        return {PhaseName.DIAGNOSE: brisk.agent(spec, model)}
+        return {PhaseName.DIAGNOSE: brisk.agent(settings.agent_for("diagnosis"), factory.model("diagnosis"))}
 
     def require_able(self, factory: Factory, agents: Mapping[PhaseName, Agent]) -> None:
         """Refuse where programs of the criteria are missing, or an agent cannot go on from earlier sessions."""

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_setup import setup_with
-from redgreenrefactor.agents.command_agent import LAST_LINES, CommandAgent
+from redgreenrefactor.agents.command_agent import CommandAgent
+from redgreenrefactor.agents.endings import LAST_LINES
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.model.session import Brief, Report, Role
 from redgreenrefactor.model.verdict import FindingType

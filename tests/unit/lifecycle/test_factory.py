@@ -26,7 +26,7 @@ def test_a_session_beside_the_main_checkout_imports_what_lies_before_it(repo: Re
             interrupt = Interrupt()
             around = Surroundings(place, repo.env, Flags(), lambda _: None, interrupt)
             agent = Factory(repository, load(None, {}, Flags()), around, repository.cache).agent(
-                "command:true"
+                "command:true", ""
             )
             interrupt.close()
         assert isinstance(agent, CommandAgent)

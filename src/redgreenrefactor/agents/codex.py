@@ -1,0 +1,256 @@
+"""Codex, headless: a home of its own with the user's sign-in, our role as its instructions, what is locked read-only."""
+
+import json
+import re
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redgreenrefactor.agents.codex_rollout import Rollout, difference, usage_of_tokens
+from redgreenrefactor.agents.foreign_program import ForeignProgram, refused_by_server
+from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
+from redgreenrefactor.agents.program_events import (
+    ActionRefused,
+    ProgramEvent,
+    ReplyBilled,
+    RequestRetried,
+    SessionConcluded,
+    SessionOpened,
+)
+from redgreenrefactor.agents.program_session import objects
+from redgreenrefactor.agents.providers import base_url
+from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
+from redgreenrefactor.prompts.quote import in_line
+from redgreenrefactor.sandbox.cage import temporary_folder
+
+PROGRAM = ForeignProgram(
+    title="Codex",
+    command="codex",
+    oldest="0.166.0",
+    calls_itself="codex",
+    install="npm install -g @openai/codex@latest",
+    signed_in=("login", "status"),
+    sign_in="codex login",
+    keys=("CODEX_API_KEY",),
+    provider="openai",
+)
+Table = Mapping[str, "str | Table"]
+AUTH = "auth.json"
+_OFF = ("multi_agent", "goals", "apps")  # what a session has no use for
+_STATUS = re.compile(r"status:? (\d{3})\b")
+_DISCONNECTED = re.compile(r"(?i)disconnected|error sending request|connection|timed? ?out")
+_HOPELESS = (400, 401, 403, 404)
+_REFUSED = re.compile(r"patch rejected: (.*)")
+_READ_ONLY = "Read-only file system"
+_HARMLESS = "Model metadata for"  # of a model that it does not know by name
+
+
+def build(_argument: str, setup: AgentSetup) -> ProgramAgent:
+    """Return the agent that is Codex; a NotReadyError where it is missing or too old."""
+    return program_agent("codex", Codex(), setup)
+
+
+@dataclass(frozen=True, slots=True)
+class Codex:
+    """How Codex is started, and what it answers."""
+
+    program: ForeignProgram = PROGRAM
+
+    @contextmanager
+    def prepare(self, order: SessionOrder) -> Generator[ProgramStart]:
+        """Provide how it is started: its home is ours, unless it shall work with the user's own settings."""
+        home = _users_home(order.env) if order.setup.inherit else _home(order)
+        order.setup.home.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(order.setup.home) as folder:
+            instructions = folder / "instructions.md"
+            instructions.write_text(order.instructions, "utf-8")
+            yield ProgramStart(
+                tuple(_arguments(order, instructions)),
+                order.brief.task,
+                _Lines(home, Rollout(home, order.parent).used()),
+                env={"CODEX_HOME": str(home)},
+                reads=(folder, _users_home(order.env) / AUTH),
+                writes=(home,),
+            )
+
+
+def _users_home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("CODEX_HOME") or Path(env.get("HOME", "/")) / ".codex")
+
+
+def _home(order: SessionOrder) -> Path:
+    """Return a home for its sessions in which nothing of the user's lies but the sign-in, which it may renew."""
+    home, users = order.setup.home / "codex", _users_home(order.env) / AUTH
+    home.mkdir(parents=True, exist_ok=True)
+    link = home / AUTH
+    with suppress(OSError):
+        if not link.is_symlink() or link.readlink() != users:
+            link.unlink(missing_ok=True)
+            if users.exists():
+                link.symlink_to(users)
+    return home
+
+
+def _arguments(order: SessionOrder, instructions: Path) -> Iterator[str]:
+    yield "exec"
+    if order.parent:
+        yield "fork" if order.brief.strategy == "fork" else "resume"
+        yield order.parent
+    yield from ("--json", "--ignore-rules", "--skip-git-repo-check")
+    if not order.setup.inherit:
+        yield "--ignore-user-config"
+    for feature in _OFF:
+        yield from ("--disable", feature)
+    if order.model:
+        yield from ("-m", order.model)
+    for key, value in _settings(order, instructions):
+        yield from ("-c", f"{key}={value}")
+    if order.held:  # by us: its own sandbox cannot be made inside another one
+        yield "--dangerously-bypass-approvals-and-sandbox"
+    yield "-"
+
+
+def _settings(order: SessionOrder, instructions: Path) -> Iterator[tuple[str, str]]:
+    """Yield settings by name, values as TOML spells them: texts and lists as JSON does."""
+    setup = order.setup
+    yield "model_instructions_file", json.dumps(str(instructions))
+    yield "project_doc_max_bytes", "0"  # our instructions hold what the project says
+    yield "web_search", '"disabled"'
+    yield "skills.bundled.enabled", "false"
+    yield "include_permissions_instructions", "false"
+    yield "check_for_update_on_startup", "false"
+    yield "analytics.enabled", "false"
+    yield "shell_environment_policy.exclude", json.dumps(list(PROGRAM.keys))
+    if not order.held:
+        yield "default_permissions", '"rgr"'
+        yield "permissions.rgr", _table({"filesystem": _files(order)})
+    retries = "" if setup.retry_backoff else ",request_max_retries=0,stream_max_retries=0"
+    if setup.url:
+        yield "model_provider", '"rgr"'
+        where = f'name="rgr",base_url={json.dumps(base_url("openai", setup.url))}'
+        auth = 'wire_api="responses",requires_openai_auth=true'
+        yield "model_providers.rgr", f"{{{where},{auth}{retries}}}"
+
+
+def _files(order: SessionOrder) -> Table:
+    """Return what its commands and patches may do with files: read all, write into the checkout but what is locked."""
+    root = next((up for up in (order.folder, *order.folder.parents) if (up / ".git").exists()), order.folder)
+    return {
+        ":root": "read",
+        ":tmpdir": "write",
+        ":slash_tmp": "write",
+        ":workspace_roots": {".": "write"},
+        **{str(place): "write" for place in _git_folders(root)},
+        **{str(path): "read" for path in order.locked if path.exists()},
+    }
+
+
+def _git_folders(root: Path) -> Iterator[Path]:
+    """Yield where commits are written: beside another checkout that is elsewhere."""
+    git = root / ".git"
+    if git.is_dir():
+        yield git
+    elif git.is_file():
+        folder = Path(git.read_text("utf-8").removeprefix("gitdir:").strip())
+        yield from (folder, folder.parent.parent)
+
+
+def _table(value: Table) -> str:
+    """Return a table as TOML spells it in a line."""
+    inside = (
+        f"{json.dumps(key)}={json.dumps(item) if isinstance(item, str) else _table(item)}"
+        for key, item in value.items()
+    )
+    return f"{{{','.join(inside)}}}"
+
+
+@dataclass
+class _Lines:
+    """What `codex exec --json` tells, an object a line."""
+
+    home: Path
+    before: Usage  # of the session it goes on from: what is told counts it again
+    _session: str = ""
+    _billed: Usage = field(default_factory=Usage)
+    _last_text: str = ""
+    _trouble: str = ""
+
+    def read(self, said: Mapping[str, Any]) -> Iterator[ProgramEvent]:
+        item: Mapping[str, Any] = said.get("item") or {}
+        match said.get("type"):
+            case "thread.started":
+                self._session = str(said.get("thread_id", ""))
+                yield SessionOpened(self._session)
+            case "item.started" if item.get("type") == "command_execution":
+                yield Called(str(item.get("id", "")), "Bash", {"command": _command(item)})
+            case "item.completed":
+                yield from self._item(item)
+            case "turn.completed":
+                total = usage_of_tokens(said.get("usage") or {})
+                yield SessionOpened(self._session, self._rollout.model())
+                yield SessionConcluded(self._last_text, difference(total, self.before))
+            case "error":
+                yield from self._retry(str(said.get("message", "")))
+            case "turn.failed":
+                error: Mapping[str, Any] = said.get("error") or {}
+                words = str(error.get("message", ""))
+                usage = difference(self._rollout.used(), self.before)
+                yield SessionConcluded("", usage, refused_by_server(PROGRAM, words, _status(words)))
+            case _:
+                pass
+
+    def overhear(self, line: str) -> Iterator[ProgramEvent]:
+        if found := _REFUSED.search(line):
+            yield ActionRefused(f"a patch: {in_line(found[1])}")
+
+    @property
+    def _rollout(self) -> Rollout:
+        return Rollout(self.home, self._session)
+
+    def _item(self, item: Mapping[str, Any]) -> Iterator[ProgramEvent]:
+        ident, kind = str(item.get("id", "")), item.get("type")
+        if kind == "agent_message":
+            self._last_text = str(item.get("text", ""))
+            yield Uttered(self._last_text)
+        elif kind == "command_execution":
+            output = str(item.get("aggregated_output", ""))
+            if _READ_ONLY in output:
+                yield ActionRefused(
+                    next(in_line(line) for line in output.split("\n") if _READ_ONLY in line), ident
+                )
+            yield from self._bill()
+            yield Answered(ident, output, item.get("exit_code") != 0)
+        elif kind == "file_change":
+            paths = [f"{change.get('kind')} {change.get('path')}" for change in objects(item.get("changes"))]
+            yield Called(ident, "Edit", {"file_path": ", ".join(paths)})
+            yield from self._bill()
+            yield Answered(ident, str(item.get("status", "")), item.get("status") == "failed")
+        elif kind == "error" and not str(item.get("message", "")).startswith(_HARMLESS):
+            yield RequestRetried(in_line(str(item.get("message", ""))))
+
+    def _bill(self) -> Iterator[ProgramEvent]:
+        """Yield what has been used since it was told last: only its own record of the session tells before the end."""
+        used = difference(self._rollout.used(), self.before)
+        recent, self._billed = difference(used, self._billed), used
+        if recent != Usage():
+            yield ReplyBilled(recent, self._rollout.model())
+
+    def _retry(self, words: str) -> Iterator[ProgramEvent]:
+        status = _status(words)
+        hopeless = refused_by_server(PROGRAM, words, status) if status in _HOPELESS else None
+        yield RequestRetried(in_line(words), hopeless)
+
+
+def _command(item: Mapping[str, Any]) -> str:
+    return str(item.get("command", ""))
+
+
+def _status(words: str) -> int | None:
+    """Return the status that a server answered with, as far as words tell; no answer at all is a server's failure."""
+    found = _STATUS.search(words)
+    if found:
+        return int(found[1])
+    return 503 if _DISCONNECTED.search(words) else None

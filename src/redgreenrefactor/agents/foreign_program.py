@@ -1,0 +1,147 @@
+"""Programs of the user's that are agents: where they are, how old they are, and whether somebody is signed in."""
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+
+from redgreenrefactor.agents.session_environment import environment
+from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.prompts.quote import in_line, plain
+from redgreenrefactor.sandbox.process import Finished, Interrupt, run
+
+PATIENCE = 30.0  # seconds for a program to say who it is; the first start of one may take a while
+_WORDS = 500  # characters of what it says about a failure
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignProgram:
+    """What is known of a program before it is looked for."""
+
+    title: str  # what people call it
+    command: str
+    oldest: str  # version that works as we need it
+    calls_itself: str  # a word of what it answers to --version
+    install: str  # what to type
+    signed_in: tuple[str, ...]  # arguments to which it answers with 0 where somebody is signed in
+    sign_in: str  # what to type
+    keys: tuple[str, ...]  # variables that sign it in where nobody else is
+    provider: str  # whose models it thinks with, as names of models begin
+    telling: Mapping[str, str] = field(default_factory=dict[str, str])  # that it calls nobody but its model
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledProgram:
+    """A program that is there."""
+
+    program: ForeignProgram
+    path: str
+    version: str
+
+    def asked(self, env: Mapping[str, str], interrupt: Interrupt | None = None) -> Finished:
+        """Return its answer to whether somebody is signed in."""
+        return _answer([self.path, *self.program.signed_in], {**env, **self.program.telling}, interrupt)
+
+
+def place_of(command: str, wanted: str | None, project: Path, env: Mapping[str, str]) -> str | None:
+    """Return where a program lies: at the path that is set, a folder or the program itself, else on PATH.
+
+    One that the project brings along is only taken where the path that is set leads to it.
+    """
+    if wanted:
+        place = project / Path(wanted).expanduser()
+        return shutil.which(str(place / command if place.is_dir() else place))
+    found = shutil.which(command, path=env.get("PATH", os.defpath))
+    inside = found and Path(os.path.realpath(found)).is_relative_to(os.path.realpath(project))
+    return None if inside else found
+
+
+def installed(
+    program: ForeignProgram,
+    *,
+    wanted: str | None,
+    project: Path,
+    env: Mapping[str, str],
+    interrupt: Interrupt | None = None,
+) -> InstalledProgram:
+    """Return the program as it is here; one that is missing, another, or too old is a NotReadyError."""
+    path = place_of(program.command, wanted, project, env)
+    if path is None:
+        where = f"at {wanted} (agent.path)" if wanted else "on PATH"
+        raise NotReadyError(
+            f"{program.title} is not installed: there is no program {program.command!r} {where}",
+            hint=f"Type '{program.install}', or name where it lies with agent.path in tdd.properties.",
+            type="AgentMissing",
+        )
+    said = version_line(path, {**environment(env), **program.telling}, interrupt)
+    number = _VERSION.search(said)
+    if number is None or program.calls_itself not in said:
+        raise NotReadyError(
+            f"{path} is not {program.title}: to --version it says {said!r}",
+            hint=f"Type '{program.install}', or set agent.path to where {program.title} lies.",
+            type="AgentMissing",
+        )
+    if _parts(number[0]) < _parts(program.oldest):
+        raise NotReadyError(
+            f"{program.title} {number[0]} at {path} is too old: {program.oldest} or newer is needed",
+            hint=f"Type '{program.install}'.",
+            type="AgentOutdated",
+        )
+    return InstalledProgram(program, path, number[0])
+
+
+def version_line(path: str, env: Mapping[str, str], interrupt: Interrupt | None = None) -> str:
+    """Return the first line a program answers to --version."""
+    done = _answer([path, "--version"], env, interrupt)
+    words = plain((done.stdout or done.stderr).decode("utf-8", "replace")).strip().split("\n")[0]
+    return in_line(words, 80) or f"exit code {done.exit_code}"
+
+
+def _answer(argv: list[str], env: Mapping[str, str], interrupt: Interrupt | None) -> Finished:
+    return run(argv, cwd=Path("/"), env=env, timeout=PATIENCE, interrupt=interrupt)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def signed_in_by(
+    found: InstalledProgram, env: Mapping[str, str], passed_on: tuple[str, ...], interrupt: Interrupt | None
+) -> tuple[str, ...]:
+    """Return the variables it needs to be signed in: none where an account is; if none helps, that is a NotReadyError."""
+    program = found.program
+    if found.asked(environment(env, passed_on), interrupt).exit_code == 0:
+        return passed_on
+    if there := tuple(name for name in program.keys if env.get(name)):
+        return (*passed_on, *there)
+    keys = " or ".join(program.keys)
+    raise NotReadyError(
+        f"nobody is signed in to {program.title}",
+        hint=f"Type '{program.sign_in}', or set {keys}; then type the same command again.",
+        type="CredentialsMissing",
+    )
+
+
+def refused_by_server(program: ForeignProgram, words: str, status: int | None) -> Finding:
+    """Return what it means that a model's server answered a program so; without a status it is the program's failure."""
+    said = in_line(f"{program.title}: {words}", _WORDS)
+    match status:
+        case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+            hint = f"Type '{program.sign_in}', or mend the key it is given."
+            return Finding(FindingType.MODEL_UNAVAILABLE, said, hint=hint)
+        case HTTPStatus.PAYMENT_REQUIRED:
+            return Finding(FindingType.MODEL_UNAVAILABLE, said, hint="Add credit to the account.")
+        case HTTPStatus.NOT_FOUND:
+            hint = "Check the name in --model, TDD_MODEL or tdd.properties."
+            return Finding(FindingType.MODEL_UNAVAILABLE, said, hint=hint)
+        case HTTPStatus.TOO_MANY_REQUESTS | 529:  # overloaded
+            return Finding(FindingType.RATE_LIMITED, said, hint="Wait a while, then type 'rgr resume'.")
+        case int() if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return Finding(FindingType.NETWORK_ERROR, said, hint="Check the network, then type 'rgr resume'.")
+        case _:
+            return Finding(FindingType.AGENT_FAILURE, said)

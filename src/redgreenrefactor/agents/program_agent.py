@@ -1,0 +1,220 @@
+"""A coding program of the user's as an agent: found, kept to the phase, listened to, and ended with all it started."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from redgreenrefactor.agents.conversation import SessionFailedError
+from redgreenrefactor.agents.foreign_program import (
+    ForeignProgram,
+    InstalledProgram,
+    installed,
+    signed_in_by,
+)
+from redgreenrefactor.agents.program_events import Interpreter, ProgramEvent
+from redgreenrefactor.agents.program_session import JsonLines, ProgramSession
+from redgreenrefactor.agents.session_environment import of_a_program
+from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.errors import InterruptedRunError, UsageError
+from redgreenrefactor.filesystem import head_of
+from redgreenrefactor.model.events import Warned
+from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report
+from redgreenrefactor.ports import Say, SessionInterruptedError
+from redgreenrefactor.prompts.quote import bounded, plain
+from redgreenrefactor.sandbox.cage import Cage
+from redgreenrefactor.sandbox.policy import readable, writable
+from redgreenrefactor.sandbox.process import run
+
+_MOST_GUIDE = 32_768  # characters of a file that tells how a project is worked on
+_KEPT = 64_000  # bytes of what it prints; it is understood as it comes
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOrder:
+    """What one session of a program is to be like."""
+
+    brief: Brief
+    folder: Path
+    model: str  # nothing: the program's own
+    instructions: str  # who it is
+    locked: tuple[Path, ...]  # files and folders that it may not change
+    setup: AgentSetup
+    held: bool  # by our own sandbox
+    env: Mapping[str, str]
+
+    @property
+    def parent(self) -> str:
+        """The session it goes on from, as the program knows it; nothing where it begins anew."""
+        return self.brief.continues[0] if self.brief.continues else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramStart:
+    """How a program is started for one session, and what understands it then."""
+
+    arguments: Sequence[str]
+    stdin: str
+    interpreter: Interpreter
+    _: KW_ONLY
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    without: frozenset[str] = frozenset()  # variables that it shall not find
+    reads: tuple[Path, ...] = ()  # what it has to be shown where it is held
+    writes: tuple[Path, ...] = ()
+
+
+class ProgramDialect(Protocol):
+    """What differs between programs."""
+
+    @property
+    def program(self) -> ForeignProgram:
+        """What is known of it."""
+        ...
+
+    def prepare(self, order: SessionOrder) -> AbstractContextManager[ProgramStart]:
+        """Provide how it is started for a session, as long as that lasts."""
+        ...
+
+
+def program_agent(name: str, dialect: ProgramDialect, setup: AgentSetup) -> "ProgramAgent":
+    """Return the agent that is this program; one that is missing or too old is a NotReadyError."""
+    found = installed(
+        dialect.program, wanted=setup.path, project=setup.project, env=setup.env, interrupt=setup.interrupt
+    )
+    return ProgramAgent(name, dialect, found, setup, _own_name(setup.model, dialect.program))
+
+
+def _own_name(model: str, program: ForeignProgram) -> str:
+    """Return a model's name as the program has it; another maker's is a UsageError."""
+    provider, colon, name = model.partition(":")
+    if not colon or "/" in provider:
+        return model
+    if provider != program.provider:
+        raise UsageError(
+            f"{program.title} cannot think with {model!r}: its models are {program.provider}'s",
+            hint="Set model.ROLE for each role whose agent has models of another maker.",
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class ProgramAgent:
+    """A program that is started afresh for every session."""
+
+    name: str
+    dialect: ProgramDialect
+    found: InstalledProgram
+    setup: AgentSetup
+    model: str  # nothing: the program's own
+    strategies: frozenset[str] = EVERY_STRATEGY
+    resumes: bool = True  # its sessions can be gone on with
+    _signed_in: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])  # found out once
+    _unpriced: set[str] = field(default_factory=set[str])
+
+    def greet(self) -> None:
+        """Know that somebody is signed in; a NotReadyError if not. No model is asked."""
+        self._keys()
+
+    def probe(self, brief: Brief) -> None:  # noqa: ARG002
+        """Know the same before the first session."""
+        self._keys()
+
+    def _keys(self) -> tuple[str, ...]:
+        if not self._signed_in:
+            setup = self.setup
+            names = signed_in_by(self.found, setup.env, tuple(setup.passed_on), setup.interrupt)
+            self._signed_in.append(names)
+        return self._signed_in[0]
+
+    def work(self, brief: Brief, folder: Path, say: Say) -> Report:
+        """Let the program work in the folder until it ends its turn; failure is a value in the report."""
+        session = ProgramSession(
+            brief, folder, self.found, say=say, note=self.setup.note, emit=self.setup.emit
+        )
+        try:
+            return self._told(session, self._held(session))
+        except SessionFailedError as error:
+            return self._told(session, session.failed(error.finding))
+        except InterruptedRunError as error:
+            if session.bill is None:
+                raise
+            raise SessionInterruptedError(error.message, session.bill) from error
+
+    def _held(self, session: ProgramSession) -> Report:
+        setup, cage = self.setup, self.setup.confine(session.brief)
+        env = of_a_program(setup.env, passed_on=self._keys(), identity=setup.identity)
+        order = SessionOrder(
+            session.brief,
+            session.folder,
+            self.model,
+            f"{session.brief.role.system_prompt.rstrip()}\n{''.join(_guides(setup.guides))}",
+            tuple(setup.locked(session.brief)),
+            setup,
+            cage is not None,
+            env,
+        )
+        with self.dialect.prepare(order) as started:
+            finished = run(
+                [self.found.path, *started.arguments],
+                cwd=session.folder,
+                env={
+                    **{name: value for name, value in env.items() if name not in started.without},
+                    **self.found.program.telling,
+                    **started.env,
+                },
+                stdin=started.stdin.encode("utf-8", "replace"),
+                timeout=setup.session_timeout,
+                interrupt=setup.interrupt,
+                on_stdout=JsonLines(_passing(started.interpreter.read, session)),
+                on_stderr=_passing(started.interpreter.overhear, session),
+                keep=_KEPT,
+                cage=cage and _opened(cage, started),
+            )
+        return session.report(finished, setup.session_timeout)
+
+    def _told(self, session: ProgramSession, report: Report) -> Report:
+        """Say once of each model that nobody knows its price."""
+        used, model = report.usage, session.model
+        if used and used.cost_usd is None and model not in self._unpriced:
+            self._unpriced.add(model)
+            what = model or f"the model of {self.found.program.title}"
+            self.setup.emit(
+                Warned(f"no price is known for {what}: what it costs is not counted, and no budget stops it")
+            )
+        return report
+
+
+T = TypeVar("T")
+
+
+def _passing(
+    understand: Callable[[T], Iterator[ProgramEvent]], session: ProgramSession
+) -> Callable[[T], None]:
+    def take(said: T) -> None:
+        for event in understand(said):
+            session.hear(event)
+
+    return take
+
+
+def _opened(cage: Cage, started: ProgramStart) -> Cage:
+    """Return what holds a program, with the folders of its own that are there."""
+    shown = (path for path in started.reads if path.exists())
+    return cage.also(*writable(*started.writes), *readable(*shown))
+
+
+def _guides(files: Sequence[Path]) -> Iterator[str]:
+    """Yield what stands in the files that tell how the project is worked on."""
+    for file in files:
+        try:
+            text = plain(head_of(file, 4 * _MOST_GUIDE).decode("utf-8", "replace"))
+        except (OSError, ValueError):
+            continue
+        yield f"\n# What {file.name} of this project says\n\n{bounded(text, _MOST_GUIDE).strip()}\n"
+
+
+def money(order: SessionOrder) -> str:
+    """Return what the session may cost, as programs are told; nothing where that does not matter."""
+    allowance = order.brief.allowance_usd
+    return "" if allowance is None else f"{max(allowance, 0.0001):.4f}"
