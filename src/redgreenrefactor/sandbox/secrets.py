@@ -16,10 +16,12 @@ def words(text: str) -> tuple[str, ...]:
 
 
 # Parts of a name, between underscores, that make it a credential's; and pieces that do so wherever they stand.
-_WORDS = frozenset(words("KEY PASS PWD PAT AUTH CREDS DSN JWT COOKIE COOKIES TOKEN WEBHOOK WEBHOOKS"))
+_WORDS = frozenset(
+    words("PASS PWD PAT AUTH OAUTH OAUTH2 BEARER CREDS DSN JWT COOKIE COOKIES WEBHOOK WEBHOOKS MNEMONIC")
+)
 _PIECES = re.compile(
     r"APIKEY|ACCESSKEY|PRIVATEKEY|SECRETKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|SSHPASS|CREDENTIAL|AUTHTOKEN|AUTHKEY"
-    r"|ACCESSTOKEN|CONNECTION_STRING|CONNECTIONSTRING|CUSTOM_HEADERS|PRIVATE_KEY"
+    r"|ACCESS_?TOKEN|CONNECTION_?STRING|CUSTOM_HEADERS|PRIVATE_KEY|SEED_PHRASE|(?<!MON)KEYS?(?:_|$)|TOKEN(?:_|$)"
 )
 _VENDORS = ("AWS_",)  # of which everything is a credential but what is named below
 _HARMLESS = frozenset(
@@ -38,7 +40,13 @@ FILES = words(
 _MODEL_SERVERS = words(  # where models are reached, which is nobody's business but ours; it may hold a password
     "ANTHROPIC_*URL OPENAI_*URL OPENAI_API_BASE AZURE_OPENAI_ENDPOINT GOOGLE_*_BASE_URL GEMINI_*_URL OLLAMA_*URL OLLAMA_HOST"
 )
-_PASSWORD_IN_URL = re.compile(r"(?P<start>[A-Za-z][A-Za-z0-9+.-]*://)[^/@\s]*:[^/@\s]*@")
+_PASSWORD_IN_URL = re.compile(
+    r"(?P<start>https?://(?=[^/@\s]+@)|[A-Za-z][A-Za-z0-9+.-]*://(?=[^/@\s]*:))[^/@\s]*@"
+)
+_IN_ADDRESS = re.compile(
+    r"(?:(?<=http://)|(?<=https://))[^/?#\s'\"]+(?=@)"  # who asks, and the password
+    r"|(?<=://)[^/?#\s'\":@]*:[^/?#\s'\"]+(?=@)"  # elsewhere a name alone is no secret: ssh://git@host
+)
 
 
 def without_secrets(env: Mapping[str, str], allowed_names: Collection[str] = ()) -> dict[str, str]:
@@ -89,18 +97,16 @@ _SHAPES = re.compile(
     r"|\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})"
     r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
     r"|\bAIza[A-Za-z0-9_-]{30,}"
-    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
+    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{20,}|(?<=hooks\.slack\.com/services/)\S{20,}"
+    r"|\b(?:[sr]k_(?:live|test)|whsec|gsk|r8|ntn|dckr_pat|lin_api|sbp|dop_v1|shp(?:at|ss|ca))_[A-Za-z0-9]{20,}"
+    r"|\b(?:(?:xai|pplx)-[A-Za-z0-9]{30,}|(?:gl[a-z]{2,4}-|ATATT3|hvs\.|ya29\.|AGE-SECRET-KEY-1|SG\.)[A-Za-z0-9_.-]{20,})"
+    r"|\bdapi[0-9a-f]{32}\b|\b\d{8,10}:AA[A-Za-z0-9_-]{33}|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]{30,}"
+    r"|(?i:(?<=[?&;]sig=)|(?<=[?&;]accountkey=)|(?<=[?&;]password=)|(?<=authorization: basic ))[^\s&;'\"]{8,}"
     r"|\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,})"
     r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+"  # JSON web tokens
     r"|(?i:(?<=bearer )|(?<=x-api-key: ))[A-Za-z0-9._~+/-]{16,}=*"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
-)
-
-
-_IN_ADDRESS = re.compile(
-    r"(?:(?<=http://)|(?<=https://))[^/?#\s'\"]+(?=@)"  # who asks, and the password
-    r"|(?<=://)[^/?#\s'\":@]*:[^/?#\s'\"]+(?=@)"  # elsewhere a name alone is no secret: ssh://git@host
 )
 
 
