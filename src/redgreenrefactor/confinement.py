@@ -107,10 +107,8 @@ class Confinement:
         """Return what holds a suite that is run in a clean checkout; it may keep what it compiles, or not."""
         if self.level is Level.OFF:
             return None
-        policy = suite_policy(
-            self._ground, folder, self.level, network=self.suite_network, keeps=manner.keeps
-        )
-        return Cage(self.means, policy)
+        network, keeps = self.suite_network, manner.keeps
+        return Cage(self.means, suite_policy(self._ground, folder, self.level, network=network, keeps=keeps))
 
     def session(self, brief: Brief) -> Cage | None:
         """Return what holds the commands of one session, which gets a git folder of its own where that can be."""

@@ -17,7 +17,6 @@ from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy
 
 _SECONDS = 20.0
 _SHOWN = Path("/usr")  # that is mounted to see whether that works
-_NOTHING = Policy()
 _VERSION = 1  # asks Landlock for its version instead of rules
 _OFF = "Install bubblewrap (e.g. 'apt install bubblewrap'), or set TDD_SANDBOX=off (or sandbox=off, approved) to go without."
 
@@ -42,16 +41,12 @@ def means_for(wanted: str, env: Mapping[str, str]) -> Means:
     return replace(best, why=reasons)
 
 
-def _missing(name: str, why: str) -> Means:
-    return Means(Level.OFF, why=f"{name}: {why}")
-
-
 @functools.cache
 def _bubblewrap(path: str) -> Means:
     """Return bubblewrap if it holds a program here, which is known after one has run."""
     program = shutil.which("bwrap", path=path)
     if program is None:
-        return _missing("bubblewrap", "it is not installed")
+        return Means(Level.OFF, why="bubblewrap: it is not installed")
     said = process.call([program, "--version"], cwd=Path("/"), env={})
     tool = Bubblewrap.of_version(program, said.stdout.decode("utf-8", "replace"), as_root=os.getuid() == 0)
     means = Means(Level.BUBBLEWRAP, bubblewrap=tool, landlock=_landlock_version(), group=find_group())
@@ -63,7 +58,7 @@ def _landlock(path: str) -> Means:
     """Return Landlock if the kernel has it and the keeper can use it."""
     version = _landlock_version()
     if version < 1:
-        return _missing("landlock", "the kernel does not have it")
+        return Means(Level.OFF, why="landlock: the kernel does not have it")
     means = Means(Level.LANDLOCK, landlock=version, group=find_group())
     best = _tried(replace(means, mounts=True), path, Policy((Mount(_SHOWN, MountMode.READ, _SHOWN),)))
     return best if best.level is Level.LANDLOCK else _tried(means, path)
@@ -74,16 +69,17 @@ def _landlock_version() -> int:
     return keeper.library("syscall", keeper.LANDLOCK, None, 0, _VERSION)
 
 
-def _tried(means: Means, path: str, policy: Policy = _NOTHING) -> Means:
+def _tried(means: Means, path: str, policy: Policy | None = None) -> Means:
     """Return the means if a program runs with them, else why not."""
     done = process.run(
         ["/bin/sh", "-c", "exit 0"],
         cwd=Path("/"),
         env={"PATH": path},
         timeout=_SECONDS,
-        cage=Cage(means, policy),
+        cage=Cage(means, policy or Policy()),
     )
     if done.exit_code == 0:
         return means
     words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
-    return _missing(means.level, words[-1][:200] if words else f"it ended with exit code {done.exit_code}")
+    why = words[-1][:200] if words else f"it ended with exit code {done.exit_code}"
+    return Means(Level.OFF, why=f"{means.level}: {why}")

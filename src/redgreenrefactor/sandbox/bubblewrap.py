@@ -48,10 +48,10 @@ class Bubblewrap:
         yield from ("--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp")  # noqa: S108
         if policy.devices:
             yield from _devices()
-        linked = [path for path in system.LINKED if Path(path).is_symlink()]
-        for path in linked:
-            yield from ("--symlink", str(Path(path).readlink()), path)
-        folders = [path for path in system.LINKED if path not in linked]
+        linked = {path: str(Path(path).readlink()) for path in system.LINKED if Path(path).is_symlink()}
+        for path, target in linked.items():
+            yield from ("--symlink", target, path)
+        folders = (path for path in system.LINKED if path not in linked)
         found = system.places(*folders, *_MACHINE, *_STEERING, network=policy.network)
         whole = replace(policy, places=(*found, *hidden(*map(Path, _TELLTALE)), *policy.places))
         for place in whole.sound():

@@ -90,7 +90,9 @@ class Cage:
                 line, passed = _wrapped(tool, policy, argv, cwd, stack)
             else:
                 restrictions, metered = self._restrictions(policy), (_SHARED_MEMORY,)
-            rules = _in_memory(_joined([*self._limits(), *joining, *restrictions]), stack)
+            most = {_NPROC: policy.limits.processes, _FSIZE: policy.limits.file_size, _CORE: 0}
+            limits = (f"rlimit {number} {value}" for number, value in most.items())
+            rules = _in_memory(_joined([*limits, "victim", *joining, *restrictions]), stack)
             yield HeldCommand(line, held_environment(env, policy), rules, passed, _meter(policy, *metered))
 
     def _with_temporary_folder(self, stack: contextlib.ExitStack) -> Policy:
@@ -118,10 +120,6 @@ class Cage:
             yield f"seccomp {filtered.hex()}"
         if not policy.network and (filtered := filter_for(os.uname().machine, offline=True)):
             yield f"offline {filtered.hex()}"
-
-    def _limits(self) -> list[str]:
-        most = {_NPROC: self.policy.limits.processes, _FSIZE: self.policy.limits.file_size, _CORE: 0}
-        return [*(f"rlimit {number} {value}" for number, value in most.items()), "victim"]
 
     def exit_code(self, code: int) -> int:
         """Return how the program itself ended: negative, if by a signal."""

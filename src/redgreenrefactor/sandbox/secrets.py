@@ -57,7 +57,10 @@ def without_secrets(env: Mapping[str, str], allowed_names: Collection[str] = ())
     return {
         name: value if name in allowed_names else _PASSWORD_IN_URL.sub(r"\g<start>", value)
         for name, value in env.items()
-        if name in allowed_names or not (is_secret(name) or names_a_model_server(name) or is_token(value))
+        if name in allowed_names
+        or not (
+            is_secret(name) or names_a_model_server(name) or _SHAPES.search(_PASSWORD_IN_URL.sub("", value))
+        )
     }
 
 
@@ -69,26 +72,15 @@ def names_a_model_server(name: str) -> bool:
 def is_secret(name: str) -> bool:
     """Whether a variable of this name usually holds a credential; letter case does not matter."""
     upper = name.upper()
-    if upper in _HARMLESS:
-        return False
-    return (
-        upper.startswith(_VENDORS) or not _WORDS.isdisjoint(upper.split("_")) or bool(_PIECES.search(upper))
-    )
-
-
-def is_token(text: str) -> bool:
-    """Whether a text holds something that has the shape of a credential, whatever it is called."""
-    return bool(_SHAPES.search(_PASSWORD_IN_URL.sub("", text)))
+    named = not _WORDS.isdisjoint(upper.split("_")) or _PIECES.search(upper) is not None
+    return upper not in _HARMLESS and (named or upper.startswith(_VENDORS))
 
 
 def without_secret_lines(text: str) -> str:
     """Return a file's text without the lines that seem to hold a credential."""
+    signs = (_IN_LINES, _PASSWORD_IN_URL, _SHAPES)
     lines = text.splitlines(keepends=True)
-    return "".join(
-        line
-        for line in lines
-        if not (_IN_LINES.search(line) or _PASSWORD_IN_URL.search(line) or _SHAPES.search(line))
-    )
+    return "".join(line for line in lines if not any(sign.search(line) for sign in signs))
 
 
 _SHORTEST = 8  # characters of a value that is masked wherever it stands; shorter ones are words

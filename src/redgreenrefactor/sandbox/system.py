@@ -53,6 +53,5 @@ def without(folder: Path, closed: tuple[Path, ...]) -> Iterator[Path]:
 def _leads_to_system(path: Path) -> bool:
     """Tell whether a link of the system's settings leads to what everybody may read, as some systems have them all."""
     real = Path(os.path.realpath(path))
-    return path.is_relative_to(SETTINGS) and any(
-        real.is_relative_to(place) for place in (*PROGRAMS, SETTINGS)
-    )
+    shown = any(real.is_relative_to(place) for place in (*PROGRAMS, SETTINGS))
+    return shown and path.is_relative_to(SETTINGS)

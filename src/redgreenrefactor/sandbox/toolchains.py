@@ -56,11 +56,7 @@ def tools(env: Mapping[str, str], home: Path) -> Iterator[Path]:
 def _behind_links(folder: Path, home: Path) -> Iterator[Path]:
     """Yield where the programs of a small folder really lie, e.g. one interpreter linked into `~/bin`."""
     with suppress(OSError):
-        links = (
-            [entry for entry in os.scandir(folder) if entry.is_symlink()]
-            if folder.is_relative_to(home)
-            else []
-        )
+        links = [entry for entry in os.scandir(folder) if entry.is_symlink() and folder.is_relative_to(home)]
         for target in {Path(os.path.realpath(entry.path)).parent for entry in links[:200]}:
             whole = target.parent if target.name in _PROGRAMS else target
             yield from (place for place in (whole, target) if _is_harmless(place, home))
