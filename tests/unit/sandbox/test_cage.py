@@ -227,17 +227,12 @@ def test_a_program_that_writes_what_it_may_runs_to_its_end(level: str, tmp_path:
     assert (done.exit_code, done.stdout, done.stderr) == (0, b"new\nold\n", b"")
 
 
-class Broken(Cage):
-    """A cage with a rule that nobody can obey."""
-
-    def _limits(self) -> list[str]:
-        return ["join /no/such/group"]
-
-
 @both
 def test_a_cage_that_cannot_be_closed_starts_nothing(level: str, tmp_path: Path) -> None:
-    held = cage(level, tmp_path)
-    done = sh("touch proof", Broken(held.means, held.policy), tmp_path)
+    held, no_group = cage(level, tmp_path), tmp_path / "group"  # nobody can join what is only a folder
+    no_group.mkdir()
+    broken = replace(held, means=replace(held.means, group=(no_group,)))
+    done = sh("touch proof", broken, tmp_path)
     assert done.exit_code == 126
     assert b"the sandbox could not be set up" in done.stderr
     assert not (tmp_path / "proof").exists()
