@@ -81,7 +81,8 @@ def _home(environ: Mapping[str, str]) -> Path:
 
 def suite_policy(ground: Ground, folder: Path, level: Level, *, network: bool, keeps: bool = False) -> Policy:
     """Return what a suite may do: write into its clean checkout, read the project, use tools; nothing else."""
-    checkout = _checkout(ground, folder)
+    inside = folder.relative_to(ground.cache).parts if folder.is_relative_to(ground.cache) else ()
+    checkout = ground.cache / inside[0] if inside else folder  # the project may be a folder in it
     tools = ground.cache / "tools-suite"
     places = [
         *_surroundings(ground, tools, level),
@@ -237,12 +238,6 @@ def _installed(ground: Ground) -> Iterator[Path]:
     for base in dict.fromkeys((ground.root, ground.project)):
         yield from toolchains.environments_in(base)
         yield base / "node_modules"
-
-
-def _checkout(ground: Ground, folder: Path) -> Path:
-    """Return the clean checkout that a project's folder lies in."""
-    below = folder.relative_to(ground.cache).parts if folder.is_relative_to(ground.cache) else ()
-    return ground.cache / below[0] if below else folder
 
 
 def _real(places: Iterable[Mount], ground: Ground) -> tuple[Mount, ...]:
