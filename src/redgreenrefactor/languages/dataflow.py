@@ -1,4 +1,4 @@
-"""Where values of a Python function come from: which names carry what the code under test has made or been given."""
+"""Where values of a Python function come from: which names carry what the code under test has made."""
 
 import ast
 from collections.abc import Iterator
@@ -82,7 +82,7 @@ def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
 
 
 def flowing(test: Function, seeds: frozenset[str]) -> frozenset[str]:
-    """Return the names of a function that get their values from these names, or are handed to them to be changed."""
+    """Return the names of a function that get their values from these names."""
     names = set(seeds)
     size = -1
     while size != len(names):
@@ -91,7 +91,7 @@ def flowing(test: Function, seeds: frozenset[str]) -> frozenset[str]:
             for target, value in _steps(node):
                 if uses(value, frozenset(names)):
                     names |= {item.id for item in ast.walk(target) if isinstance(item, ast.Name)}
-    return frozenset(names | handed_over(test, frozenset(names)))
+    return frozenset(names)
 
 
 def _steps(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
@@ -111,21 +111,6 @@ def _steps(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
             yield target, value
         case _:
             pass
-
-
-def handed_over(test: Function, names: frozenset[str]) -> frozenset[str]:
-    """Return the lists, dictionaries and objects that are arguments of calls of these names."""
-    made = {
-        item.id
-        for node in ast.walk(test)
-        for target, value in _steps(node)
-        if isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.Call)
-        for item in ast.walk(target)
-        if isinstance(item, ast.Name)
-    }
-    calls = [node for node in ast.walk(test) if isinstance(node, ast.Call) and uses(node.func, names)]
-    given = [item for call in calls for item in (*call.args, *(word.value for word in call.keywords))]
-    return frozenset(made & {item.id for item in given if isinstance(item, ast.Name)})
 
 
 STEPS = (
