@@ -101,14 +101,33 @@ def _holds_anyway(node: ast.expr) -> bool:
     match node:
         case ast.Constant(value=value):
             return bool(value)
+        case ast.Tuple(elts=[_, *_]) | ast.GeneratorExp() | ast.Lambda():
+            return True  # an object that is there, whatever is in it
+        case ast.JoinedStr(values=values):
+            return any(isinstance(item, ast.Constant) or _decides(item) for item in values)
         case ast.BoolOp(op=ast.Or(), values=values):
-            return any(_holds_anyway(value) for value in values)
+            return any(_holds_anyway(value) for value in values) or _contradict(values)
         case ast.BoolOp(values=values):
             return all(_holds_anyway(value) for value in values)
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             return _the_same(left, right)
         case _:
             return False
+
+
+def _decides(node: ast.expr) -> bool:
+    """Tell whether what is put into a text is yes or no, neither of which is empty."""
+    return isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Compare | ast.BoolOp)
+
+
+def _contradict(values: list[ast.expr]) -> bool:
+    """Tell whether of two comparisons one holds where the other does not."""
+    heads = [
+        (ast.dump(item.left), ast.dump(item.comparators[0]), type(item.ops[0]))
+        for item in values
+        if isinstance(item, ast.Compare) and len(item.ops) == 1
+    ]
+    return any((left, right, ast.NotEq) in heads for left, right, kind in heads if kind is ast.Eq)
 
 
 def _the_same(left: ast.expr, right: ast.expr) -> bool:

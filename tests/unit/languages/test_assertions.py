@@ -82,6 +82,12 @@ def test_a_fixture_that_is_called_may_assert() -> None:
         "self.assertTrue(True)",
         "self.assertEqual(1, 1)",
         "f()\nassert True\nassert 'yes'",
+        "assert (f() == 1, 'words')",
+        "assert (f(x) == 1 for x in range(3))",
+        "assert lambda: f() == 1",
+        "assert f'{f() == 1}'",
+        "assert f'found {f()}'",
+        "assert f() == 1 or f() != 1",
     ],
 )
 def test_an_assertion_that_holds_anyway_is_recognised(text: str) -> None:
@@ -95,6 +101,10 @@ def test_an_assertion_that_holds_anyway_is_recognised(text: str) -> None:
         "assert False",
         "assert f() == 1",
         "assert f() and True",
+        "assert ()",
+        "assert f'{f()}'",
+        "assert f() == 1 or f() != 2",
+        "assert f() != 1 or 1 < f() < 3",
         "assert True\nassert f()",
         "with pytest.raises(ValueError):\n    assert True",
         "self.assertTrue()",
