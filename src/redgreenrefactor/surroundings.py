@@ -142,9 +142,10 @@ def _files_of(line: Line, repository: Repository) -> Iterator[tuple[str, Line]]:
     else:
         return  # suites and what they need are held
     root = repository.root.resolve()
-    for file in (place.resolve() for place in places if os.path.isfile(place)):  # noqa: PTH113 - odd names raise nothing
-        if file.is_relative_to(root):
-            name = str(file.relative_to(root))
+    for place in (Path(os.path.normpath(place)) for place in places if os.path.isfile(place)):  # noqa: PTH113 - odd names raise nothing
+        file = place.resolve()
+        name = str(file.relative_to(root) if file.is_relative_to(root) else place)
+        if file.is_relative_to(root) or place.is_relative_to(repository.root):  # a link may lead elsewhere
             yield name, Line(name, f"content of {name}", _digest(file))
 
 

@@ -317,6 +317,19 @@ def test_what_approved_lines_run_or_read_in_the_repository_counts_as_it_was_appr
     assert refused(typed(repo, "run", "x", "--json")) == "NotTrusted"
 
 
+def test_a_script_that_became_a_link_to_somewhere_else_is_another_one(
+    typed: Typed, make_repo: MakeRepo, tmp_path: Path
+) -> None:
+    repo = make_repo(files={"tdd.properties": "on.finish=tools/tell.sh\n", "pyproject.toml": PYPROJECT})
+    repo.commit("chore: tell", {"tools/tell.sh": "as it was\n"})
+    typed(repo, "trust", "--yes")
+    (tmp_path / "tell.sh").write_text("what a session wrote outside\n")
+    (repo.path / "tools/tell.sh").unlink()
+    (repo.path / "tools/tell.sh").symlink_to(tmp_path / "tell.sh")
+    repo.commit("chore: a link")
+    assert refused(typed(repo, "run", "x", "--json")) == "NotTrusted"
+
+
 def test_a_program_counts_as_it_was_approved_to_its_last_byte(typed: Typed, make_repo: MakeRepo) -> None:
     repo = make_repo(files={"tdd.properties": "on.finish=./tell\n", "pyproject.toml": PYPROJECT})
     repo.commit("chore: a large program", {"tell": "x" * 3_000_000})
