@@ -1,4 +1,4 @@
-"""Who is held how: the cages of one invocation's suites and sessions."""
+"""Who is held how: the confinement of one invocation's suites and sessions."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -36,7 +36,7 @@ NETWORK = "tests fail without the network that pass with it: suites are run with
 
 
 class Confinement:
-    """The cages of one checkout; whether suites get the network is found out on the way."""
+    """What holds the programs of one checkout; whether suites get the network is found out on the way."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ def confinement_of(
     workspace: GitWorkspace | None = None,
     may_lack: bool = False,
 ) -> Confinement:
-    """Return the cages the settings ask for; means that are missing are a NotReadyError, unless they may lack."""
+    """Return the confinement the settings ask for; means that are missing are a NotReadyError, unless they may lack."""
     try:
         means = means_for(settings.sandbox, repository.environ)
     except NotReadyError as error:

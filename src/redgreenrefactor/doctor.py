@@ -14,6 +14,7 @@ from typing import Any
 from redgreenrefactor.agents.foreign_program import place_of, version_line
 from redgreenrefactor.agents.table import AGENTS, kind_of
 from redgreenrefactor.config import Settings, load
+from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import NotReadyError, RgrError, some_of
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
@@ -25,6 +26,7 @@ from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.worktrees import goes_on_in
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import resuming
@@ -33,6 +35,7 @@ from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox.availability import means_for
+from redgreenrefactor.sandbox.cage import NO_MEANS
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
@@ -92,10 +95,7 @@ class Health:
             "success": self.ok,
             "errors": [remark.text for remark in self.of(RemarkLevel.ERROR)],
             "warnings": [remark.text for remark in self.of(RemarkLevel.WARNING)],
-            "checks": [
-                {"name": name, "level": str(found.level), "message": found.message, "hint": found.hint}
-                for name, found in self.remarks
-            ],
+            "checks": [{"name": name, **written(found)} for name, found in self.remarks],
         }
 
 
@@ -115,12 +115,9 @@ class Patient:
     @property
     def factory(self) -> Factory:
         """Makes what a run in it would have."""
-        return Factory(self.repository, self.settings, self.around, self.repository.cache)
-
-    @property
-    def path(self) -> str:
-        """Where programs are looked for."""
-        return self.around.environ.get("PATH", os.defpath)
+        cache = self.repository.cache
+        held_by_nothing = Confinement(self.repository, cache, self.settings, NO_MEANS, None)
+        return Factory(self.repository, self.settings, self.around, cache, held_by_nothing)
 
 
 Check = Callable[[Patient], Iterator[Remark]]

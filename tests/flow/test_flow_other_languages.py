@@ -245,7 +245,7 @@ def test_a_toolchain_is_guarded_and_its_honest_turns_are_accepted(
         told: Json = stage.session(f"REFACTOR-1-{number}")["handoff"]["errorDetails"] or {}
         assert told.get("type") == "TestTampering", (name, told)
     notes = [stage.note(commit) for commit in stage.commits(start)]
-    assert any(note.get("outcome") == "covered" and note.get("perturbation") for note in notes)
+    assert any(note.get("outcome") == "covered" and note.get("wrongExpectation") for note in notes)
 
 
 def _homes(tool: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ VARYING = (
     (re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{7})\b"), "COMMIT"),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\dZ"), "WHEN"),
     (re.compile(r"\b\d+\.\d s\b"), "SECONDS"),
-    (re.compile(r"\b\d+ of \d+ planted"), "SOME planted"),
+    (re.compile(r"\b\d+ of \d+ mutants"), "SOME mutants"),
     (re.compile(r"/\S*/greeting\b"), "FOLDER"),
     (re.compile(r"\s+"), " "),
 )

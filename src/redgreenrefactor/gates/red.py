@@ -226,7 +226,7 @@ def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgemen
     if idle := (yield from _indifferent(evidence, new)):
         return rule(*found, *idle, test_result=TestOutcome.PASS, facts=facts)
     proved = yield from proof(evidence, ids, new.file)
-    facts = replace(facts, mutants=proved.mutants, perturbation=proved.perturbation)
+    facts = replace(facts, mutants=proved.mutants, wrong_expectation=proved.wrong_expectation)
     if not proved.noticed:
         unexpected = _unexpected(new, f" and {proved.why}")
         return rule(*found, unexpected, test_result=TestOutcome.PASS, facts=facts)

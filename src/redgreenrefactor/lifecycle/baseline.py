@@ -23,7 +23,7 @@ class FirstMeasurement:
     """What is needed to run the tests of a project for the first time."""
 
     repository: Repository
-    cages: Confinement
+    confinement: Confinement
     lab: Lab
     emit: Emit
 
@@ -95,15 +95,15 @@ class FirstMeasurement:
 
     def _with_network_if_needed(self, base: str, without: Baseline) -> Baseline:
         """Measure again with the network where tests fail without; suites keep it if they need it."""
-        if not self.cages.suite_may_need_network or _all_well(without.run):
+        if not self.confinement.suite_may_need_network or _all_well(without.run):
             return without
         known = self.lab.measure_anew()
-        self.cages.suite_network = True
+        self.confinement.suite_network = True
         found = self.lab.judge(baseline(base))
         if _does_better(found.run, without.run):
             self.emit(Warned(NETWORK))
             return found
-        self.cages.suite_network = False
+        self.confinement.suite_network = False
         self.lab.measure_anew(known)
         return without
 

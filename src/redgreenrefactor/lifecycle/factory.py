@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from redgreenrefactor.agents.session_environment import free
 from redgreenrefactor.agents.table import AgentSetup, agent_for, kind_of
 from redgreenrefactor.config import DEFAULT, Settings
 from redgreenrefactor.confinement import Confinement
@@ -23,7 +22,7 @@ from redgreenrefactor.runners.coverage_tools import CoverageMeter, meter_for
 from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.runners.editable import imported_from
 from redgreenrefactor.runners.suite import suite_for
-from redgreenrefactor.runners.suite_context import SuiteContext, identity, unheld
+from redgreenrefactor.runners.suite_context import SuiteContext, identity
 from redgreenrefactor.runners.virtual import activated, typed
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings
@@ -49,7 +48,7 @@ class Factory:
     settings: Settings
     around: Surroundings
     compiled: Path  # what suites compile
-    cages: Confinement | None = None  # None: nothing that is made is going to be run
+    confinement: Confinement
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -69,7 +68,7 @@ class Factory:
             timeout=self.settings.test_timeout,
             cache=self.compiled,
             interrupt=self.around.interrupt,
-            cage=self.cages.suite if self.cages else unheld,
+            cage=self.confinement.suite,
             main=self.repository.main_project,
         )
 
@@ -118,8 +117,8 @@ class Factory:
     def results(self, command: str, local_files: str) -> KeptResults:
         """Return what keeps results of the whole suite for the next process."""
         tests = identity(command, self.repository.project, self.test_environ)
-        held = f" {self.cages.level}" if self.cages else ""
-        return KeptResults(self.repository.cache / RESULTS, f"{tests} {local_files}{held}")
+        held = self.confinement.level
+        return KeptResults(self.repository.cache / RESULTS, f"{tests} {local_files} {held}")
 
     # --- who works
 
@@ -148,7 +147,7 @@ class Factory:
 
     def agent(self, spec: str, model: str) -> Agent:
         """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
-        where, settings, cages = self.repository, self.settings, self.cages
+        where, settings = self.repository, self.settings
         environ = imported_from(where.project, where.main_project, self.around.environ)
         setup = AgentSetup(
             project=where.project,
@@ -162,9 +161,9 @@ class Factory:
             retry_backoff=settings.retry_backoff,
             passed_on=settings.agent_env,
             identity=where.identity,
-            confine=cages.agent if cages else free,
-            confine_tools=cages.session if cages else free,
-            locked=cages.locked if cages else lambda _: (),
+            confine=self.confinement.agent,
+            confine_tools=self.confinement.session,
+            locked=self.confinement.locked,
             guides=[where.project / name for name in self.guides()],
             path=settings.agent_path,
             inherit=settings.agent_inherit == "on",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from redgreenrefactor.config import Settings
-from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.gates import Gate
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.lifecycle.project import OpenProject
@@ -61,7 +60,7 @@ class Job(Hooks, ABC, Generic[Result]):
         """Return the tests it is judged by."""
         return factory.suite()
 
-    def own_agents(self, factory: Factory, cages: Confinement, suite: Suite) -> Mapping[PhaseName, Agent]:  # noqa: ARG002
+    def own_agents(self, factory: Factory, suite: Suite) -> Mapping[PhaseName, Agent]:  # noqa: ARG002
         """Return who works at phases that no setting names an agent for."""
         return {}
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from redgreenrefactor.confinement import Confinement, confinement_of
+from redgreenrefactor.confinement import confinement_of
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.legacy import rechecked
@@ -34,10 +34,9 @@ NO_LIMITS = RunLimits()
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a run works with: what holds its programs, its tests, what measures them, and who works."""
+    """What a run works with: what it was made by, its tests, what measures them, and who works."""
 
     factory: Factory
-    cages: Confinement
     suite: Suite
     lab: Lab
     sessions: Sessions
@@ -50,7 +49,7 @@ def equip(project: OpenProject, job: Job[Result]) -> Equipment:
         project.emit(event)
         job.hear(event)
 
-    cages = confinement_of(
+    confinement = confinement_of(
         project.repository,
         project.settings,
         project.emit,
@@ -59,17 +58,15 @@ def equip(project: OpenProject, job: Job[Result]) -> Equipment:
         may_lack=project.around.may_lack_sandbox,
     )
     around = replace(project.around, emit=emit)
-    factory = Factory(project.repository, job.settings(), around, project.workspace.compiled, cages)
-    return assemble(project, job, factory, cages, job.suite(factory))
+    factory = Factory(project.repository, job.settings(), around, project.workspace.compiled, confinement)
+    return assemble(project, job, factory, job.suite(factory))
 
 
-def assemble(
-    project: OpenProject, job: Job[Any], factory: Factory, cages: Confinement, suite: Suite
-) -> Equipment:
+def assemble(project: OpenProject, job: Job[Any], factory: Factory, suite: Suite) -> Equipment:
     """Put together what a run needs that has these tests."""
     workspace, settings = project.workspace, factory.settings
     made: dict[tuple[str, str], Agent] = {}  # one for all phases that want the same
-    agents = dict(job.own_agents(factory, cages, suite))
+    agents = dict(job.own_agents(factory, suite))
     for phase in job.workflow.sessions():
         if phase.name not in agents:
             wanted = settings.agent_for(phase.key), factory.model(phase.key)
@@ -85,7 +82,7 @@ def assemble(
     briefing = job.prepare_briefing(factory, suite)
     ahead = settings.plan_sessions == "needed"
     sessions = Sessions(workspace, agents, briefing, factory.around.emit, time.monotonic, ahead)
-    return Equipment(factory, cages, suite, lab, sessions)
+    return Equipment(factory, suite, lab, sessions)
 
 
 def begin(project: OpenProject, job: Job[Result], run_id: str, limits: RunLimits = NO_LIMITS) -> Result:
@@ -120,7 +117,7 @@ class Run(Generic[Result]):
             before = self._first_measurement.baseline(base, job.asked, may_fail=job.tests_may_fail)
         branch = project.workspace.status().branch
         begun = replace(
-            self.equipment.cages.noted(handoff),
+            self.equipment.factory.confinement.noted(handoff),
             suite_run=lab.keep_result(base),
             legacy=before.noted,
             branch=branch and f"refs/heads/{branch}",
@@ -134,7 +131,7 @@ class Run(Generic[Result]):
         project, ledger = self.project, self.project.ledger
         if latest.handoff.awaiting:
             latest = take_list(project, latest)
-        self.equipment.cages.as_noted(latest.handoff)
+        self.equipment.factory.confinement.as_noted(latest.handoff)
         project.workspace.require_clean()
         self._announce(latest.handoff, resumed=True)
         history = list(ledger.history(latest.handoff.run_id))
@@ -152,7 +149,9 @@ class Run(Generic[Result]):
     @property
     def _first_measurement(self) -> FirstMeasurement:
         project, equipment = self.project, self.equipment
-        return FirstMeasurement(project.repository, equipment.cages, equipment.lab, project.emit)
+        return FirstMeasurement(
+            project.repository, equipment.factory.confinement, equipment.lab, project.emit
+        )
 
     def _opening(self, run_id: str) -> Handoff:
         """Return the handoff the run starts from; nothing is written."""
@@ -171,7 +170,7 @@ class Run(Generic[Result]):
             project.emit(
                 Warned("git knows no user.name and user.email here: commits are made as RedGreenRefactor")
             )
-        settings, cages = equipment.factory.settings, equipment.cages
+        settings, confinement = equipment.factory.settings, equipment.factory.confinement
         project.emit(
             RunStarted(
                 run_id,
@@ -180,12 +179,14 @@ class Run(Generic[Result]):
                 equipment.suite.command,
                 equipment.suite.measure,
                 resumed=resumed,
-                sandbox=str(cages.level),
-                held=cages.told({settings.agent_for(phase.key) for phase in self.job.workflow.sessions()}),
+                sandbox=str(confinement.level),
+                held=confinement.told(
+                    {settings.agent_for(phase.key) for phase in self.job.workflow.sessions()}
+                ),
             ),
         )
-        if cages.reduced and whole and not resumed:
-            project.emit(Warned(cages.reduced))
+        if confinement.reduced and whole and not resumed:
+            project.emit(Warned(confinement.reduced))
 
     def _recall(self, history: list[Entry]) -> None:
         """Know again what the suite did where the run began and where it stands."""
@@ -228,7 +229,7 @@ class Run(Generic[Result]):
             ours=project.ledger.tests_written(),
             backoff=project.settings.retry_backoff,
             command=equipment.suite.command,
-            noted=equipment.cages.noted,
+            noted=equipment.factory.confinement.noted,
         )
 
     def _publish(self, seconds: float) -> None:

@@ -23,7 +23,7 @@ NO_COUNTS = Counts()
 
 @dataclass(frozen=True, slots=True)
 class MutantCounts(Sparse):
-    """How many mistakes were planted into the code and noticed by the new test, and the places of some."""
+    """How many mutants of the code the new test notices, and the places of some."""
 
     tried: int
     noticed: int
@@ -73,7 +73,7 @@ class Facts(Sparse):
     tests: tuple[str, ...] | Counts | None = None  # ids of the new tests; after CODE, what the suite came to
     written: int | None = None  # tests that a task's Red has defined
     mutants: MutantCounts | None = None
-    perturbation: str = ""
+    wrong_expectation: str = ""  # what the new test did when it was made to expect something else
     minimality: Minimality | None = None
     mended: tuple[str, ...] = ()  # tests that failed before the run
     coverage: CoverageFigure | None = None
@@ -105,4 +105,4 @@ class Facts(Sparse):
 
 
 NO_FACTS = Facts()
-PERTURBED = "failed as it should"
+NOTICED = "failed as it should"  # with a wrong expectation

@@ -286,9 +286,11 @@ _READERS = {name: reader(hint) for name, hint in _HINTS.items() if name not in _
     name: reader(hint) for name, hint in get_type_hints(Facts).items()
 }
 _READERS.update(dict.fromkeys(("cycle_number", "retry_count", "attempts"), _count))
-_NAMES = (
-    {name: name for name in _READERS} | {"cycle": "cycle_number"} | {camel(name): name for name in _READERS}
-)
+_OTHER_NAMES = {
+    "cycle": "cycle_number",
+    "perturbation": "wrong_expectation",
+}  # as others, or we before, have written it
+_NAMES = {name: name for name in _READERS} | _OTHER_NAMES | {camel(name): name for name in _READERS}
 
 
 def bare(handoff: Handoff) -> Handoff:

@@ -11,7 +11,7 @@ from redgreenrefactor.model.workflow import PhaseName
 OURSELVES = "rgr"  # who is said to have planned where no session was asked
 LONGEST_REASON = 500  # characters of what a session asks PLAN for
 MOST_REMARKS, LONGEST_REMARK = 8, 400  # that are handed on, the newest; characters of one
-MOST_MISSED = 3  # mistakes that a remark names
+MOST_MISSED = 3  # mutants that a remark names
 
 
 def next_case(handoff: Handoff) -> Case | None:
@@ -67,4 +67,4 @@ def _missed(verdict: Verdict) -> list[str]:
     missed = (verdict.facts.mutants.missed if verdict.facts.mutants else None) or ()
     more = f" and {len(missed) - MOST_MISSED} more" if len(missed) > MOST_MISSED else ""
     named = ", ".join(missed[:MOST_MISSED])
-    return [f"the new test does not notice mistakes at {named}{more}"] if missed else []
+    return [f"the new test does not notice mutants at {named}{more}"] if missed else []

@@ -16,7 +16,7 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
-from redgreenrefactor.model.facts import PERTURBED, MutantCounts
+from redgreenrefactor.model.facts import NOTICED, MutantCounts
 from redgreenrefactor.mutation.expectations import BLIND, with_bent_comparisons
 from redgreenrefactor.mutation.mutants import Mutation, import_time_lines, mutated, mutations
 from redgreenrefactor.mutation.unlike import spoiled
@@ -60,7 +60,7 @@ class Proof:
     noticed: bool
     why: str = ""
     mutants: MutantCounts | None = None
-    perturbation: str = ""
+    wrong_expectation: str = ""
 
 
 def holds(run: SuiteRun, ids: Sequence[TestId]) -> bool:
@@ -96,10 +96,8 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Generator[Que
     if overlay := tuple(_spoiled(evidence, seen or everything)):
         run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
         if any(result.kind is Kind.ASSERTION for result in run.results.values()):
-            return Proof(noticed=True, mutants=counts, perturbation=PERTURBED)
-    why = (
-        f"noticed none of {tried} mistakes planted into the code" if tried else "tests no code of the project"
-    )
+            return Proof(noticed=True, mutants=counts, wrong_expectation=NOTICED)
+    why = f"noticed none of {tried} mutants of the code" if tried else "tests no code of the project"
     return Proof(noticed=False, why=why, mutants=counts)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.gates import INNER_GATES, REVIEW_GATES
@@ -53,11 +52,11 @@ class ReviewJob(FeatureJob):
         self.workflow = review(state.max_iterations, tdd=state.tdd)
         self.gates = INNER_GATES if state.tdd else REVIEW_GATES
 
-    def own_agents(self, factory: Factory, cages: Confinement, suite: Suite) -> Mapping[PhaseName, Agent]:
+    def own_agents(self, factory: Factory, suite: Suite) -> Mapping[PhaseName, Agent]:
         """Return the coder, where that is a whole run; its agents, too, are looked for before anything is begun."""
         if not self.state.tdd:
             return {}
-        inner = assemble(self.project, InnerJob(self.project, self.feature), factory, cages, suite)
+        inner = assemble(self.project, InnerJob(self.project, self.feature), factory, suite)
         return {PhaseName.CODE: InnerRun(self.project, inner, self.state)}
 
     def opened_with(self, handoff: Handoff) -> Handoff:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from redgreenrefactor.config import Settings
 from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE
-from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.gates.task import expected_files, paths_in, task_gates
 from redgreenrefactor.goals.task_context import gather
@@ -81,7 +80,7 @@ class TaskJob(Job[TaskFileResult]):
         """Return the tests that the task names."""
         return factory.task_suite(command_of_tests(self.task))
 
-    def own_agents(self, factory: Factory, cages: Confinement, suite: Suite) -> Mapping[PhaseName, Agent]:  # noqa: ARG002
+    def own_agents(self, factory: Factory, suite: Suite) -> Mapping[PhaseName, Agent]:  # noqa: ARG002
         """Return who looks at rejected tries, for a short time."""
         if not self.task.tdd:
             return {}

@@ -75,13 +75,13 @@ class Yardsticks:
         )
 
     def _made(self, settings: Settings) -> Yardstick:
-        cages = confinement_of(self.repository, settings, self.around.emit, self.past.compiled)
-        if self.noted is not None and self.noted.suite_network and not cages.suite_network:
+        confinement = confinement_of(self.repository, settings, self.around.emit, self.past.compiled)
+        if self.noted is not None and self.noted.suite_network and not confinement.suite_network:
             self.around.emit(Warned(WITHOUT_NETWORK))
-        if cages.reduced:
-            self.around.emit(Warned(cages.reduced))
+        if confinement.reduced:
+            self.around.emit(Warned(confinement.reduced))
         around = replace(self.around, emit=self._emit)
-        factory = Factory(self.repository, settings, around, self.past.compiled, cages)
+        factory = Factory(self.repository, settings, around, self.past.compiled, confinement)
         suite = factory.task_suite(command_of_tests(self.task)) if self.task else factory.suite()
         # Whether there was another try is not asked again, and how much the tests reach was measured once.
         rules = replace(factory.rules(), retries=0, coverage_min=None)

@@ -54,13 +54,13 @@ def tally(suite: SuiteEnded) -> str:
 
 
 def probed(facts: Facts) -> str:
-    """Return how much of a change its test needs, and how many planted mistakes it notices."""
+    """Return how much of a change its test needs, and how many mutants it notices."""
     said: list[str] = []
     if facts.minimality:
         said.append(f"{facts.minimality.share} % of the change needed by the test")
     if facts.mutants:
         found, others = facts.mutants, len(facts.mutants.others or ())
-        said.append(f"{found.noticed} of {found.tried} planted mistakes noticed")
+        said.append(f"{found.noticed} of {found.tried} mutants noticed")
         said += [f"{others} more by other tests"] if others else []
     return ", ".join(said)
 

@@ -28,7 +28,7 @@ def first(make_repo: MakeRepo) -> Generator[FirstMeasurement]:
     around = Surroundings(repo.path, dict(repo.env), flags, lambda _event: None, interrupt)
     with open_project(around) as project:
         made = equip(project, FeatureJob(project, "A calculator"))
-        yield FirstMeasurement(project.repository, made.cages, made.lab, project.emit)
+        yield FirstMeasurement(project.repository, made.factory.confinement, made.lab, project.emit)
     interrupt.close()
 
 

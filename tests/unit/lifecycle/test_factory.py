@@ -5,11 +5,20 @@ from pathlib import Path
 
 from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.config import Flags, load
-from redgreenrefactor.git.repository import open_repository
+from redgreenrefactor.confinement import Confinement
+from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.lifecycle.factory import Factory
+from redgreenrefactor.sandbox.cage import NO_MEANS
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
 from repos import Repo
+
+
+def factory_in(repository: Repository, around: Surroundings) -> Factory:
+    settings, cache = load(None, {}, Flags()), repository.cache
+    return Factory(
+        repository, settings, around, cache, Confinement(repository, cache, settings, NO_MEANS, None)
+    )
 
 
 def test_a_session_beside_the_main_checkout_imports_what_lies_before_it(repo: Repo, tmp_path: Path) -> None:
@@ -25,9 +34,7 @@ def test_a_session_beside_the_main_checkout_imports_what_lies_before_it(repo: Re
         with closing(open_repository(place, repo.env)) as repository:
             interrupt = Interrupt()
             around = Surroundings(place, repo.env, Flags(), lambda _: None, interrupt)
-            agent = Factory(repository, load(None, {}, Flags()), around, repository.cache).agent(
-                "command:true", ""
-            )
+            agent = factory_in(repository, around).agent("command:true", "")
             interrupt.close()
         assert isinstance(agent, CommandAgent)
         found.append(agent.setup.env.get("PYTHONPATH"))
@@ -42,7 +49,7 @@ def test_files_that_tell_agents_how_to_work_are_looked_for_in_the_project_and_ab
         with closing(open_repository(place, repo.env)) as repository:
             interrupt = Interrupt()
             around = Surroundings(place, repo.env, Flags(), lambda _: None, interrupt)
-            found.append(Factory(repository, load(None, {}, Flags()), around, repository.cache).guides())
+            found.append(factory_in(repository, around).guides())
             interrupt.close()
 
     assert found == [("CLAUDE.md",), ("AGENTS.md", "../CLAUDE.md")]

@@ -43,7 +43,7 @@ findings = st.builds(
     st.none() | text,
     st.sampled_from(Severity),
 )
-known = {"schemaVersion", "cycle"}
+known = {"schemaVersion", "cycle", "perturbation"}
 handoffs = st.builds(
     Handoff,
     phase=st.sampled_from(PhaseName),
@@ -122,6 +122,12 @@ def test_any_json_is_a_handoff_or_a_ledger_error(body: Any) -> None:
 def test_any_text_is_a_handoff_or_a_ledger_error(note: str) -> None:
     with pytest.raises(LedgerError):
         from_json(note)
+
+
+def test_what_a_key_was_called_before_is_read() -> None:
+    handoff = from_json('{"phase": "RED", "nextPhase": "PLAN", "perturbation": "failed as it should"}')
+    assert handoff.facts.wrong_expectation == "failed as it should"
+    assert handoff.unknown.value == {}
 
 
 def test_the_form_of_the_specification_is_read() -> None:

@@ -32,7 +32,7 @@ def test_what_was_noticed_is_handed_on_until_the_next_plan() -> None:
     noticed = (
         "PLAN: left out: debug.log",
         "GREEN: 60 % is needed",
-        "GREEN: the new test does not notice mistakes at a.py:1, a.py:2",
+        "GREEN: the new test does not notice mutants at a.py:1, a.py:2",
     )
     assert here.remarks == noticed
     again = rejected(here, turn(PhaseName.REFACTOR), rule(Finding(FindingType.TEST_FAILURE, "x")), retries=3)

@@ -180,7 +180,7 @@ def test_an_argument_that_is_left_as_it_was_is_proved_by_bent_expectations() -> 
         "\n\ndef check(value):\n    if value != 1:\n        raise ValueError(value)\n    return value\n"
     )
     found = proved(f"{GIVEN}    total(parts)\n    assert len(parts) == 1\n", crashing)
-    assert written(found)["perturbation"] == "failed as it should"
+    assert written(found)["wrongExpectation"] == "failed as it should"
 
 
 BACKWARDS = "def backwards(words):\n    return list(reversed(words))\n"
@@ -189,7 +189,7 @@ WORDS = "from thing import backwards\n\n\ndef test_it():\n    words = ['a', 'b']
 
 def test_a_list_that_stays_as_it_was_and_another_one_than_it_are_proved() -> None:
     found = proved(f"{WORDS}    backwards(words)\n    assert words == ['a', 'b']\n", BACKWARDS)
-    assert written(found)["perturbation"] == "failed as it should"
+    assert written(found)["wrongExpectation"] == "failed as it should"
     found = proved(f"{WORDS}    assert backwards(words) is not words\n", BACKWARDS)
     assert written(found)["mutants"]["noticed"] > 0
 

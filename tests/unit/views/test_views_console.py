@@ -190,7 +190,7 @@ def test_what_probes_have_shown_is_told_whole_on_a_narrow_terminal(width: int) -
     facts = Facts(minimality=Minimality(100, 1, ()), mutants=MutantCounts(3, 3))
     shown = plain([turn(PhaseName.GREEN), accepted(PhaseName.GREEN, facts=facts)], width=width)
     told = " ".join(shown.split())
-    assert "100 % of the change needed by the test, 3 of 3 planted mistakes noticed" in told
+    assert "100 % of the change needed by the test, 3 of 3 mutants noticed" in told
 
 
 def test_mistakes_that_other_tests_notice_are_told_beside_those_of_the_new_one() -> None:

@@ -13,7 +13,7 @@ from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.languages.sources import Block
 from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Measure, Question, SuiteRun, Trial
-from redgreenrefactor.model.facts import PERTURBED, Facts
+from redgreenrefactor.model.facts import NOTICED, Facts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -83,7 +83,7 @@ def _passing(evidence: Evidence, found: list[Finding]) -> Judgement:
         return rule(*found, _unexpected(""), test_result=TestOutcome.PASS, facts=FACTS)
     shown = yield from _shown(evidence)
     found += shown.findings
-    facts = replace(FACTS, perturbation=shown.perturbation)
+    facts = replace(FACTS, wrong_expectation=shown.wrong_expectation)
     if errors(found):
         return rule(*found, test_result=TestOutcome.PASS, facts=facts)
     return rule(*found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts=facts)
@@ -105,7 +105,7 @@ class _Shown:
     """What a new test that passes has shown of itself."""
 
     findings: tuple[Finding, ...] = ()
-    perturbation: str = ""
+    wrong_expectation: str = ""
 
 
 Showing = Generator[Question, SuiteRun, _Shown]
@@ -137,7 +137,7 @@ def _test_shown(evidence: Evidence, change: Change, block: Block) -> Showing:
     if noticed is False:
         return _Shown((_unnoticed(test),))
     if noticed and (yield from test.notices_wrong_expectation()):
-        return _Shown(perturbation=PERTURBED)
+        return _Shown(wrong_expectation=NOTICED)
     return _Shown((_doubted(test),))
 
 

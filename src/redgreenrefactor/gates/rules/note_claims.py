@@ -178,7 +178,7 @@ def _noticed(facts: Facts) -> Share | None:
 
 _CLAIMS = (
     Claim(_needed, "of the change is needed by the new test", FindingType.NOT_MINIMAL),
-    Claim(_noticed, "of the planted mistakes are noticed by the new test", FindingType.MEANINGLESS_TEST),
+    Claim(_noticed, "of the mutants are noticed by the new test", FindingType.MEANINGLESS_TEST),
 )
 
 

@@ -215,7 +215,7 @@ def _still_bites(
     if found.tried and not found.by_failing:  # by chance, perhaps
         found = yield from noticed_by(evidence.head, new, mutants, enough=1, least=1, seed=SEED + 1)
     if found.tried and not found.by_failing:
-        return [_weaker(rewrites, f"they notice none of {found.tried} mistakes planted into the code")]
+        return [_weaker(rewrites, f"they notice none of {found.tried} mutants of the code")]
     if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
         fewer = [key for key in rewrites.old if _asserts_less(measured, rewrites, key)]
         return [_weaker(rewrites, "they assert less than they did", fewer)]
@@ -274,5 +274,5 @@ def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[Key] = ()) -> Findin
         f"{file}:{line}: the tests were weakened ({function}): {why}",
         file,
         line,
-        hint="Rewritten tests have to notice every mistake the old ones noticed: keep their assertions as sharp.",
+        hint="Rewritten tests have to notice every mutant the old ones noticed: keep their assertions as sharp.",
     )

@@ -103,7 +103,7 @@ def really(text: str) -> bool:
 def test_an_honest_test_that_passes_again_is_covered() -> None:
     played = asked_again(HONEST_JS, really)
     assert played.verdict.outcome is Outcome.COVERED
-    assert played.facts["perturbation"] == "failed as it should"
+    assert played.facts["wrongExpectation"] == "failed as it should"
     assert played.warnings == []
 
 
