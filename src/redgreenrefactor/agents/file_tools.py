@@ -8,6 +8,7 @@ from posixpath import basename, dirname
 
 from redgreenrefactor.agents.files import Files, Found, Permit, RefusedError
 from redgreenrefactor.agents.schemas import Arguments
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.prompts.quote import plain
 
 OUTPUT = 30_000  # bytes a tool answers with
@@ -88,9 +89,7 @@ def _page(lines: list[str], first: int, limit: int) -> str:
 
 
 def _held(files: Files, path: str) -> str:
-    names = files.names(path)
-    more = f" … and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return (", ".join(names[:_NAMES]) or "nothing") + more
+    return some_of(files.names(path), _NAMES) or "nothing"
 
 
 def _alike(files: Files, path: str) -> str:
@@ -242,8 +241,7 @@ class _Edited:
 
 
 def _numbers(lines: list[int]) -> str:
-    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
-    return ", ".join(map(str, lines[:_SHOWN])) + more
+    return some_of([*map(str, lines)], _SHOWN)
 
 
 def _nearest(body: str, old: str) -> str:

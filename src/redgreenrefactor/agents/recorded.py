@@ -2,13 +2,13 @@
 
 import json
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from redgreenrefactor.agents.script import Scene, Script, Use, bash, write
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import head_of
+from redgreenrefactor.model.codec import json_lines, json_object
 from redgreenrefactor.model.transcript import Left, Recorded, recorded
 from redgreenrefactor.model.verdict import Finding, FindingType
 
@@ -37,22 +37,11 @@ def load_recorded(path: Path, source: str) -> Script:
 
 def _session(file: Path) -> Recorded | None:
     try:
-        return recorded(_objects(file))
+        return recorded(json_lines(head_of(file, LARGEST)))
     except OSError as error:
         raise UsageError(f"the transcript {file} cannot be read: {error.strerror}", hint=_HINT) from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise UsageError(f"{file} is not a transcript: {error!r:.200}", hint=_HINT) from error
-
-
-def _objects(file: Path) -> list[Mapping[str, Any]]:
-    """Return the lines of a file as objects; one that was cut off in the middle is left out."""
-    found: list[Mapping[str, Any]] = []
-    for line in head_of(file, LARGEST).splitlines():
-        try:
-            found.append(cast("Mapping[str, Any]", json.loads(line)))
-        except (ValueError, RecursionError):
-            continue
-    return found
 
 
 def _feature(session: Recorded) -> str:
@@ -60,7 +49,7 @@ def _feature(session: Recorded) -> str:
         handoff: Any = json.loads(session.handoff)
     except ValueError:
         return ""
-    return str(cast("dict[str, Any]", handoff).get("feature", "")) if isinstance(handoff, dict) else ""
+    return str(json_object(handoff).get("feature", ""))
 
 
 def scene_of(session: Recorded) -> Scene:

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from redgreenrefactor.agents.providers import ModelAccess
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.events import unheard
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
@@ -153,13 +154,11 @@ def _words(body: Any) -> str | None:
             body = json.loads(body)
         except ValueError:
             return None
-    if isinstance(body, list) and body:  # Google's streams
-        body = cast("list[Any]", body)[0]
+    body = next(iter(json_list(body)), body)  # Google's streams
     if not isinstance(body, dict):
         return None
-    inside: Any = cast("dict[str, Any]", body)
-    inside = inside.get("error", inside)
-    message = inside.get("message") if isinstance(inside, dict) else inside  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    inside: Any = json_object(body).get("error", body)
+    message = inside if isinstance(inside, str) else json_object(inside).get("message")
     return message if isinstance(message, str) and not message.lstrip().startswith("<") else None
 
 

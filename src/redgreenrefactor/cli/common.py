@@ -33,6 +33,9 @@ CASES = ("test", "currentTest", "completedTests", "pendingTests")  # they are as
 # Of all commands that let agents work.
 EVENTS = click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
 BUDGET = click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
+WORKTREE = click.option(
+    "--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one."
+)
 MODEL = click.option("--model", metavar="MODEL", help="The model for every role.")
 AGENT = click.option(
     "--agent",
@@ -56,24 +59,25 @@ def common(command: Command) -> Command:
     return command
 
 
-def working(command: Command) -> Command:
+def agents_work(command: Command) -> Command:
     """Give a command the flags of those that let agents work."""
+    for option in (EVENTS, BUDGET, MODEL, AGENT):
+        command = option(command)
+    return common(command)
+
+
+def working(command: Command) -> Command:
+    """Give a command the flags of those that take a feature through the workflow."""
     for option in (
-        EVENTS,
         click.option(
             "--approve", is_flag=True, help="Let a person see the first list before it is worked through."
         ),
-        click.option(
-            "--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one."
-        ),
-        BUDGET,
+        WORKTREE,
         click.option("--max-cycles", metavar="N", type=click.IntRange(1), help="Stop after N cases."),
         click.option("--push", is_flag=True, help="Push to the remote after every case and at the end."),
-        MODEL,
-        AGENT,
     ):
         command = option(command)
-    return common(command)
+    return agents_work(command)
 
 
 def _reporting(command: Command) -> Command:

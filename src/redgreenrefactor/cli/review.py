@@ -6,17 +6,7 @@ from typing import Any
 import click
 
 from redgreenrefactor import reviews
-from redgreenrefactor.cli.common import (
-    AGENT,
-    BUDGET,
-    EVENTS,
-    MODEL,
-    common,
-    print_json,
-    say,
-    surroundings,
-    tell,
-)
+from redgreenrefactor.cli.common import agents_work, print_json, say, surroundings, tell
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.text_file import read_spec
 from redgreenrefactor.lifecycle.feature import exit_code
@@ -39,11 +29,7 @@ INSTEAD = ("list_tasks", "resume", "clean", "prs")
 @click.option("--resume", metavar="TASKID", help="Go on with a task.")
 @click.option("--clean", metavar="TASKID", help="Take a task's worktree, branch and state file away.")
 @click.option("--prs", metavar="BRANCH", help="Show the pull requests of a branch.")
-@EVENTS
-@BUDGET
-@MODEL
-@AGENT
-@common
+@agents_work
 def tdd(spec: str | None, **flags: Any) -> int:
     """Let a coder and a reviewer work on SPEC.md in a worktree until a pull request stands.
 

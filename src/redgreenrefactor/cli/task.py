@@ -6,11 +6,8 @@ from typing import Any
 import click
 
 from redgreenrefactor.cli.common import (
-    AGENT,
-    BUDGET,
-    EVENTS,
-    MODEL,
-    common,
+    WORKTREE,
+    agents_work,
     print_json,
     project,
     say,
@@ -35,12 +32,8 @@ from redgreenrefactor.views.task_text import last_section
 )
 @click.option("--keep-going", is_flag=True, help="Go on with tasks that do not depend on one that failed.")
 @click.option("--new", is_flag=True, help="Start anew, whatever run stands here.")
-@click.option("--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one.")
-@EVENTS
-@BUDGET
-@MODEL
-@AGENT
-@common
+@WORKTREE
+@agents_work
 def task(files: tuple[str, ...], schema: bool, check: bool, **flags: Any) -> int:  # noqa: FBT001
     """Do the work of TDD task files: tests first, code in tries that build on each other, then refactoring.
 

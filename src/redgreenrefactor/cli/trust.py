@@ -10,13 +10,7 @@ from redgreenrefactor.cli.common import approved, common, print_json, surroundin
 from redgreenrefactor.config import load
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.git.repository import open_repository
-from redgreenrefactor.surroundings import (
-    Surroundings,
-    approval_of,
-    approvals_for,
-    loosening_of,
-    properties,
-)
+from redgreenrefactor.surroundings import Surroundings, approval_of, approvals_for, loosening_of, properties
 from redgreenrefactor.trust import Approval, approvals_of, not_trusted
 from redgreenrefactor.views.lines import ink_for
 

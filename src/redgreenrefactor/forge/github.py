@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.address import Address
+from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.pull_request import Draft, PullRequest, PullRequestState
 from redgreenrefactor.sandbox.secrets import Mask, masked
 
@@ -231,12 +232,8 @@ def _said(response: "Response") -> str:
         body: Any = response.json()
     except ValueError:
         return ""
-    if not isinstance(body, dict):
-        return ""
-    told = cast("dict[str, Any]", body)
-    errors: Any = told.get("errors")
-    items = cast("list[Any]", errors) if isinstance(errors, list) else []
-    words = [told.get("message"), *(_error_words(item) for item in items)]
+    told = json_object(body)
+    words = [told.get("message"), *map(_error_words, json_list(told.get("errors")))]
     said = "; ".join(word for word in words if isinstance(word, str) and word)
     return f": {masked(said)[:500]}" if said else ""
 
@@ -244,7 +241,7 @@ def _said(response: "Response") -> str:
 def _error_words(item: Any) -> str:
     if not isinstance(item, dict):
         return str(item)
-    error = cast("dict[str, Any]", item)
+    error = json_object(item)
     return str(error.get("message") or " ".join(str(error.get(key, "")) for key in ("field", "code")).strip())
 
 

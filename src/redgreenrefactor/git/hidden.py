@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.git.executable import Git, encoded
 
 NAMED = 5  # files that a warning names before it counts the rest
@@ -46,12 +47,8 @@ def left_alone(git: Git, hidden: Mapping[str, str]) -> Generator[None]:
 
 def told(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return a warning about files that a session has hidden, if there are any."""
-    if not paths:
-        return ()
-    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-    return (
-        f"hidden from git during the session, and looked at all the same: {', '.join(paths[:NAMED])}{more}",
-    )
+    what = "hidden from git during the session, and looked at all the same"
+    return (f"{what}: {some_of(paths, NAMED)}",) if paths else ()
 
 
 def _tags(git: Git) -> dict[str, str]:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.guard import STEERING
 from redgreenrefactor.git.stand_in import OID, text_of
@@ -49,13 +50,11 @@ def changed_since(root: Path, ignored: Iterable[str], moment: int) -> tuple[Nest
 
 
 def _change(owner: Path, found: list[str]) -> NestedChange:
-    rest = f" and {len(found) - NAMED} more" * (len(found) > NAMED)
     environment = found[0].startswith("+")
     what = "the virtual environment" if environment else "the repository"
-    names = ", ".join(name.removeprefix("+") for name in found[:NAMED])
+    names = some_of([name.removeprefix("+") for name in found], NAMED)
     told = (
-        f"{what} {owner} was changed during the session ({names}{rest}): "
-        "look at that before you run anything there"
+        f"{what} {owner} was changed during the session ({names}): look at that before you run anything there"
     )
     return NestedChange(owner, told, environment and any(STEERS.fullmatch(name) for name in found))
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from redgreenrefactor.filesystem import below, replace_file
 from redgreenrefactor.git.local_files import is_linked, is_local
+from redgreenrefactor.model.codec import json_object
 
 RECORD = "untracked.json"
 LARGE = 2_000  # files; a folder with more is one thing
@@ -121,5 +122,4 @@ def _read(place: Path) -> Mapping[str, Any]:
         body: Any = json.loads(place.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    known = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    return {name: value for name, value in known.items() if isinstance(value, dict)}
+    return {name: value for name, value in json_object(body).items() if isinstance(value, dict)}

@@ -9,7 +9,8 @@ from typing import Any
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import head_of
-from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, list_of, object_of, path_to_read
+from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, path_to_read
+from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.task import Look, Source, Task
 from redgreenrefactor.prompts.quote import bounded, plain
 
@@ -102,7 +103,7 @@ def critical_files(package: str) -> list[tuple[str, str]]:
         return []  # it may be a text
     found: dict[str, str] = {}
     for item in listed:
-        body = object_of(item)
+        body = json_object(item)
         path = item if isinstance(item, str) else next((body[k] for k in _PATHS if k in body), None)
         about = next((body[key] for key in _REASONS if key in body), "")
         if isinstance(path, str) and path.strip():
@@ -112,9 +113,9 @@ def critical_files(package: str) -> list[tuple[str, str]]:
 
 def _listed(value: Any, name: str) -> Iterator[Any]:
     """Yield what lists of this name hold, wherever in a document they stand."""
-    for key, inner in object_of(value).items():
-        yield from list_of(inner) if key == name else _listed(inner, name)
-    for inner in list_of(value):
+    for key, inner in json_object(value).items():
+        yield from json_list(inner) if key == name else _listed(inner, name)
+    for inner in json_list(value):
         yield from _listed(inner, name)
 
 

@@ -8,17 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from redgreenrefactor.errors import UsageError
-from redgreenrefactor.goals.task_paths import (
-    READS,
-    Problem,
-    files_to_read,
-    is_command,
-    leading_out,
-    lines_of,
-    list_of,
-    object_of,
-)
+from redgreenrefactor.goals.task_paths import READS, Problem, files_to_read, is_command, leading_out, lines_of
 from redgreenrefactor.goals.text_file import TextFile
+from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.task import (
     Criterion,
     Cycle,
@@ -134,14 +126,14 @@ def _names(document: Document, path: Path) -> Iterator[Problem]:
 
 def _steps(document: Document) -> Iterator[Problem]:
     """Yield why the steps are not one red, one green and one refactor."""
-    if object_of(document.get("meta")).get("tdd_workflow") is not True:
+    if json_object(document.get("meta")).get("tdd_workflow") is not True:
         return
     if "implementation" not in document:
         yield Problem("$.implementation", "is missing: meta.tdd_workflow asks for red, green and refactor")
         return
     places: dict[str, list[int]] = {name: [] for name in _PHASES}
-    for index, item in enumerate(list_of(document["implementation"])):
-        phase = object_of(item).get("tdd_phase")
+    for index, item in enumerate(json_list(document["implementation"])):
+        phase = json_object(item).get("tdd_phase")
         if isinstance(phase, str) and phase in places:
             places[phase].append(index)
     for name, found in places.items():
@@ -152,7 +144,7 @@ def _steps(document: Document) -> Iterator[Problem]:
                 f"$.implementation[{index}].tdd_phase", f"a second {name!r}: each phase has one step"
             )
     for index in places["green"][:1]:
-        step = object_of(list_of(document["implementation"])[index])
+        step = json_object(json_list(document["implementation"])[index])
         if not lines_of(step.get("actions")) and not str(step.get("description") or "").strip():
             yield Problem(
                 f"$.implementation[{index}]", "the green step has neither actions nor a description"
@@ -241,7 +233,7 @@ def _look(item: "str | LookEntry", name: str) -> Look:
 
 def shared_context(value: Any) -> tuple[tuple[str, str], ...]:
     """Return what tasks share, by name: tech stack, conventions and the like."""
-    return tuple((name, _written(item)) for name, item in object_of(value).items() if item)
+    return tuple((name, _written(item)) for name, item in json_object(value).items() if item)
 
 
 def _written(value: Any) -> str:

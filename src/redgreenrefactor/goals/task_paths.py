@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+from redgreenrefactor.model.codec import json_list, json_object
 
 READS = re.compile(r"<files_to_read>(.*?)</files_to_read>", re.DOTALL | re.IGNORECASE)
 CALL = re.compile(r"([A-Za-z_][\w-]*)\((.*)\)\s*", re.DOTALL)
@@ -66,15 +68,15 @@ def _paths(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     description: Any = document.get("description")
     for path in files_to_read(description) if isinstance(description, str) else ():
         yield "$.description", path
-    for index, path in enumerate(list_of(document.get("focus_paths"))):
+    for index, path in enumerate(json_list(document.get("focus_paths"))):
         if isinstance(path, str):
             yield f"$.focus_paths[{index}]", path
-    for holder, name in ((document, "$"), (object_of(document.get("meta")), "$.meta")):
+    for holder, name in ((document, "$"), (json_object(document.get("meta")), "$.meta")):
         package = holder.get("context_package_path")
         if isinstance(package, str):
             yield f"{name}.context_package_path", package
-    for index, item in enumerate(list_of(document.get("pre_analysis"))):
-        body = object_of(item)
+    for index, item in enumerate(json_list(document.get("pre_analysis"))):
+        body = json_object(item)
         commands = (
             (item,)
             if isinstance(item, str)
@@ -88,15 +90,5 @@ def _paths(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def lines_of(value: Any) -> tuple[str, ...]:
     """Return a text or a list of texts, trimmed; what is none of that is left out."""
-    items: Sequence[Any] = [value] if isinstance(value, str) else list_of(value)
+    items: Sequence[Any] = [value] if isinstance(value, str) else json_list(value)
     return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
-
-
-def list_of(value: Any) -> list[Any]:
-    """Return a list; for anything else an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def object_of(value: Any) -> dict[str, Any]:
-    """Return an object; for anything else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.task_file import HINT, TaskFile, read_object, read_task, shared_context
+from redgreenrefactor.model.codec import json_list, json_object
 
 PLAN, TASKS = "plan.json", ".task"
 
@@ -137,11 +138,8 @@ def _is_plan(path: Path) -> bool:
 def _planned(plan: Path) -> list[Path]:
     """Return the files of the tasks that a plan names."""
     document = read_object(plan, "plan")
-    listed = cast("list[Any]", document.get("task_ids") or document.get("tasks") or [])
-    names = [
-        str(cast("dict[str, Any]", item).get("id")) if isinstance(item, dict) else str(item)
-        for item in listed
-    ]
+    listed = json_list(document.get("task_ids") or document.get("tasks"))
+    names = [str(item["id"] if "id" in json_object(item) else item) for item in listed]
     folder = plan.parent / TASKS if (plan.parent / TASKS).is_dir() else plan.parent
     return [folder / (name if name.endswith(".json") else f"{name}.json") for name in names]
 

@@ -5,7 +5,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, cast
+from typing import Any
+
+from redgreenrefactor.model.codec import json_list, json_object
 
 Settings = Mapping[str, object]
 Read = Callable[[str, str], dict[str, object]]  # a file's text, the test command → what decides
@@ -112,17 +114,15 @@ def _package(text: str, command: str) -> dict[str, object]:
     loaded = _loaded(text)
     if loaded is None:
         return {"unreadable": text}
-    whole = cast("dict[str, object]", loaded) if isinstance(loaded, dict) else {}
+    whole = json_object(loaded)
     found: dict[str, object] = {key: whole[key] for key in RUNNER_KEYS if key in whole}
     return {**found, **{f"scripts.{name}": code for name, code in scripts(text, command).items()}}
 
 
 def scripts(text: str | None, command: str) -> dict[str, str]:
     """Return the scripts of a package that run when its tests do, with all that they call."""
-    loaded = _loaded(text or "{}")
-    whole = cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {}
-    listed: Any = whole.get("scripts") or whole.get("tasks")
-    known = cast("dict[str, object]", listed) if isinstance(listed, dict) else {}
+    whole = json_object(_loaded(text or "{}"))
+    known = json_object(whole.get("scripts") or whole.get("tasks"))
     found: dict[str, str] = {}
     waiting = list(_called(command, known)) if _manages(command) else ["test"]
     while waiting:
@@ -224,15 +224,12 @@ def _cargo(text: str, _command: str) -> dict[str, object]:
         return {"unreadable": text}
     found: dict[str, object] = {}
     for kind in ("test", "bin", "example", "bench"):
-        targets: Any = whole.get(kind)
-        for target in cast("list[Any]", targets) if isinstance(targets, list) else []:
-            table = cast("dict[str, Any]", target) if isinstance(target, dict) else {}
+        for table in map(json_object, json_list(whole.get(kind))):
             found |= _target(f"{kind} {table.get('name')}", table)
             if kind == "test":
                 found[f"{MAY_GROW}: [[test]] {table.get('name')}"] = True
-    for name, key in (("lib", "lib"), ("package", "package")):
-        table: Any = whole.get(key)
-        found |= _target(name, cast("dict[str, Any]", table)) if isinstance(table, dict) else {}
+    for name in ("lib", "package"):
+        found |= _target(name, json_object(whole.get(name)))
     return {**found, **_workspace(whole.get("workspace"))}
 
 
@@ -247,11 +244,9 @@ def _target(name: str, table: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _workspace(table: Any) -> dict[str, object]:
-    known = cast("dict[str, Any]", table) if isinstance(table, dict) else {}
+    known = json_object(table)
     found: dict[str, object] = {key: known[key] for key in ("exclude", "default-members") if key in known}
-    members: Any = known.get("members")
-    names = cast("list[Any]", members) if isinstance(members, list) else []
-    return {**found, **{f"{MAY_GROW}: member {name}": True for name in names}}
+    return {**found, **{f"{MAY_GROW}: member {name}": True for name in json_list(known.get("members"))}}
 
 
 _READERS: Mapping[str, Read] = {

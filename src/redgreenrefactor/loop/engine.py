@@ -30,14 +30,7 @@ from redgreenrefactor.model.decision import (
     unmeasured,
     with_uncommitted,
 )
-from redgreenrefactor.model.events import (
-    Diagnosed,
-    Emit,
-    Judged,
-    Paused,
-    Warned,
-    WorkSealed,
-)
+from redgreenrefactor.model.events import Diagnosed, Emit, Judged, Paused, Warned, WorkSealed
 from redgreenrefactor.model.evidence import Change, Evidence, Rules
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Diagnosis, Expense, Handoff, State
@@ -55,13 +48,7 @@ from redgreenrefactor.model.verdict import (
     rule,
 )
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
-from redgreenrefactor.ports import (
-    Ledger,
-    Sealed,
-    SessionInterruptedError,
-    SessionStoppedError,
-    Workspace,
-)
+from redgreenrefactor.ports import Ledger, Sealed, SessionInterruptedError, SessionStoppedError, Workspace
 
 BUDGET = FindingType.BUDGET_EXCEEDED
 DOUBLINGS = 10  # waits stop growing after so many retries

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
@@ -160,6 +160,23 @@ def _object_of(kind: type) -> Callable[[Any], Any]:
         return kind(**found)
 
     return value_of
+
+
+def json_object(value: Any) -> Json:
+    """Return an object of decoded JSON; for anything else an empty one."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def json_list(value: Any) -> list[Any]:
+    """Return a list of decoded JSON; for anything else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def json_lines(content: bytes) -> Iterator[Any]:
+    """Yield what each line of a text holds as JSON; one that holds none, being cut off, is left out."""
+    for line in content.splitlines():
+        with suppress(ValueError, RecursionError):
+            yield json.loads(line)
 
 
 def key_of(field: "Field[Any]") -> str:

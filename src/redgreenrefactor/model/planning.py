@@ -2,6 +2,7 @@
 
 import json
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.goal import Case, Plan, comparable, ticked
 from redgreenrefactor.model.handoff import Handoff
@@ -65,6 +66,4 @@ def remarks_after(handoff: Handoff, phase: PhaseName, verdict: Verdict) -> tuple
 
 def _missed(verdict: Verdict) -> list[str]:
     missed = (verdict.facts.mutants.missed if verdict.facts.mutants else None) or ()
-    more = f" and {len(missed) - MOST_MISSED} more" if len(missed) > MOST_MISSED else ""
-    named = ", ".join(missed[:MOST_MISSED])
-    return [f"the new test does not notice mutants at {named}{more}"] if missed else []
+    return [f"the new test does not notice mutants at {some_of(missed, MOST_MISSED)}"] if missed else []

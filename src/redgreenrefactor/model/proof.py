@@ -1,7 +1,8 @@
 """What judging a workflow again comes to: values that commands print and scripts read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any
 
 from redgreenrefactor.model.codec import written
@@ -116,11 +117,8 @@ class Verification:
 def together(parts: Iterable[Verification]) -> Verification:
     """Return several verifications as one."""
     known = tuple(parts)
-    return Verification(
-        cycles=tuple(cycle for part in known for cycle in part.cycles),
-        findings=tuple(finding for part in known for finding in part.findings),
-        warnings=tuple(finding for part in known for finding in part.warnings),
-        missing=tuple(words for part in known for words in part.missing),
-        merged=tuple(merged for part in known for merged in part.merged),
-        rounds=tuple(cycle for part in known for cycle in part.rounds),
-    )
+    every: dict[str, Any] = {
+        each.name: tuple(chain.from_iterable(getattr(part, each.name) for part in known))
+        for each in fields(Verification)
+    }
+    return Verification(**every)

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.filesystem import head_of
-from redgreenrefactor.model.codec import Json
+from redgreenrefactor.model.codec import Json, json_lines, json_object
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, SessionBegan, Warned
 from redgreenrefactor.model.transcript import object_of, turn_name
 from redgreenrefactor.prompts.quote import bounded
@@ -113,14 +112,9 @@ def turns(folder: Path, run_id: str) -> list[str]:
 
 
 def read(path: Path) -> Iterator[Json]:
-    """Yield the objects of a transcript; a line that was cut off is left out."""
-    for line in head_of(path, MOST).splitlines():
-        try:
-            told: Any = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(told, dict) and isinstance(cast("Json", told).get("type"), str):
-            yield cast("Json", told)
+    """Return the objects of a transcript; a line that was cut off is left out."""
+    told = map(json_object, json_lines(head_of(path, MOST)))
+    return (one for one in told if isinstance(one.get("type"), str))
 
 
 def _made(path: Path, commit: str) -> bool:

@@ -11,12 +11,12 @@ from redgreenrefactor.git.refs import NOTES, RUNS
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.snapshots import GitSnapshots, looking_back
 from redgreenrefactor.model.events import Emit, Event, Warned
-from redgreenrefactor.model.proof import WORKED, Verification, together
+from redgreenrefactor.model.proof import WORKED, Merged, Verification, together
 from redgreenrefactor.model.task import command_of_tests, runs_all_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.verify.judging import Yardsticks
-from redgreenrefactor.verify.merges import MergedRun, Merges, differs
+from redgreenrefactor.verify.merges import Merges, differs
 from redgreenrefactor.verify.recorded_run import RecordedRun, Wanted, recorded_run, runs_along
 from redgreenrefactor.verify.retrial import Retrial
 from redgreenrefactor.verify.unjudged_commits import UnjudgedCommits
@@ -129,7 +129,7 @@ class Verifier:
     def merged(self, span: str | None) -> Verification:
         """Return what holds of the run that a pull request brought, from the refs that were pushed with it."""
         commit = self._one(span)
-        parts = [part for source in self.merges.sources(commit) for part in self._brought(source)]
+        parts = [part for merged in self.merges.sources(commit) for part in self._brought(merged)]
         if not parts:
             raise NotReadyError(
                 f"nothing tells which run {commit.oid[:10]} was merged from: no ref in {RUNS} fits",
@@ -138,8 +138,8 @@ class Verifier:
             )
         return together(parts)
 
-    def _brought(self, source: MergedRun) -> Iterator[Verification]:
-        runs, merged = list(self.runs(source.tip, None)), source.merged
+    def _brought(self, merged: Merged) -> Iterator[Verification]:
+        runs = list(self.runs(merged.head, None))
         if not runs:
             return
         found = [*differs(merged, self.unjudged)]

@@ -8,22 +8,12 @@ from redgreenrefactor.git.executable import Git
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import EMPTY, Commit, Objects
 from redgreenrefactor.git.refs import RUNS
-from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Merged
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 FAR = 100  # commits of the user's on top of a run
 SHOWN = 10  # paths that a message names
-
-
-@dataclass(frozen=True, slots=True)
-class MergedRun:
-    """Where a run ended, and how the commit it was merged as compares with that."""
-
-    tip: str
-    handoff: Handoff
-    merged: Merged
 
 
 @dataclass(frozen=True)
@@ -34,15 +24,14 @@ class Merges:
     objects: Objects
     ledger: GitLedger
 
-    def sources(self, commit: Commit) -> list[MergedRun]:
+    def sources(self, commit: Commit) -> list[Merged]:
         """Return where the run that a commit brought ended: its second parent, or a ref that was pushed."""
         tips = commit.parents[1:] or tuple(self._tips())
         ends = {entry.commit: entry for tip in tips for entry in self._ends(tip)}
         new = (entry for entry in ends.values() if not self._holds(commit, entry))
-        found = [self._source(commit, entry) for entry in new if self._brings(commit, entry)]
-        exact = [source for source in found if source.merged.tree != "differs"]
-        newest = sorted(found, key=lambda source: source.handoff.timestamp)[-1:]
-        return exact or newest
+        brought = sorted(new, key=lambda entry: entry.handoff.timestamp)
+        found = [self._source(commit, entry) for entry in brought if self._brings(commit, entry)]
+        return [merged for merged in found if merged.tree != "differs"] or found[-1:]
 
     def _holds(self, commit: Commit, entry: Entry) -> bool:
         """Tell whether a run is part of the commit's own first line already: then it was not squashed."""
@@ -84,7 +73,7 @@ class Merges:
                 yield Entry(commit.oid, handoff)
                 return
 
-    def _source(self, commit: Commit, entry: Entry) -> MergedRun:
+    def _source(self, commit: Commit, entry: Entry) -> Merged:
         tip = self.objects.commit(entry.commit) or commit
         tree, differs = "equal", ()
         if tip.tree != commit.tree:
@@ -93,8 +82,7 @@ class Merges:
                 path for path, _, _ in self.objects.differences(expected or tip.tree, commit.tree)
             )
             tree = "differs" if differs else "merged"
-        merged = Merged(commit.oid, entry.handoff.run_id, entry.commit, tree, differs)
-        return MergedRun(entry.commit, entry.handoff, merged)
+        return Merged(commit.oid, entry.handoff.run_id, entry.commit, tree, differs)
 
     def _write_merged_tree(self, commit: Commit, tip: Commit) -> str | None:
         """Have git make a tree of a run and of what was there before its merge, and return it; None: it cannot.

@@ -23,14 +23,7 @@ from redgreenrefactor.languages.paths import module_files
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.events import LookedBack
-from redgreenrefactor.model.evidence import (
-    Evidence,
-    Judgement,
-    Measure,
-    SuiteRun,
-    TestId,
-    Trial,
-)
+from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun, TestId, Trial
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import ROUND, WORKED, Checked, CheckedCycle, Link, Verification
 from redgreenrefactor.model.session import Report
@@ -42,7 +35,6 @@ from redgreenrefactor.model.verdict import (
     Severity,
     TestOutcome,
     Verdict,
-    rule,
 )
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import belongs
@@ -184,7 +176,7 @@ class Retrial:
         table, note, plan = self.run.table, link.after.handoff, evidence.plan_after
         structure = tuple(chained(link))
         if not table.knows(note.phase):
-            return _Retried(link, rule(), structure)
+            return _Retried(link, Verdict(Ruling.ACCEPTED), structure)
         watch, yardstick = _Overseer(self._legacy), self.yardsticks.at(link.before.commit)
         lab = yardstick.patient if note.outcome is Outcome.COVERED else yardstick.lab
         verdict = lab.judge(watch.over(table.gates[note.phase](evidence)))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.gates.rules.note_claims import RESTORE
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.objects import Commit
@@ -89,10 +90,9 @@ class UnjudgedCommits:
 
 
 def _unjudged(who: str, paths: list[str], severity: Severity) -> Finding:
-    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
     return Finding(
         FindingType.SCOPE_VIOLATION,
-        f"{who}, so no gate has judged what it does to {', '.join(paths[:SHOWN])}{more}",
+        f"{who}, so no gate has judged what it does to {some_of(paths, SHOWN)}",
         paths[0],
         severity=severity,
     )

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
+from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.prompts.quote import in_line, plain
 
 SHOWN = 40  # lines of one text
@@ -90,8 +91,7 @@ def _findings(findings: Any) -> Iterator[str]:
 
 def _objects(value: Any) -> list[_Step]:
     """Return the objects of a list, whatever else is in it."""
-    found = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("_Step", one) for one in found if isinstance(one, Mapping)]
+    return [json_object(one) for one in json_list(value) if isinstance(one, dict)]
 
 
 def _titled(title: str, text: Any) -> Iterator[str]:
