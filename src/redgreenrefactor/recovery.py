@@ -20,6 +20,7 @@ from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.transfer import Carried
 from redgreenrefactor.lifecycle.factory import now
 from redgreenrefactor.model.chain import on_top
+from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
@@ -79,11 +80,7 @@ class Mended:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `rgr repair-notes --json` prints it."""
-        actions = [
-            {"action": mend.action, "commit": mend.commit, "message": mend.told, "kept": mend.kept}
-            for mend in self.mends
-        ]
-        return {"dryRun": self.dry, "notes": self.notes, "actions": actions}
+        return {"dryRun": self.dry, "notes": self.notes, "actions": written(self.mends)}
 
 
 def repair_notes(around: Surroundings, *, dry: bool = False) -> Mended:

@@ -88,10 +88,9 @@ def init(properties: bool, **flags: Any) -> None:  # noqa: FBT001
     with surroundings(flags) as around:
         settings = recovery.init(around)
         written = recovery.write_properties(around) if properties else None
-    rows = [{"name": one.name, "value": one.value, "new": one.new} for one in settings]
     lines = [f"{'set' if one.new else 'already set'}: {one.name} = {one.value}" for one in settings]
     lines += [f"written: {written}"] if written else []
-    tell(flags, {"settings": rows, "properties": written}, "\n".join(lines))
+    tell(flags, {"settings": [asdict(one) for one in settings], "properties": written}, "\n".join(lines))
 
 
 @contextmanager

@@ -36,7 +36,7 @@ class Mend:
     """One thing that was found and put right, or will be."""
 
     action: str  # pointed, merged, restored, mended, moved, dropped, rearranged, left
-    told: str
+    message: str
     commit: str | None = None
     kept: str | None = None  # the ref under which what stood there before is kept
 
@@ -54,9 +54,9 @@ class RepairPlan:
     rubbish: Path | None = None  # a file where the ref should be
     torn: bool = False  # part of the notes, and so of their history, is gone or damaged
 
-    def say(self, action: str, told: str, commit: str | None = None, kept: str | None = None) -> None:
+    def say(self, action: str, message: str, commit: str | None = None, kept: str | None = None) -> None:
         """Remember what is done."""
-        self.mends.append(Mend(action, told, commit, kept))
+        self.mends.append(Mend(action, message, commit, kept))
 
 
 class Repair:

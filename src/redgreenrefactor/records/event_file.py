@@ -3,13 +3,13 @@
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.events import FOR_TRANSCRIPTS, Emit, Event, Warned
-from redgreenrefactor.records.held_file import HeldFile
+from redgreenrefactor.records.held_file import HeldFile, stamp
 
 
 class EventFile(HeldFile):
@@ -42,11 +42,8 @@ class EventFile(HeldFile):
         self._write(to_line(event, self._clock()).encode("ascii"))
 
     def _write(self, line: bytes) -> None:
-        if self._file is None:
-            return
         try:
-            while line:  # once, unless a pipe or a disk is full
-                line = line[os.write(self._file, line) :]
+            self.append(line)
         except OSError as error:
             self.close()
             self._warn(
@@ -56,8 +53,7 @@ class EventFile(HeldFile):
 
 def to_line(event: Event, time: datetime) -> str:
     """Return an event as one line of JSON, its name and time first."""
-    stamp = time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return json.dumps({"event": type(event).__name__, "time": stamp, **written(event)}) + "\n"
+    return json.dumps({"event": type(event).__name__, "time": stamp(time), **written(event)}) + "\n"
 
 
 def _reason(error: OSError | ValueError) -> str:

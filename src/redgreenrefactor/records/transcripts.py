@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from redgreenrefactor.filesystem import head_of
@@ -14,7 +14,7 @@ from redgreenrefactor.model.codec import Json, json_lines, json_object
 from redgreenrefactor.model.events import Emit, Event, Judged, RunEnded, SessionBegan, Warned
 from redgreenrefactor.model.transcript import object_of, turn_name
 from redgreenrefactor.prompts.quote import bounded
-from redgreenrefactor.records.held_file import HeldFile
+from redgreenrefactor.records.held_file import HeldFile, stamp
 from redgreenrefactor.sandbox.secrets import Mask, masked_in
 
 FOLDER = "tdd/sessions"  # in the git folder that all checkouts share
@@ -60,16 +60,15 @@ class Transcripts(HeldFile):
             self._failed(error)
 
     def _write(self, told: Json) -> None:
-        stamp = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = _line({**masked_in(told, self._text), "time": stamp})
+        time = stamp(self._clock())
+        line = _line({**masked_in(told, self._text), "time": time})
         if self._room <= 0:
             return
         self._room -= len(line)
         if self._room <= 0:
-            line = _line({"type": "cut", "text": f"no more than {MOST} bytes are kept", "time": stamp})
+            line = _line({"type": "cut", "text": f"no more than {MOST} bytes are kept", "time": time})
         try:
-            while line and self._file is not None:
-                line = line[os.write(self._file, line) :]
+            self.append(line)
         except OSError as error:
             self._failed(error)
 
