@@ -246,7 +246,7 @@ def _unnoticed(evidence: Evidence, counts: MutantCounts | None) -> Iterator[Find
     if counts and not counts.noticed:
         yield Finding(
             FindingType.MEANINGLESS_TEST,
-            f"the new test notices none of {counts.tried} mistakes planted into the lines written for it",
+            f"the new test notices none of {counts.tried} mutants of the lines written for it",
             evidence.case.test_file if evidence.case else None,
             hint="Let REFACTOR sharpen what the test compares, or the next case look at it.",
             severity=Severity.WARNING,

@@ -131,6 +131,7 @@ def test_values_inside_values_are_objects_too() -> None:
         "case": case,
         "facts": {"tests": ["a", "b"], "coverage": {"percent": None, "wanted": 80}},
         "final": False,
+        "upcoming": [],
     }
     assert json.loads(to_line(EVERY_EVENT[1], NOW))["case"] == case
 
