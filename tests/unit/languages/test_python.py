@@ -202,6 +202,7 @@ def test_what_imported_names_stand_for_is_known() -> None:
         "with seed() as y: pass",
         "if (y := seed()): pass",
         "z = [y for y in seed()]",
+        "@seed\ndef y(): pass",
         "y = []\nseed(y)",
         "y = []\nseed(y.append)",
         "y = {}\nseed(lambda v: y.update(v))",
