@@ -145,16 +145,20 @@ def _rgr_pair(said, suspects, name, left, right):
     question = getattr(operator, ordered.get(name, "contains"))
     pair = (right, left) if name == "In" else (left, right)
     suspects = suspects[::-1] if name == "In" else suspects
+    held = []  # first of all: what learns from being compared learns this
+    for place in (0, 1):
+        others = _rgr_others(pair[place], name == "Eq", pair[1 - place])
+        if name == "In":  # whoever asks an iterator before takes something out of it
+            others = ([_RgrUnlike()],) if place == 0 else () if hasattr(right, "__next__") else others
+        for other in others:
+            if _rgr_holds(question, *((other, pair[1]) if place == 0 else (pair[0], other))):
+                held.append((place, type(other) is bool))
     result = question(*pair)
-    if _rgr_holds(lambda: result):
-        for place in (0, 1):
-            others = _rgr_others(pair[place], name == "Eq", pair[1 - place])
-            if name == "In":  # whoever asks an iterator again takes something out of it
-                others = ([_RgrUnlike()],) if place == 0 else () if hasattr(right, "__next__") else others
-            for other in others:
-                bent = (other, pair[1]) if place == 0 else (pair[0], other)
-                if _rgr_holds(question, *bent) and _rgr_equals_all(pair[1 - place], suspects[1 - place]):
-                    raise _RgrBlind(said + " holds for another value, too")
+    right_too = _rgr_holds(lambda: result) if held else True
+    for place, turned in held:
+        blamed = _rgr_equals_all(pair[1 - place], right_too and suspects[1 - place])
+        if blamed and (right_too or not turned):
+            raise _RgrBlind(said + " holds for another value, too")
     return result
 
 
@@ -176,17 +180,24 @@ def _rgr_met(said, suspects, names, *values):
 
 
 def _rgr_called(said, suspects, alike, question, *values, **named):
-    result = question(*values, **named)
-    if result is not None or "_rgr_met" in getattr(question, "__globals__", {}):
-        return result
-    for place in range(len(suspects)):
-        for other in _rgr_others(values[place], alike, values[1 - place] if len(suspects) > 1 else None):
-            bent = (*values[:place], other, *values[place + 1 :])
+    blind = learns = False
+    known = "_rgr_met" in getattr(question, "__globals__", {}) or any(hasattr(item, "__next__") for item in values)
+    for place in () if known else range(len(suspects)):
+        against = values[1 - place] if len(suspects) > 1 else None
+        for other in _rgr_others(values[place], alike, against):
             try:
-                question(*bent, **named)
+                question(*values[:place], other, *values[place + 1 :], **named)
             except Exception:
                 continue
-            if len(suspects) == 1 or _rgr_equals_all(values[1 - place], suspects[1 - place]):
-                raise _RgrBlind(said + " holds for another value, too")
+            blind = blind or len(suspects) == 1 or _rgr_equals_all(against, suspects[1 - place])
+            learns = learns or _rgr_equals_all(against, False)
+    try:
+        result = question(*values, **named)
+    except AssertionError:
+        if learns:
+            raise _RgrBlind(said + " holds for another value, and not for this one") from None
+        raise
+    if blind and result is None:
+        raise _RgrBlind(said + " holds for another value, too")
     return result
 """

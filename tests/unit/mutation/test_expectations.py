@@ -124,6 +124,33 @@ def test_honest_comparisons_of_every_kind_go_on_as_they_would(body: str, value: 
     assert outcome(bent(body), f=lambda: value, **names) is None
 
 
+class Learning:
+    """Equals whatever it is compared with first."""
+
+    def __init__(self) -> None:
+        self.first: list[object] = []
+
+    def __eq__(self, other: object) -> bool:
+        self.first = self.first or [other]
+        return self.first[0] is other
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("body", ["assert f() == 4", "case.assertEqual(f(), 4)"])
+def test_what_learns_from_the_first_comparison_learns_the_wrong_one(body: str) -> None:
+    assert outcome(bent(body), f=Learning, case=CASE) == BLIND
+
+
+def test_what_does_not_hold_is_left_to_the_test() -> None:
+    for body in (
+        "assert not f() == True",
+        "with pytest.raises(AssertionError):\n    case.assertEqual(f(), True)",
+    ):
+        assert outcome(bent(body), f=lambda: False, case=CASE, pytest=pytest) is None
+
+
 class About(float):
     """Equals every number that is near enough."""
 
