@@ -1,10 +1,12 @@
 """What a test says: whether it asserts anything, and what."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.languages.python import Function
+from redgreenrefactor.languages.python import Function, docstrings
 
+DOTTED = re.compile(r"\w+(\.\w+)+")  # as patches name what they replace
 ASSERTING = (
     "assert",
     "expect",
@@ -175,3 +177,34 @@ def expected_values(node: ast.AST) -> set[str]:
 def constants(nodes: Iterable[ast.AST]) -> set[str]:
     """Return every constant of these pieces of code."""
     return {repr(item.value) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Constant)}
+
+
+def attributes(node: ast.AST) -> set[str]:
+    """Return the names of all attributes that a piece of code mentions."""
+    return {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+
+
+def asks_the_same(old: Function, new: Function) -> bool:
+    """Tell whether two tests give and expect the same values in the same order, with the same operators and no new calls.
+
+    A key may have become an attribute, an attribute a call, and what was patched may be given.
+    """
+    names = attributes(new)
+    was, now = ([value for value in _values(node) if value not in names] for node in (old, new))
+    calls = set(called(new)) <= set(called(old)) | attributes(old)
+    return was == now and _operators(old) == _operators(new) and calls
+
+
+def _values(node: ast.AST) -> list[object]:
+    """Return the constants of a test in the order they are written, but for prose and what patches name."""
+    alone = docstrings(node)
+    found = [item for item in ast.walk(node) if isinstance(item, ast.Constant) and item not in alone]
+    ordered = sorted(found, key=lambda item: (item.lineno, item.col_offset))
+    return [
+        item.value for item in ordered if not (isinstance(item.value, str) and DOTTED.fullmatch(item.value))
+    ]
+
+
+def _operators(node: ast.AST) -> list[type[ast.AST]]:
+    signs = (ast.cmpop, ast.boolop, ast.operator, ast.Not, ast.Assert)
+    return [type(item) for item in ast.walk(node) if isinstance(item, signs)]

@@ -364,6 +364,33 @@ def test_an_old_test_that_misses_an_argument_is_excused_and_another_error_is_not
         assert accepted(judge(evidence(REFACTOR, BASE, after), runs)) is right
 
 
+PAIRED = "def pair(x):\n    return {'half': x / 2, 'double': 2 * x}\n"
+PAIRS = f"{HEAD}from thing import pair\n\n\n{HALVES}\n\ndef test_pairs():\n    both = pair(2)\n    assert both['half'] == 1\n    assert both['double'] == 4\n"
+AS_OBJECT = "class Pair:\n    def __init__(self, x):\n        self.half = x / 2\n        self.double = 2 * x\n\n\ndef pair(x):\n    return Pair(x)\n"
+
+
+def test_tests_may_follow_code_into_another_form_if_they_ask_the_same() -> None:
+    before = {"thing.py": f"{CODE}\n\n{PAIRED}", "test_thing.py": PAIRS}
+    files = {"thing.py": f"{CODE}\n\n{AS_OBJECT}"}
+    tests = PAIRS.replace("both['half']", "both.half").replace("both['double']", "both.double")
+    for otherwise in (tests, tests.replace("half(4) == 2", "2 == half(4)")):
+        played = rewritten(otherwise, before, files=files)
+        assert accepted(played), played.told
+    for weaker in (tests.replace("both.double == 4", "both.double > 0"), tests.replace("(2)", "(3)")):
+        assert not accepted(rewritten(weaker, before, files=files))
+
+
+def test_a_test_that_cannot_follow_is_judged_beside_those_that_run() -> None:
+    before = {"thing.py": CODE, "test_thing.py": BASE["test_thing.py"]}
+    files = {"thing.py": CODE.replace("def double(x):", "def double(x, y):").replace("2 * x", "y * x")}
+    tests = f"{HEAD}def test_halves():\n    assert 2 == half(4)\n\n\ndef test_doubles():\n    assert double(2, 2) == 4\n"
+    assert accepted(rewritten(tests, before, files=files))
+    blind = tests.replace("assert double(2, 2) == 4", "double(2, 2)")
+    assert rewritten(blind, before, files=files).types == [FindingType.TEST_TAMPERING]
+    merged = f"{HEAD}def test_both():\n    assert 2 == half(4)\n    assert double(2, 2) == 4\n"
+    assert accepted(rewritten(merged, before, files=files))
+
+
 # --- when there is no time, no test, no text
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from gates_support import src
 from redgreenrefactor.languages.assertions import (
+    asks_the_same,
     assertion_count,
     asserts,
     constants,
@@ -134,3 +135,25 @@ def test_what_is_expected_is_found_in_assertions_only() -> None:
 def test_the_constants_of_code_are_all_of_them() -> None:
     assert constants([ast.parse("A = [1, 'b']\n"), ast.parse("2")]) == {"1", "'b'", "2"}
     assert constants([]) == set()
+
+
+ASKS = "ada = person('Ada', 37)\nwith patch('thing.now'):\n    assert ada['name'] == 'Ada'\n    assert ada.age == 37"
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (ASKS.replace("ada['name']", "ada.name"), True),
+        (ASKS.replace("ada.age", "ada.age()"), True),
+        (ASKS.replace("'thing.now'", "'clocks.now'"), True),
+        (f"'What it is.'\n{ASKS}", True),
+        (ASKS.replace("== 37", "== 38"), False),
+        (ASKS.replace("== 37", "> 37"), False),
+        (ASKS.replace("== 37", "- 1 == 37"), False),
+        (ASKS.replace("assert ada.age", "assert not ada.age"), False),
+        (ASKS.replace("ada.age ==", "less(ada.age) =="), False),
+        (ASKS.replace("    assert ada.age == 37", "    ada.age, 37"), False),
+    ],
+)
+def test_a_test_for_code_of_another_form_may_ask_the_same(other: str, same: bool) -> None:
+    assert asks_the_same(body(ASKS), body(other)) is same

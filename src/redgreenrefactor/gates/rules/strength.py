@@ -2,13 +2,20 @@
 
 import ast
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 
 from redgreenrefactor.gates.rules.findings import about, brief, errors, named
 from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.gates.rules.rewrites import Key, Rewritten, Tests
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.assertions import assertion_count, constants, expected_values
+from redgreenrefactor.languages.assertions import (
+    asks_the_same,
+    assertion_count,
+    attributes,
+    constants,
+    expected_values,
+)
 from redgreenrefactor.languages.expected_errors import Looks, looks
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, TestResult, Trial
@@ -33,7 +40,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Fin
     """Return what the tests no longer notice; a test that was only moved or renamed needs no proof."""
     if not any(is_test(evidence, change.path) for change in evidence.changes):
         return []
-    found = yield from _behaviour(evidence, measured)
+    found = yield from _behaviour(evidence, measured, rewrites)
     found += [*_legacy(evidence, measured, rewrites), *_parameters(measured, rewrites)]
     found += [*_sets(measured, rewrites), *_conditions(evidence, rewrites)]
     if rewrites.old and not errors(found):
@@ -44,7 +51,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Fin
 # --- behaviour: the tests as they were, on the code as it is
 
 
-def _behaviour(evidence: Evidence, measured: Measured) -> Findings:
+def _behaviour(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
     files = {inside(evidence, change.path) for change in evidence.changes if is_test(evidence, change.path)}
     shared = any(name and not name.rpartition("/")[2].startswith("test") for name in files)
     ids = tuple(
@@ -56,7 +63,8 @@ def _behaviour(evidence: Evidence, measured: Measured) -> Findings:
         return []
     trial = Trial(evidence.head, overlay=old_tests(evidence), tests=ids)
     run = yield trial
-    changed = [run.results[name] for name in ids if name in run.results and not _excused(run.results[name])]
+    failed = [run.results[name] for name in ids if name in run.results and not _excused(run.results[name])]
+    changed = [result for result in failed if not _follows(rewrites, (result.file, result.function))]
     old = [result for result in changed if result.id in measured.legacy.ids]
     recheck = yield from rechecked(evidence.base, trial, old)
     return [_changed(result) for result in changed if result not in old or result in recheck.broken]
@@ -64,10 +72,16 @@ def _behaviour(evidence: Evidence, measured: Measured) -> Findings:
 
 def _excused(result: TestResult) -> bool:
     """Tell whether an old test passes, or fails only because a name it uses was moved or renamed."""
-    if result.passed or result.missing is not None:
+    if result.passed or result.missing is not None or result.exception == "AttributeError":
         return True
     interface = "argument" in result.message or "not callable" in result.message
     return result.exception == "TypeError" and interface
+
+
+def _follows(rewrites: Rewritten, key: Key) -> bool:
+    """Tell whether an old test was rewritten for code of another form, and asks the same of it."""
+    new = rewrites.new.get(key)
+    return key in rewrites.changed and new is not None and asks_the_same(rewrites.old[key].node, new.node)
 
 
 def _changed(result: TestResult) -> Finding:
@@ -173,8 +187,13 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
         evidence.head, overlay=overlay if runnable else (), tests=runnable or new, trace=True
     )
     mutants = _chosen(mutants_in(evidence, seen_in(evidence, traced)))
-    if not runnable:
-        return (yield from _still_bites(evidence, measured, rewrites, mutants))
+    stuck = _part(
+        rewrites, [was.results[name] for name in old if name in was.results and name not in was.passed]
+    )
+    if not runnable or stuck.old:
+        lost = yield from _still_bites(evidence, measured, stuck if runnable else rewrites, mutants)
+        if lost or not runnable:
+            return lost
     slightly = not mutants  # whether the old tests notice a value that is a little off
     for item in mutants:
         then, lost = yield from _no_longer_noticed(evidence, runnable, new, item)
@@ -185,6 +204,17 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
     return (yield from _expectations_count(evidence, measured, rewrites))
+
+
+def _part(rewrites: Rewritten, results: Sequence[TestResult]) -> Rewritten:
+    """Return what was rewritten of these tests; of what went by another name, all that is new."""
+    keys = {(result.file, result.function) for result in results} & set(rewrites.old)
+    new = {key: rewrites.new[key] for key in keys if key in rewrites.new}
+    return replace(
+        rewrites,
+        old={key: rewrites.old[key] for key in keys},
+        new=new if len(new) == len(keys) else rewrites.new,
+    )
 
 
 def _no_longer_noticed(
@@ -227,7 +257,8 @@ def _still_bites(
 def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
     """Return the constants of the old assertions that the new tests know nothing of."""
     expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
-    now = constants(test.node for test in rewrites.new.values()) | constants(_shared(evidence, rewrites))
+    nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
+    now = constants(nodes) | {repr(name) for node in nodes for name in attributes(node)}
     return sorted(expected - now)
 
 
