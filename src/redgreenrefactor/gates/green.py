@@ -8,6 +8,7 @@ from redgreenrefactor.gates.rules.disguise import in_disguise
 from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
+from redgreenrefactor.gates.rules.leaning import support_touched
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.rules.measurement import (
     Measured,
@@ -74,6 +75,7 @@ def _green(evidence: Evidence) -> Judgement:
         return (yield from by_exit_code(evidence, measured, [*found, *sniffing(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += [*_unlisted_tests_touched(evidence, measured), *altered_examples(evidence, measured.before)]
+    found += support_touched(evidence, measured.before.reach, measured.after.reach)
     found += yield from regressions(evidence, measured)
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)

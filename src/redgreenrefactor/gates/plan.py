@@ -1,18 +1,19 @@
 """PLAN: the list is kept honestly, and the next case is its first open box."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, cast
 
 from redgreenrefactor.gates.rules.answers import objects
 from redgreenrefactor.gates.rules.findings import errors, scope
+from redgreenrefactor.gates.rules.leaning import serves_tests, supports
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.languages.paths import holds_tests, inside, is_plain_code, is_runners
 from redgreenrefactor.model.codec import ShapeError, reader
 from redgreenrefactor.model.decision import has_worked, is_finished, progress
-from redgreenrefactor.model.evidence import Evidence, Judgement
+from redgreenrefactor.model.evidence import Evidence, Judgement, Question, SuiteRun, Trial
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
 from redgreenrefactor.model.handoff import LONG_LIST
@@ -39,7 +40,6 @@ class Answer:
 
 def plan(evidence: Evidence) -> Judgement:
     """Only the list changed, it tells the truth about what is done, and the answer is its first open item."""
-    yield from ()  # nothing is run
     found = [*history(evidence), *_scope(evidence)]
     answer = read_answer(evidence.report.message)
     found += _nothing_done(evidence)
@@ -50,8 +50,22 @@ def plan(evidence: Evidence) -> Judgement:
     if errors(found):
         return rule(*found)
     case = _as_listed(evidence, answer.case)
+    if case and (wrong := (yield from _leaned_on(evidence, case.impl_file))):
+        return rule(*found, wrong)
     upcoming = tuple(_plain_paths(each) for each in answer.upcoming[:LONG_LIST])
     return rule(*found, case=case, upcoming=upcoming, facts=Facts(dropped=_dropped(evidence)))
+
+
+def _leaned_on(evidence: Evidence, file: str) -> Generator[Question, SuiteRun, Finding | None]:
+    """Return that a planned file is one which only tests use; the suite's run before the turn tells, and is known."""
+    text = evidence.read(evidence.head, f"{evidence.prefix}{file}")
+    if text is None or (file.endswith(".py") and not supports(text)):
+        return None
+    run = yield Trial(evidence.base)
+    if not serves_tests(evidence, run.reach, file, text):
+        return None
+    hint = "Name a file for the code; what tests lean on stays as it is."
+    return _malformed(f"implFile {file!r} is used by tests alone", hint)
 
 
 def _dropped(evidence: Evidence) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.failure_reason import how_it_failed, wrong_reason
 from redgreenrefactor.gates.rules.findings import errors, nothing_done, scope
+from redgreenrefactor.gates.rules.leaning import cut_off
 from redgreenrefactor.gates.rules.legacy import regressions
 from redgreenrefactor.gates.rules.measurement import Measured, gone, interference, measure
 from redgreenrefactor.gates.rules.new_test import (
@@ -21,7 +22,13 @@ from redgreenrefactor.gates.rules.new_test import (
     silenced,
 )
 from redgreenrefactor.gates.rules.scope import brings_tools, history, misplaced, off_limits, tools_brought
-from redgreenrefactor.gates.rules.tampering import configuration, edited_tests, hooked, shadowing
+from redgreenrefactor.gates.rules.tampering import (
+    configuration,
+    edited_tests,
+    hooked,
+    shadowing,
+    weaker_helpers,
+)
 from redgreenrefactor.languages import python, stubs
 from redgreenrefactor.languages.paths import inside, is_test, reconfigures
 from redgreenrefactor.model.evidence import (
@@ -60,9 +67,15 @@ def red(evidence: Evidence) -> Judgement:
     if isinstance(measured, Verdict):
         return measured
     if measured.after.measure is Measure.EXIT_CODE:
-        return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence)]))
+        return (
+            yield from by_exit_code(
+                evidence, measured, [*found, *hooked(evidence), *weaker_helpers(evidence)]
+            )
+        )
     found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)
+    if not errors(found):
+        found += yield from cut_off(evidence, measured)
     new = new_test(evidence, measured)
     if isinstance(new, list):
         return rule(*found, *new)
@@ -225,12 +238,24 @@ def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgemen
     ids = [result.id for result in new.results]
     if idle := (yield from _indifferent(evidence, new)):
         return rule(*found, *idle, test_result=TestOutcome.PASS, facts=facts)
+    traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
+    if elsewhere := _about_something_else(evidence, traced):
+        return rule(*found, _unexpected(new, elsewhere), test_result=TestOutcome.PASS, facts=facts)
     proved = yield from proof(evidence, ids, new.file)
     facts = replace(facts, mutants=proved.mutants, wrong_expectation=proved.wrong_expectation)
     if not proved.noticed:
         unexpected = _unexpected(new, f" and {proved.why}")
         return rule(*found, unexpected, test_result=TestOutcome.PASS, facts=facts)
     return rule(*found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts=facts)
+
+
+def _about_something_else(evidence: Evidence, run: SuiteRun) -> str:
+    """Return that a test uses the project's code and not the planned file, which is there; else nothing."""
+    planned, reach = evidence.case.impl_file if evidence.case else "", run.reach
+    there = planned.endswith(".py") and evidence.read(evidence.head, f"{evidence.prefix}{planned}")
+    if not there or not reach.files or reach.programs or planned in reach.files:
+        return ""
+    return f", and does not even load the planned file {planned}: what it shows is about something else"
 
 
 def _unexpected(new: NewTest, more: str) -> Finding:

@@ -288,6 +288,45 @@ def test_an_asserting_helper_of_existing_tests_is_left_alone() -> None:
     emptied = {**OLD, "test_thing.py": helped.replace("    assert half(x) == y", "    half(x)") + NEW_TEST}
     assert FindingType.TEST_TAMPERING in play(RED, before, emptied).types
     assert accepted(play(RED, before, with_test(NEW_TEST, before)))
+    wider = helped.replace("def half_is(x, y):", "def half_is(x, y, by=1):").replace("== y", "== y * by")
+    played = play(RED, before, {**OLD, "test_thing.py": wider + NEW_TEST})
+    assert accepted(played), played.told
+
+
+@pytest.mark.parametrize(
+    ("path", "added"),
+    [
+        ("test_thing.py", "\n\nhalf = {4: 2}.get\n"),
+        ("test_thing.py", "\n\nfor name in ['half']:\n    globals()[name] = {4: 2}.get\n"),
+    ],
+)
+def test_tests_that_are_cut_off_from_the_code_are_seen(path: str, added: str) -> None:
+    head, _, rest = OLD["test_thing.py"].partition("\n\n")
+    cut = f"{head}{added}\n{rest}"
+    played = play(RED, OLD, {**OLD, path: cut + NEW_TEST})
+    assert FindingType.TEST_TAMPERING in played.types, played.told
+    assert "no longer notice" in played.told
+
+
+def test_what_is_imposed_on_other_tests_may_leave_them_as_they_are() -> None:
+    before = {**OLD, "conftest.py": "A = 1\n"}
+    autouse = "import pytest\n\nA = 1\n\n\n@pytest.fixture(autouse=True)\ndef quiet():\n    pass\n"
+    played = play(RED, before, {**with_test(NEW_TEST), "conftest.py": autouse, "tests/data.json": "{}"})
+    assert accepted(played), played.told
+    assert [trial for trial in played.asked if ("conftest.py", "A = 1\n") in trial.overlay]
+
+
+def test_covered_needs_the_planned_file_to_be_loaded() -> None:
+    covered = with_test("\n\ndef test_quarters():\n    assert half(half(8)) == 2\n")
+    reaches = {"other.py": False, "thing.py": True}
+    for file, honest in reaches.items():
+
+        def watched(trial: Trial, run: SuiteRun, file: str = file) -> SuiteRun:
+            return replace(run, reach=Reach(frozenset({"test_thing.py", file}))) if trial.trace else run
+
+        played = play(RED, OLD, covered, rules=Rules(retries=0), bend=watched)
+        assert (played.verdict.outcome is Outcome.COVERED) == honest, played.told
+        assert ("about something else" in played.told) != honest
 
 
 def test_a_way_into_the_runner_is_tampering() -> None:

@@ -176,7 +176,6 @@ def edited_tests(evidence: Evidence) -> Iterator[Finding]:
     """Yield existing tests that were edited, taken away or shadowed, and new ways into the runner."""
     for change, before, after in python_tests(evidence):
         yield from _edited(change, before, after)
-        yield from _weaker_helpers(change, before, after)
         known = {test.name for test in python.duplicates(before)}
         for test in python.duplicates(after):
             if test.name not in known:
@@ -188,18 +187,21 @@ def edited_tests(evidence: Evidence) -> Iterator[Finding]:
                 )
 
 
-def _weaker_helpers(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
-    """Yield helpers of existing tests that assert, and were edited or taken away."""
-    now = python.helpers(after)
-    for name, node in python.helpers(before).items():
-        twin = now.get(name)
-        if assertions.assertion_count(node) and (twin is None or python.shape(twin) != python.shape(node)):
-            yield tampering(
-                change,
-                twin.lineno if twin else None,
-                f"the helper {name}, which asserts for existing tests, was changed",
-                "Leave it as it is; write a helper of another name if you need one.",
-            )
+def weaker_helpers(evidence: Evidence) -> Iterator[Finding]:
+    """Yield helpers of existing tests that assert, and were edited or taken away: for where nothing is compared."""
+    for change, before, after in python_tests(evidence):
+        now = python.helpers(after)
+        for name, node in python.helpers(before).items():
+            twin = now.get(name)
+            if assertions.assertion_count(node) and (
+                twin is None or python.shape(twin) != python.shape(node)
+            ):
+                yield tampering(
+                    change,
+                    twin.lineno if twin else None,
+                    f"the helper {name}, which asserts for existing tests, was changed",
+                    "Leave it as it is; write a helper of another name if you need one.",
+                )
 
 
 def _edited(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:

@@ -1,0 +1,142 @@
+"""What tests lean on: a file that only tests use is theirs, wherever it lies and whatever it is called."""
+
+import ast
+from collections.abc import Generator, Iterator
+
+from redgreenrefactor.gates.rules.findings import named
+from redgreenrefactor.gates.rules.measurement import Measured, old_tests
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.assertions import assertion_count
+from redgreenrefactor.languages.paths import inside, is_test
+from redgreenrefactor.model.evidence import Change, Evidence, Question, Reach, SuiteRun, Trial
+from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.mutation.detection import HANDFUL, mutants_in, noticed_by, seen_in, spread
+
+TOOLS = ("pytest", "unittest", "hypothesis")
+
+
+def cut_off(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return that tests which were there notice less, now that RED has changed what they lean on."""
+    touched = {
+        inside(evidence, change.path): line
+        for change in evidence.changes
+        if is_test(evidence, change.path) and (line := _altered(change) or _imposed(change)) is not None
+    }
+    holding = {result.file for result in measured.before.results.values()}
+    kept = sorted(measured.before.passed & measured.after.passed)
+    old = tuple(
+        name
+        for name in kept
+        if measured.before.results[name].file in touched or not touched.keys() <= holding
+    )
+    if not touched or not old:
+        return []
+    overlay = old_tests(evidence)
+    traced = yield Trial(evidence.head, overlay=overlay, tests=old, trace=True)
+    for mutant in spread(mutants_in(evidence, seen_in(evidence, traced)), HANDFUL):
+        then = yield from noticed_by(evidence.head, old, [mutant], enough=1, least=1, overlay=overlay)
+        noticing = {result.id for result in then.failed}
+        now = (yield from noticed_by(evidence.head, old, [mutant], enough=1, least=1)) if noticing else then
+        lost = sorted(noticing - {result.id for result in now.failed})
+        if lost and now.tried:
+            file, line = next(iter(touched.items()))
+            what = f"{file}:{line}: since it was changed, {named(lost)} no longer notices {mutant.place}"
+            hint = "Leave what existing tests lean on as sharp as it was; write another helper or fixture if you need one."
+            return [Finding(FindingType.TEST_TAMPERING, what, file, line, hint)]
+    return []
+
+
+def support_touched(evidence: Evidence, *reaches: Reach) -> Iterator[Finding]:
+    """Yield changes to what tests lean on, by a phase that has no tests to write; what is only added changes nothing."""
+    planned = evidence.case.impl_file if evidence.case else ""
+    for change in evidence.changes:
+        local = inside(evidence, change.path)
+        if local is None or local == planned or change.before is None or is_test(evidence, change.path):
+            continue
+        line = _altered(change)
+        if line is not None and any(
+            serves_tests(evidence, one, local, change.before.text) for one in reaches
+        ):
+            yield Finding(
+                FindingType.TEST_TAMPERING,
+                f"{change.path}:{line}: only tests use it, and it was changed in {evidence.phase}: "
+                "what tests lean on stays as RED left it",
+                change.path,
+                line,
+                hint="Make the test pass by changing the implementation only; leave helpers and data of the tests alone.",
+            )
+
+
+def _altered(change: Change) -> int | None:
+    """Return where something that was there is not what it was."""
+    before, after = (side.text if side else None for side in (change.before, change.after))
+    if not change.path.endswith(".py") or after is None:
+        return 1 if change.before else None
+    now = python.helpers(after)
+    for name, node in python.helpers(before).items():
+        if name not in now or python.shape(now[name]) != python.shape(node):
+            return now.get(name, node).lineno
+    return None
+
+
+def _imposed(change: Change) -> int | None:
+    """Return where something was added that tests get without asking: autouse fixtures, set-ups, statements, other names."""
+    before, after = (python.parsed(side.text) if side else None for side in (change.before, change.after))
+    known = {python.shape(node) for node in before.body} if before else set[str]()
+    imported = set(python.resolved(before)) if before else set[str]()
+    for node in after.body if after else []:
+        if python.shape(node) not in known and _is_imposed(node, imported):
+            return node.lineno
+    return None
+
+
+def _is_imposed(node: ast.stmt, imported: set[str]) -> bool:
+    if isinstance(node, python.Function):
+        asked_for = not any("autouse" in ast.dump(item) for item in node.decorator_list)
+        return not asked_for or node.name.startswith("setup") or node.name in imported
+    if isinstance(node, ast.Assign) and all(isinstance(item, ast.Name) for item in node.targets):
+        return not imported.isdisjoint(python.assigned(node))
+    plain = isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom | ast.AnnAssign)
+    return not plain and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
+def serves_tests(evidence: Evidence, reach: Reach, file: str, text: str | None) -> bool:
+    """Tell whether a file was seen to be used by tests alone, and not to be what they test."""
+    users = reach.opened.get(file, frozenset()) | reach.imported.get(file, frozenset())
+    if not users or not all(is_test(evidence, f"{evidence.prefix}{user}") for user in users):
+        return False
+    return not file.endswith(".py") or (supports(text) and not _is_tested(evidence, reach, file))
+
+
+def supports(text: str | None) -> bool:
+    """Tell whether a module asserts, knows the runner, or holds nothing but values."""
+    tree = python.parsed(text)
+    if tree is None:
+        return False
+    values = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    rest = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
+    knows = any(module.split(".")[0] in TOOLS for module in python.imports(tree))
+    asserts = any(assertion_count(node) for node in python.helpers(text).values())
+    return knows or asserts or (bool(values) and values == rest)
+
+
+def _is_tested(evidence: Evidence, reach: Reach, file: str) -> bool:
+    """Tell whether code imports a module, or a file of tests imports nothing else of the project's code."""
+    names = python.planned_modules(file)
+    known = {name: used for name in reach.files if (used := _imports(evidence, name)) is not None}
+    code = [name for name in known if not is_test(evidence, f"{evidence.prefix}{name}") and name != file]
+    planned = evidence.case.impl_file if evidence.case else ""
+    others = frozenset[str]().union(*(python.planned_modules(name) for name in (*code, planned))) - names
+    return any(
+        names & used and (name in code or not others & used) for name, used in known.items() if name != file
+    )
+
+
+def _imports(evidence: Evidence, file: str) -> frozenset[str] | None:
+    """Return what a module imports, by its text: what was loaded before is asked for by no run."""
+    tree = (
+        python.parsed(evidence.read(evidence.base, f"{evidence.prefix}{file}"))
+        if file.endswith(".py")
+        else None
+    )
+    return frozenset(python.imports(tree)) if tree else None
