@@ -4,7 +4,7 @@ import pytest
 
 from gates_support import NO_FILES, Files, evidence, src
 from redgreenrefactor.gates.rules.scope import doubts, misplaced
-from redgreenrefactor.gates.rules.tampering import imported_tests, shadowing, sniffing
+from redgreenrefactor.gates.rules.tampering import imported_tests, shadowing, sniffing, weaker_helpers
 from redgreenrefactor.model.evidence import Evidence
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
@@ -191,3 +191,12 @@ def test_code_that_is_nested_beyond_reason_is_out_of_bounds_and_ordinary_code_is
     assert [item.type for item in misplaced(turned({"src/a.py": deep}))] == [FindingType.SCOPE_VIOLATION]
     assert list(misplaced(turned({"src/a.py": "X = not 0\n"}))) == []
     assert list(misplaced(turned({"src/a.py": "X = (\n"}))) == []
+
+
+def test_a_helper_that_asserts_is_left_alone_where_nothing_is_compared() -> None:
+    helper = "def same(a, b):\n    assert a == b\n"
+    before = {"tests/test_a.py": helper + "\n\ndef other():\n    return 1\n"}
+    emptied = turned({"tests/test_a.py": "def same(a, b):\n    pass\n"}, before)
+    assert [(item.type, item.line) for item in weaker_helpers(emptied)] == [(FindingType.TEST_TAMPERING, 1)]
+    assert [item.line for item in weaker_helpers(turned({"tests/test_a.py": ""}, before))] == [None]
+    assert list(weaker_helpers(turned({"tests/test_a.py": helper}, before))) == []
