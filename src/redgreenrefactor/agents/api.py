@@ -17,12 +17,13 @@ from redgreenrefactor.agents.conversation import (
     Tools,
     trouble_in,
 )
+from redgreenrefactor.agents.foreign_program import place_of
 from redgreenrefactor.agents.providers import ModelAccess, access, model_of
 from redgreenrefactor.agents.schemas import TOOLS, ToolSchema
-from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.agents.table import AGENTS, AgentSetup
 from redgreenrefactor.agents.toolbox import Toolbox, locked_in, toolbox_in
 from redgreenrefactor.agents.trouble import ONCE, Patience, Waits
-from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError
 from redgreenrefactor.model.events import Event, ModelAnswered, ModelAsked, Warned, unheard
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, Usage, answered, overdue
 from redgreenrefactor.model.verdict import Finding
@@ -48,11 +49,26 @@ def build(_argument: str, setup: AgentSetup) -> "ApiAgent":
         return toolbox_in(folder, setup, brief, interrupt=stop, locked=locked_in(brief))
 
     return ApiAgent(
-        access(setup.model, setup.url, setup.env),
+        _reached(setup),
         setup,
         toolbox,
         patience=Patience(first_wait=setup.retry_backoff),
     )
+
+
+def _reached(setup: AgentSetup) -> ModelAccess:
+    """Return how the model is reached; where a key is missing, a program that needs none is offered."""
+    try:
+        return access(setup.model, setup.url, setup.env)
+    except NotReadyError as error:
+        here = (
+            name
+            for name, kind in AGENTS.items()
+            if kind.module and kind.program and place_of(kind.program, None, setup.project, setup.env)
+        )
+        if error.type == "CredentialsMissing" and (name := next(here, None)):
+            error.hint += f" {name} is installed here and needs no key: type --agent {name}."
+        raise
 
 
 @dataclass

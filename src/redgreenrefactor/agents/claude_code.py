@@ -33,7 +33,7 @@ from redgreenrefactor.prompts.quote import in_line
 PROGRAM = ForeignProgram(
     title="Claude Code",
     command="claude",
-    oldest="2.1.197",
+    oldest="2.1.325",
     calls_itself="Claude Code",
     install="npm install -g @anthropic-ai/claude-code@latest",
     signed_in=("auth", "status"),

@@ -147,6 +147,12 @@ class Factory:
 
     def agent(self, spec: str, model: str) -> Agent:
         """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
+        if self.settings.retry_session == "resume" and not kind_of(spec).program:
+            raise NotReadyError(
+                f"the agent {spec:.80} keeps no sessions that a retry could go on with (retry.session=resume)",
+                hint="Use claude-code or codex, or take retry.session out of tdd.properties.",
+                type="StrategyMissing",
+            )
         where, settings = self.repository, self.settings
         environ = imported_from(where.project, where.main_project, self.around.environ)
         setup = AgentSetup(

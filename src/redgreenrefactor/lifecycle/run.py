@@ -80,8 +80,15 @@ def assemble(project: OpenProject, job: Job[Any], factory: Factory, suite: Suite
         results=factory.results(suite.command, workspace.local_files_digest()),
     )
     briefing = job.prepare_briefing(factory, suite)
-    ahead = settings.plan_sessions == "needed"
-    sessions = Sessions(workspace, agents, briefing, factory.around.emit, time.monotonic, ahead)
+    sessions = Sessions(
+        workspace,
+        agents,
+        briefing,
+        factory.around.emit,
+        time.monotonic,
+        plans_ahead=settings.plan_sessions == "needed",
+        resumes=settings.retry_session == "resume",
+    )
     return Equipment(factory, suite, lab, sessions)
 
 

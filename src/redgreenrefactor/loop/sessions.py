@@ -41,6 +41,7 @@ class Sessions:
     emit: Emit
     clock: Callable[[], float]
     plans_ahead: bool = True  # no session is asked for what the latest PLAN has said already
+    resumes: bool = False  # a retry goes on with the session whose work was rejected
 
     def planned(self, handoff: Handoff) -> Case | None:
         """Return the case that is due to be opened without a session, if there is one."""
@@ -82,6 +83,8 @@ class Sessions:
         if due.builds_on and (ground := built_on(handoff)):
             self.workspace.lay_out(handoff.run_id, ground)
         brief = replace(self.briefing.brief(phase, handoff, attempt), allowance_usd=allowance)
+        if self.resumes and phase is due and handoff.error is not None and handoff.rejected_session:
+            brief = replace(brief, strategy="resume", continues=(handoff.rejected_session,))
         folder = self.workspace.project
         self.emit(SessionBegan(brief, agent.name, str(folder), here.commit))
         report = agent.work(brief, folder, lambda line: self.emit(SessionSaid(line)))

@@ -74,7 +74,7 @@ def said_by(project: OpenProject, name: str) -> str:
         if entry.handoff.session and entry.handoff.session.id == name:
             known = True
             if message := entry.handoff.facts.message:
-                said.append(f"{entry.handoff.phase}: {message}")
+                said.append(f"{entry.handoff.phase} (commit {entry.commit[:10]}): {message}")
     if not known:
         raise NotReadyError(
             f"the task goes on from the session {name}, which no task here has recorded",
@@ -82,6 +82,19 @@ def said_by(project: OpenProject, name: str) -> str:
             type="SessionMissing",
         )
     return "\n\n".join(reversed(said))
+
+
+def program_session(project: OpenProject, name: str, agent: str) -> str:
+    """Return the last session of this id as the agent's program knows it; one of another agent is a NotReadyError."""
+    for entry in project.ledger.past():
+        link, session = entry.handoff.session, entry.handoff.agent_session
+        if link and link.id == name and entry.handoff.agent == agent and session:
+            return session
+    raise NotReadyError(
+        f"the session {name} was not held by {agent}, which therefore cannot go on from it",
+        hint="Use the agent that held it, or set cli_execution.strategy to 'merge_fork', which hands over what it said.",
+        type="SessionMissing",
+    )
 
 
 def digest_of(document: Mapping[str, Any]) -> str:

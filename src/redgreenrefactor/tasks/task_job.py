@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from redgreenrefactor.agents.table import kind_of
 from redgreenrefactor.config import Settings
 from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
@@ -33,7 +34,7 @@ from redgreenrefactor.prompts.task_brief import TaskMatter
 from redgreenrefactor.records.task_folder import TaskFolder
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.tasks.diary import Diary
-from redgreenrefactor.tasks.earlier import digest_of, said_by
+from redgreenrefactor.tasks.earlier import digest_of, program_session, said_by
 from redgreenrefactor.tasks.held_shell import HeldShell
 
 DIAGNOSIS_SECONDS = 300.0
@@ -116,7 +117,19 @@ class TaskJob(Job[TaskFileResult]):
             prefix=self.project.repository.prefix,
             guides=factory.guides(),
         )
-        return TaskBriefing(factory, told, self.diary)
+        return TaskBriefing(factory, told, self.diary, self._continued(factory.settings))
+
+    def _continued(self, settings: Settings) -> dict[PhaseName, tuple[str, ...]]:
+        """Return the sessions that programs go on from, by phase, as the programs know them."""
+        link = self.task.link
+        if link.strategy not in (Strategy.RESUME, Strategy.FORK):
+            return {}
+        agents = {phase.name: settings.agent_for(phase.key) for phase in self.workflow.phases}
+        return {
+            phase: tuple(program_session(self.project, name, agent) for name in link.resume_from)
+            for phase, agent in agents.items()
+            if kind_of(agent).program
+        }
 
     def _prepare_shell(self, factory: Factory) -> HeldShell:
         """Make what runs the commands of the task file, each in a clean checkout; without a commit that is an empty one."""
@@ -205,11 +218,13 @@ class TaskBriefing:
     factory: Factory
     told: TaskMatter
     diary: Diary
+    continued: Mapping[PhaseName, tuple[str, ...]]  # sessions that programs go on from
 
     def brief(self, phase: Phase, handoff: Handoff, attempt: int) -> Brief:
         """Return everything one session is told."""
         tried = self.diary.tried(handoff) if phase.name is PhaseName.DIAGNOSE else None
-        return prompts.brief(self.told, phase, handoff, attempt, self.factory.model(phase.key), tried)
+        brief = prompts.brief(self.told, phase, handoff, attempt, self.factory.model(phase.key), tried)
+        return replace(brief, continues=self.continued.get(phase.name, ()))
 
 
 def settings_for(task: Task, settings: Settings) -> Settings:

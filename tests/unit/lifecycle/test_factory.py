@@ -1,11 +1,15 @@
 """What an agent is given of the checkout it works in."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.confinement import Confinement
+from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.sandbox.cage import NO_MEANS
@@ -53,3 +57,13 @@ def test_files_that_tell_agents_how_to_work_are_looked_for_in_the_project_and_ab
             interrupt.close()
 
     assert found == [("CLAUDE.md",), ("AGENTS.md", "../CLAUDE.md")]
+
+
+def test_a_retry_that_shall_go_on_with_a_session_needs_an_agent_that_keeps_them(repo: Repo) -> None:
+    settings = load(("tdd.properties", "retry.session=resume\n"), {}, Flags())
+    with closing(open_repository(repo.path, repo.env)) as repository:
+        interrupt = Interrupt()
+        around = Surroundings(repo.path, repo.env, Flags(), lambda _: None, interrupt)
+        with pytest.raises(NotReadyError, match="keeps no sessions"):
+            replace(factory_in(repository, around), settings=settings).agent("command:true", "")
+        interrupt.close()

@@ -1427,3 +1427,21 @@ def test_a_goal_that_is_not_reached_changes_nothing() -> None:
     ended = world.run(hooks=Looking(asked, found=False))
     assert ended.status is RunStatus.COMPLETE
     assert len(asked) == 1  # not after an approval, nor after a turn of the coder's
+
+
+@pytest.mark.parametrize(("resumes", "continues"), [(True, ("s-1",)), (False, ())])
+def test_a_retry_goes_on_with_the_rejected_session_where_that_is_wanted(
+    resumes: bool, continues: tuple[str, ...]
+) -> None:
+    world = World([REJECTED], cases=["one"])
+
+    def session(brief: Brief) -> Report | None:
+        return Report("no", session="s-1") if (brief.phase, brief.attempt) == (PhaseName.PLAN, 1) else None
+
+    world.session_does = session
+
+    ended = world.run(sessions=replace(world.sessions(world.events.append), resumes=resumes))
+
+    assert ended.status is RunStatus.COMPLETE
+    first, again, red = world.agent.briefs[:3]
+    assert (first.continues, again.continues, red.continues) == ((), continues, ())
