@@ -75,7 +75,10 @@ def _green(evidence: Evidence) -> Judgement:
         return (yield from by_exit_code(evidence, measured, [*found, *sniffing(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += [*_unlisted_tests_touched(evidence, measured), *altered_examples(evidence, measured.before)]
-    found += support_touched(evidence, measured.before.reach, measured.after.reach)
+    reaches = [measured.before.reach, measured.after.reach]
+    if any(change.before and not change.path.endswith(".py") for change in evidence.changes):
+        reaches.append((yield Trial(evidence.head, tests=new_ids(evidence, measured), trace=True)).reach)
+    found += support_touched(evidence, *reaches)
     found += yield from regressions(evidence, measured)
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)

@@ -70,7 +70,7 @@ class Probe:
         self.hooks: set[tuple[str, str]] = set()
         self.planned = 0
         self.started = 0
-        self.reach, self.originals = Reach(self.paths), Originals(self.paths)
+        self.reach, self.originals = Reach(self.paths, closely=bool(self.order.tests)), Originals(self.paths)
         self.lines: Any = None
         if self.order.trace:
             from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for

@@ -23,14 +23,22 @@ _RUNNERS = ("pytest", "_pytest", "pluggy", "unittest", "hypothesis", "coverage",
 class Reach:
     """What the tests' process asks for; an audit hook stays for as long as the process."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, *, closely: bool) -> None:
         self._paths = paths
         self._openers: dict[str, set[str]] = {}  # by file
         self._importers: dict[str, set[str]] = {}  # by module
         self._lookups: set[tuple[str, int, str]] = set()
         self._started = 0
         self._hears = True
-        sys.addaudithook(self._heard)
+        if closely:  # every call of id() is an event: too dear for a whole suite
+            sys.addaudithook(self._heard)
+        else:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, _: Any = None, __: Any = None) -> None:
+        """Note who imports a module, and leave it to others to find it."""
+        user = self._user(getattr(sys, "_getframe")(1))  # noqa: B009 - its name is a private one
+        self._importers.setdefault(name, set()).update([user[0]] if user else [])
 
     def facts(self) -> dict[str, Any]:
         """Return files of the project that were used, and by which; modules missed; programs started; questions asked."""

@@ -26,7 +26,10 @@ class Probe:
         self._redirection = Redirection(self.order.homes, self.order.folder)
         self._classes: dict[str, type[Any]] = {}  # of the tests that are to run
         self._started: list[str] = []
-        self._reach, self._originals = Reach(self.paths), Originals(self.paths)
+        self._reach, self._originals = (
+            Reach(self.paths, closely=bool(self.order.tests)),
+            Originals(self.paths),
+        )
         self._lines: Any = None
         self._disguise: Any = None
         self._take_off: Callable[[], None] | None = None
