@@ -648,3 +648,15 @@ def test_code_that_quits_when_it_is_imported_is_tampering_and_code_that_does_not
     assert kind in judge(evidence(GREEN, BASE, after), by_commit(suite(), suite(), run)).types
     stopped = SuiteRun(errors=run.errors, exit_code=3, finished=False)
     assert judge(evidence(GREEN, BASE, after), by_commit(suite(), suite(), stopped)).types == [kind]
+
+
+@pytest.mark.parametrize(("user", "fine"), [("test_thing.py", False), ("thing.py", True)])
+def test_data_that_only_tests_open_is_left_alone_in_green(user: str, fine: bool) -> None:
+    before = {**BASE, "rows.json": "{}\n"}
+
+    def opening(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return replace(run, reach=Reach(opened={"rows.json": frozenset({user})})) if trial.trace else run
+
+    after = {**before, "thing.py": BASE["thing.py"] + DOUBLE, "rows.json": "[]\n"}
+    played = play(GREEN, before, after, bend=opening)
+    assert played.types == ([] if fine else [FindingType.TEST_TAMPERING]), played.told
