@@ -88,7 +88,7 @@ Disguised = Callable[..., SuiteRun]
     [
         (PYTEST, "test_code.py::test_code", {}),
         (UNITTEST, "test_code.py::A::test_code", {}),
-        (UNITTEST, "test_code.A.test_code", {"command": "python -m unittest"}),
+        (UNITTEST, "test_code.A.test_code", {"command": "python3 -m unittest"}),
     ],
     ids=["pytest", "a TestCase", "unittest"],
 )
@@ -155,3 +155,46 @@ def test_reading_the_command_line_of_the_process_is_told(disguised: Disguised) -
     tests = "import code_a\ndef test_code():\n    assert code_a.line()\n"
     done = disguised({"code_a.py": code, "test_code.py": tests}, "test_code.py::test_code")
     assert Lookup("process", "code_a.py", 2) in done.reach.lookups
+
+
+SHOWING = """
+import inspect, sys, warnings
+
+
+def warned():
+    warnings.warn("old", DeprecationWarning, stacklevel=2)
+
+
+def source(function):
+    return inspect.getsource(function).strip()
+
+
+def around():
+    frame = sys._getframe(1)
+    return frame.f_locals, "".join(inspect.getsourcelines(frame)[0])
+"""
+SHOWN = """
+import warnings, code_a
+
+
+def test_code():
+    secret, spoken = 20, 3
+
+    def inner(value):
+        return value > 1
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        code_a.warned()
+    assert caught[0].filename == __file__
+    assert code_a.source(inner).endswith("return value > 1")
+    names, text = code_a.around()
+    assert "spoken" in names and 20 in names.values()
+    assert ("".join(["sec", "ret"]) in names, "around()" in text) == (False, False)
+"""
+
+
+def test_a_test_may_show_its_functions_and_file_but_not_what_it_expects(disguised: Disguised) -> None:
+    name = "test_code.py::test_code"
+    done = disguised({"code_a.py": SHOWING, "test_code.py": SHOWN}, name)
+    assert done.results[name].passed, done.results[name].message

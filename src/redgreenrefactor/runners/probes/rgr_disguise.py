@@ -6,6 +6,7 @@ What is hidden is hidden from the project's own code alone: libraries that look 
 from __future__ import annotations
 
 import importlib
+import linecache
 import os
 import queue
 import re
@@ -42,6 +43,7 @@ class Disguise:
         self._hides = order.disguise != APART
         self._name = "job_" + os.urandom(4).hex()
         self._file = os.path.join(order.folder, self._name + ".py")  # noqa: PTH118
+        self._files: dict[str, str] = {}  # of tests, and how they are called instead
         self._paths = paths
         self._asked = asked
         self._own = _RUNNERS | _modules_of(order.tests)
@@ -121,29 +123,55 @@ class Disguise:
         own = {id(found): found for found in inside}  # a library's wrapper stays what it is
         spaces = [found.__globals__ for found in own.values()]
         before = [
-            (found, found.__code__, id(found) in own)
+            (found, found.__code__, id(found) in own, (found.__name__, found.__qualname__))
             for found in {**{id(item): item for space in spaces for item in _beside(space)}, **own}.values()
         ]
-        modules = [(space, space.get("__name__")) for space in spaces]
-        for function, code, is_test in before:
-            self._paths.alias(self._file, code.co_filename)
-            module = str(function.__globals__.get("__name__"))
-            words = {os.path.basename(code.co_filename): self._name + ".py", module: self._name}  # noqa: PTH119
-            name = self._name if is_test else code.co_name
-            function.__code__ = _renamed(code, name, self._file, {code.co_name: name, **words})
-        for space, module in modules:
+        modules = [(space, space.get("__name__"), space.get("__file__")) for space in spaces]
+        tests = [code for _, code, is_test, _ in before if is_test or code.co_name.startswith("test")]
+        for function, code, is_test, _ in before:
+            self._rename(function, self._file_for(code.co_filename, tests), is_test=is_test)
+        for space, module, file in modules:
             sys.modules[self._name] = sys.modules.get(str(module), sys)  # for whoever patches by name
             space["__name__"] = self._name
+            if file is not None:
+                space["__file__"] = shown = _BothNames(file)
+                shown.other = self._file_for(str(file), tests)
 
         def take_off() -> None:
-            for function, code, _ in before:
+            for function, code, _, names in before:
                 function.__code__ = code
-            for space, module in reversed(modules):
+                function.__name__, function.__qualname__ = names
+            for space, module, file in reversed(modules):
                 space["__name__"] = module
-            if all(module != self._name for _, module in modules):  # else somebody else still wears it
+                if file is not None:
+                    space["__file__"] = file
+            if all(module != self._name for _, module, _ in modules):  # else somebody else still wears it
                 sys.modules.pop(self._name, None)
 
         return take_off
+
+    def _rename(self, function: FunctionType, file: str, *, is_test: bool) -> None:
+        """Let a function be from another file and, if it is a test, be called otherwise."""
+        code = function.__code__
+        module = str(function.__globals__.get("__name__"))
+        words = {os.path.basename(code.co_filename): os.path.basename(file), module: self._name}  # noqa: PTH119
+        name = self._name if is_test else code.co_name
+        function.__code__ = _renamed(code, name, file, {code.co_name: name, **words})
+        if is_test:
+            function.__name__, function.__qualname__ = name, name
+
+    def _file_for(self, file: str, tests: list[CodeType]) -> str:
+        """Return how a file is called; whoever is shown its source sees nothing of the tests themselves."""
+        if file in self._files.values():
+            return file
+        if file not in self._files:
+            other = self._files[file] = f"{self._file[:-3]}{len(self._files) or ''}.py"
+            self._paths.alias(other, file)
+            lines = _without_tests(
+                linecache.getlines(file), [code for code in tests if code.co_filename == file]
+            )
+            linecache.cache[other] = (sum(map(len, lines)), None, lines, other)
+        return self._files[file]
 
     def _is_asked(self) -> FrameType | None:
         """Return the frame of the project that asks, if it is one of its own that does."""
@@ -302,6 +330,20 @@ class _Arguments(List[str]):  # noqa: UP006 - Python 3.8
         return super().__getitem__(place)
 
 
+class _BothNames(str):  # noqa: SLOT000 - a text with an attribute
+    """The path of a test's file, which is also what the disguise calls it."""
+
+    other = ""
+
+    def __eq__(self, path: object) -> bool:
+        return super().__eq__(path) is True or self.other.__eq__(path) is True
+
+    def __ne__(self, path: object) -> bool:
+        return not self == path
+
+    __hash__ = str.__hash__
+
+
 def _keep_nothing(*_: Any, **__: Any) -> None:
     """Write no byte code."""
 
@@ -368,12 +410,52 @@ def _renamed(
         else _reworded(constant, words)
         for constant in code.co_consts
     )
-    changed: Any = {"co_filename": file, "co_consts": constants}
+    changed: Any = {"co_filename": file, "co_consts": constants, "co_varnames": _local_names(code, words)}
     if outermost:
         changed["co_name"] = name
         if hasattr(code, "co_qualname"):
             changed["co_qualname"] = name
     return code.replace(**changed)
+
+
+def _without_tests(lines: list[str], tests: list[CodeType]) -> list[str]:
+    """Return the lines of a file, those of its tests empty but for the functions that are defined in them."""
+    shown = list(lines)
+    for test in tests:
+        inner = [code for code in test.co_consts if isinstance(code, CodeType) and code.co_name[:1] != "<"]
+        kept = {line for code in inner for line in _lines_of(code)}
+        for line in _lines_of(test) - kept:
+            shown[line - 1 : line] = ["\n"]
+    return shown
+
+
+def _lines_of(code: CodeType) -> set[int]:
+    found = {line for _, _, line in code.co_lines() if line} if hasattr(code, "co_lines") else set[int]()
+    inner = (_lines_of(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    last = max((code.co_firstlineno, *found, *(line for lines in inner for line in lines)))
+    return set(range(code.co_firstlineno, last + 1))
+
+
+def _local_names(code: CodeType, words: dict[str, str]) -> tuple[str, ...]:
+    """Return the names of a function's variables, each another unless it is an argument or some text speaks of it."""
+    arguments = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    texts = " ".join(text for text in _texts(code.co_consts) if text not in words)
+    return tuple(
+        name
+        if place < arguments or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", texts)
+        else f"value_{place}"
+        for place, name in enumerate(code.co_varnames)
+    )
+
+
+def _texts(constants: tuple[Any, ...]) -> Iterator[str]:
+    for constant in constants:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple):
+            yield from _texts(constant)  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(constant, CodeType):
+            yield from _texts(constant.co_consts)
 
 
 def _reworded(constant: Any, words: dict[str, str]) -> Any:
