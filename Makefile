@@ -46,7 +46,7 @@ kills: $(STAMP)
 gates: $(STAMP)
 	@$(BIN)/python bench/gates.py
 
-# What evidence costs: CPU of a suite with our probe in it by that of the plain runner, at most 1.10.
+# What evidence costs: CPU of a suite with our probe in it by that of the plain runner, at most 1.12.
 overhead: $(STAMP)
 	@$(BIN)/python bench/overhead.py
 

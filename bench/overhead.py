@@ -22,7 +22,7 @@ from redgreenrefactor.model.evidence import Manner, SuiteRun
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext
 
-BAR = 1.10
+BAR = 1.12
 COMMANDS = {
     "pytest": "python -m pytest -q -p no:cacheprovider",
     "unittest": "python -m unittest -q",

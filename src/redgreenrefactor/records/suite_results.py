@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.filesystem import replace_file
-from redgreenrefactor.model.evidence import CollectError, Hook, Kind, Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import (
+    CollectError,
+    Hook,
+    Kind,
+    Measure,
+    Reach,
+    Replacement,
+    Status,
+    SuiteRun,
+    TestResult,
+)
 
 FOLDER = "results"
 KEPT = 50  # results
@@ -81,6 +91,11 @@ def _to_json(run: SuiteRun) -> Mapping[str, Any]:
         "disturbed": list(run.disturbed),
         "deselected": sorted(run.deselected),
         "hooks": [[hook.name, hook.code, hook.file, hook.line] for hook in run.hooks],
+        "files": sorted(run.reach.files),
+        "opened": {file: sorted(users) for file, users in run.reach.opened.items()},
+        "imported": {file: sorted(users) for file, users in run.reach.imported.items()},
+        "hiding": dict(run.reach.hiding),
+        "replaced": [[item.owner, item.name, item.file, item.line] for item in run.reach.replaced],
     }
 
 
@@ -101,4 +116,11 @@ def _from_json(body: Mapping[str, Any]) -> SuiteRun:
         disturbed=tuple(body["disturbed"]),
         deselected=frozenset(body["deselected"]),
         hooks=frozenset(Hook(*row) for row in body["hooks"]),
+        reach=Reach(
+            files=frozenset(body["files"]),
+            opened={file: frozenset(users) for file, users in body["opened"].items()},
+            imported={file: frozenset(users) for file, users in body["imported"].items()},
+            hiding=body["hiding"],
+            replaced=frozenset(Replacement(*row) for row in body["replaced"]),
+        ),
     )

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.model.evidence import CollectError, Kind, Measure, Status, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import (
+    CollectError,
+    Hook,
+    Kind,
+    Measure,
+    Reach,
+    Replacement,
+    Status,
+    SuiteRun,
+    TestResult,
+)
 from redgreenrefactor.records.suite_results import KEPT, KeptResults
 
 RUN = SuiteRun(
@@ -18,6 +28,14 @@ RUN = SuiteRun(
     tampering=("a sign",),
     disturbed=("a.txt",),
     deselected=frozenset({"d"}),
+    hooks=frozenset({Hook("pytest_x", "c0de", "conftest.py", 3)}),
+    reach=Reach(
+        files=frozenset({"a.py"}),
+        opened={"data.txt": frozenset({"test_a.py"})},
+        imported={"a.py": frozenset({"test_a.py"})},
+        hiding={"json": "json.py"},
+        replaced=frozenset({Replacement("_pytest.x", "y", "conftest.py", 4)}),
+    ),
 )
 
 

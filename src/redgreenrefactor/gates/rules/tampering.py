@@ -12,7 +12,7 @@ from redgreenrefactor.gates.rules.scope import python_code
 from redgreenrefactor.languages import assertions, python
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.manifests import files_run
-from redgreenrefactor.languages.paths import inside, is_test_file, reconfigures
+from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType
 
@@ -95,7 +95,7 @@ def shadowing(evidence: Evidence) -> Iterator[Finding]:
         )
         if change.before is not None or change.after is None or local is None or planned:
             continue
-        name = _top_level(local)
+        name = _top_level(local) or _beside_tests(evidence, local)
         if name and (name in RUNNERS or name in sys.stdlib_module_names):
             yield tampering(
                 change,
@@ -120,6 +120,15 @@ def _top_level(path: str) -> str | None:
         if re.fullmatch(r"\w+/__init__\.py", rest):
             return rest.split("/")[0]
     return None
+
+
+def _beside_tests(evidence: Evidence, local: str) -> str | None:
+    """Return the name of a module in a folder of tests that is no package: imports start there while tests run."""
+    folder, _, name = local.rpartition("/")
+    if not name.endswith(".py") or not is_test(evidence, f"{evidence.prefix}{local}"):
+        return None
+    marker = evidence.read(evidence.head, f"{evidence.prefix}{folder}/__init__.py")
+    return name.removesuffix(".py") if marker is None else None
 
 
 def configuration(evidence: Evidence) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ def test_tests_may_speak_of_tests() -> None:
     assert list(sniffing(given)) == []
 
 
-@pytest.mark.parametrize("path", ["json.py", "src/pytest.py", "lib/unittest/__init__.py"])
+@pytest.mark.parametrize("path", ["json.py", "src/pytest.py", "lib/unittest/__init__.py", "tests/json.py"])
 def test_a_module_in_the_place_of_a_known_one_is_tampering(path: str) -> None:
     assert [item.type for item in shadowing(turned({path: "A = 1\n"}))] == [FindingType.TEST_TAMPERING]
 
@@ -104,6 +104,11 @@ def test_a_module_in_the_place_of_a_known_one_is_tampering(path: str) -> None:
 )
 def test_a_module_in_nobodys_place_is_fine(path: str) -> None:
     assert list(shadowing(turned({path: "A = 1\n"}))) == []
+
+
+def test_a_package_of_tests_hides_nothing() -> None:
+    given = turned({"tests/json.py": "A = 1\n", "tests/__init__.py": ""})
+    assert list(shadowing(given)) == []
 
 
 def test_the_planned_file_may_have_any_name() -> None:
