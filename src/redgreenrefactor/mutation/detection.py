@@ -24,7 +24,7 @@ from redgreenrefactor.mutation.unlike import spoiled
 HANDFUL = 3
 SEED = 1  # of whatever is compared: chance makes no difference between two sides
 SLACK, TIMES = 3.0, 5  # a mutant may take so many seconds, and so many times what the tests take without it
-MOST = 20  # mutants that are tried before a test counts as blind
+MOST = 30  # mutants that are tried before a test counts as blind
 
 Overlay = tuple[tuple[str, str | None], ...]
 Lines = Mapping[str, frozenset[int]]
@@ -83,7 +83,10 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Generator[Que
     everything = _everything(evidence, file)
     candidates = mutants_in(evidence, seen or everything)
     slight = spread([item for item in candidates if item.mutation.slight], HANDFUL)
-    mutants = [*slight, *spread([item for item in candidates if item not in slight], MOST)]
+    others = [item for item in candidates if item not in slight]
+    ran = [item for item in others if item.is_in(traced.executed, evidence.prefix)]
+    loaded = [item for item in others if item not in ran]  # when the file is imported, or nobody knows
+    mutants = [*slight, *spread(ran, MOST), *spread(loaded, max(MOST - len(ran), HANDFUL))]
     # A crash is noticed by any test that runs at all: where a value can be a little off, an assertion has to notice.
     closely = any(not seen or item.is_in(traced.executed, evidence.prefix) for item in slight)
     found = yield from noticed_by(evidence.head, ids, mutants, enough=1, least=HANDFUL, by_assertion=closely)
