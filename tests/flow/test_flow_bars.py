@@ -133,7 +133,9 @@ def _checked(note: Json) -> Json:
     assert set(note) >= PROMISED
     assert TIMESTAMP.fullmatch(note["timestamp"])
     told = PROMISED - {"timestamp"} | {"sealed", "outcome", "carriedFrom", "previous", "awaiting"}
-    return {key: value for key, value in note.items() if key in told}
+    # These runs have no time for probes that may be left out, and their notes say so.
+    found = [one for one in note["findings"] if not one["message"].startswith("not measured: ")]
+    return {key: value for key, value in (note | {"findings": found}).items() if key in told}
 
 
 def _note(run_id: str, **changes: object) -> Json:
