@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from redgreenrefactor.agents.foreign_program import ForeignProgram, refused_by_server
+from redgreenrefactor.agents.foreign_program import HOPELESS, ForeignProgram, refused_by_server
 from redgreenrefactor.agents.program_agent import (
     ProgramAgent,
     ProgramStart,
@@ -50,7 +50,6 @@ PROGRAM = ForeignProgram(
 # Set where this program itself was started by Claude Code: a session of its own is none of that one's.
 _OUTER = frozenset(("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"))
 _EDITING = ("Write", "Edit")
-_HOPELESS = (400, 401, 403, 404)  # statuses that no waiting mends, and that it retries all the same
 _STATUS = {  # its own words for what a server answers
     "authentication_failed": 401,
     "oauth_org_not_allowed": 403,
@@ -156,7 +155,7 @@ class _Stream:
             case "api_retry":
                 status, kind = said.get("error_status"), str(said.get("error", ""))
                 words = f"the model's server answered {status or 'nothing'} ({kind})"
-                hopeless = _failure(words, status, kind) if status in _HOPELESS else None
+                hopeless = _failure(words, status, kind) if status in HOPELESS else None
                 seconds = float(said.get("retry_delay_ms") or 0) / 1000
                 yield RequestRetried(f"{words}: tried again in {seconds:.1f} s", hopeless)
             case "permission_denied":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.agents.codex_rollout import Rollout, difference, usage_of_tokens
-from redgreenrefactor.agents.foreign_program import ForeignProgram, refused_by_server
+from redgreenrefactor.agents.foreign_program import HOPELESS, ForeignProgram, refused_by_server
 from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
 from redgreenrefactor.agents.program_events import (
     ActionRefused,
@@ -42,7 +42,6 @@ AUTH = "auth.json"
 _OFF = ("multi_agent", "goals", "apps")  # what a session has no use for
 _STATUS = re.compile(r"status:? (\d{3})\b")
 _DISCONNECTED = re.compile(r"(?i)disconnected|error sending request|connection|timed? ?out")
-_HOPELESS = (400, 401, 403, 404)
 _REFUSED = re.compile(r"patch rejected: (.*)")
 _READ_ONLY = "Read-only file system"
 _HARMLESS = "Model metadata for"  # of a model that it does not know by name
@@ -240,7 +239,7 @@ class _Lines:
 
     def _retry(self, words: str) -> Iterator[ProgramEvent]:
         status = _status(words)
-        hopeless = refused_by_server(PROGRAM, words, status) if status in _HOPELESS else None
+        hopeless = refused_by_server(PROGRAM, words, status) if status in HOPELESS else None
         yield RequestRetried(in_line(words), hopeless)
 
 

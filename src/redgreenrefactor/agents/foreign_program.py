@@ -16,6 +16,7 @@ from redgreenrefactor.sandbox.process import Finished, Interrupt, run
 
 PATIENCE = 30.0  # seconds for a program to say who it is; the first start of one may take a while
 _WORDS = 500  # characters of what it says about a failure
+HOPELESS = (400, 401, 403, 404)  # statuses that no waiting mends, and that programs retry all the same
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 

@@ -167,7 +167,8 @@ class Engine:
     def _worked(self, here: Entry, phase: Phase, attempt: int, allowance: float | None) -> tuple[str, Report]:
         """Let a session work, or open the cycle that the latest plan has named; return who did it, and what was said."""
         handoff = here.handoff
-        case, listed = self.sessions.planned(handoff), self.workspace.read(here.commit, LIST)
+        case = self.sessions.planned(handoff)
+        listed = self.workspace.read(here.commit, LIST) if case else None
         text = opened(listed[1], self.plan_at(here.commit), handoff, case) if case and listed else None
         if case is None or text is None:
             report = self.sessions.hold(here, phase, phase, attempt, allowance)
