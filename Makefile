@@ -10,7 +10,7 @@ WORKERS = $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 2)")
 WHOLE = */model/*,*/gates/*,*/languages/*,*/mutation/*,*/loop/*
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
-.PHONY: demo test tools long check slow gates overhead size fuzz handoffs format clean
+.PHONY: demo test tools long check docs slow gates overhead size fuzz handoffs format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
@@ -63,7 +63,7 @@ fuzz: $(STAMP)
 handoffs: $(STAMP)
 	@$(BIN)/python bench/handoffs.py
 
-check: $(STAMP)
+check: $(STAMP) docs
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/ruff check -q .
 	@$(BIN)/lint-imports --no-cache | tail -n 4
@@ -79,8 +79,16 @@ $(STAMP): pyproject.toml constraints.txt
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# The documentation as a site, in site/. Its tool is large, so the tests do without it; a link that leads nowhere fails.
+docs: $(VENV)/.docs
+	@$(BIN)/zensical build --strict --clean
+
+$(VENV)/.docs: $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .coverage .coverage.* htmlcov
+	rm -rf site $(VENV) .pytest_cache .ruff_cache .coverage .coverage.* htmlcov
 
 # The real programs that are agents, in a folder of their own outside the repository; what is there already stays.
 .PHONY: agents clients

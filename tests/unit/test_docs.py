@@ -1,5 +1,6 @@
 """What the documentation names is there, and what is there is documented."""
 
+import ast
 import inspect
 import json
 import re
@@ -29,7 +30,7 @@ from redgreenrefactor.model.handoff import ErrorDetails, Handoff, Rejection, Unc
 from redgreenrefactor.model.proof import Checked, CheckedCycle
 from redgreenrefactor.model.result import CycleCommits, CycleResult, RunStatus, WorkflowResult
 from redgreenrefactor.model.session import Usage
-from redgreenrefactor.model.verdict import Finding, TestOutcome
+from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.templates import PLACEHOLDERS
 from redgreenrefactor.trust import ONCE
@@ -111,6 +112,11 @@ def test_every_page_is_in_an_index() -> None:
     ] == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    named = re.findall(r'"([\w/-]+\.md)"', (ROOT / "zensical.toml").read_text())
+    assert sorted(named) == sorted([*(page.name for page in DOCS.glob("*.md")), "adr/README.md"])
+
+
 # --- commands and flags
 
 
@@ -159,6 +165,39 @@ def test_every_command_has_a_section_and_every_flag_a_row() -> None:
         told = section(page, f"rgr {name}") + shared
         for flag in flags(command) - {"--help", "-h"}:
             assert re.search(rf"`{flag}[ `]", told), f"rgr {name} {flag}"
+
+
+def refusals() -> dict[str, int]:
+    """Return every type an error may have, and the exit code it ends with, as the source says it."""
+    classes: dict[str, type[errors.RgrError]] = {
+        name: kind
+        for name, kind in vars(errors).items()
+        if inspect.isclass(kind) and issubclass(kind, errors.RgrError)
+    }
+    found = {kind.type: kind.exit_code for kind in classes.values() if kind is not errors.RgrError}
+    for source in (ROOT / "src").rglob("*.py"):
+        for call in ast.walk(ast.parse(source.read_text())):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            named = [word.value for word in call.keywords if word.arg == "type"]
+            if call.func.id in (*classes, "TextFile"):
+                code = classes.get(call.func.id, errors.UsageError).exit_code
+                found |= {str(value.value): code for value in named if isinstance(value, ast.Constant)}
+    return found
+
+
+def test_every_error_is_explained_with_the_exit_code_it_has() -> None:
+    told = {
+        name: row.rstrip("| ").rpartition("| ")[2]
+        for row in section(DOCS / "faq.md", "What a refusal means").splitlines()
+        for name in re.findall(r"`(\w+)`", row.partition("|")[2].partition("|")[0])
+    }
+    assert told == {name: str(code) for name, code in refusals().items()}
+
+
+def test_every_kind_of_finding_is_explained() -> None:
+    told = re.findall(r"^\| `(\w+)` \|", section(DOCS / "faq.md", "What a rejection means"), re.MULTILINE)
+    assert sorted(told) == sorted(FindingType)
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "command-line.md"], ids=lambda page: page.name)
