@@ -100,6 +100,49 @@ def test_commands_that_only_look_load_nothing_heavy(make_repo: MakeRepo, words: 
     assert loaded.isdisjoint(HEAVY)
 
 
+def test_status_loads_nothing_of_what_lets_agents_work(make_repo: MakeRepo) -> None:
+    repo = make_repo(files=GREENFIELD)
+    look = (
+        "import atexit, sys; sys.argv = ['rgr', 'status']\n"
+        "atexit.register(lambda: print(*(n for n in sys.modules if n.startswith('redgreen')), file=sys.stderr))\n"
+        "from redgreenrefactor.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", look],
+        cwd=repo.path,
+        env=surroundings(repo),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {name.partition(".")[2] for name in done.stderr.split()}
+    families = {name.partition(".")[0] for name in loaded}
+    assert families.isdisjoint({"agents", "config", "loop", "gates", "runners", "surroundings"})
+    assert loaded.isdisjoint({"model.events", "model.evidence", "sandbox.cage", "views.console"})
+    assert len(loaded) < 50
+
+
+def test_a_command_that_takes_a_moment_to_load_says_so_before(tmp_path: Path, env: dict[str, str]) -> None:
+    look = (
+        "import sys; from importlib.abc import MetaPathFinder\n"
+        "class Stop(MetaPathFinder):\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'redgreenrefactor.cli.run': raise SystemExit('loaded')\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from redgreenrefactor.cli.main import main; main()"
+    )
+    for words, told in (["run", "x"], "rgr run: one moment\n"), (["run", "x", "--quiet"], ""):
+        done = subprocess.run(
+            [sys.executable, "-c", look, *words],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.stdout, done.stderr) == (told, "loaded\n")
+
+
 def test_importing_the_package_has_no_effects(tmp_path: Path, env: dict[str, str]) -> None:
     look = "import sys, redgreenrefactor; print(len(sys.modules))"
     done = subprocess.run(

@@ -251,7 +251,7 @@ def test_without_json_a_refusal_is_two_lines_on_standard_error(make_repo: MakeRe
     stage = Stage(make_repo(files=GREENFIELD))
     stage.repo.write("mine.txt", "mine\n")
     done = stage.run()
-    assert (done.code, done.out) == (3, "")
+    assert (done.code, done.out) == (3, "rgr run: one moment\n")
     assert done.err == (
         "rgr: the working tree has uncommitted changes: mine.txt\n"
         "  → Commit them, or put them away with 'git stash -u', then try again.\n"

@@ -3,10 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from shutil import get_terminal_size
@@ -14,34 +11,14 @@ from typing import Any, NoReturn
 
 import click
 
-from redgreenrefactor.config import Flags
 from redgreenrefactor.errors import RgrError, UsageError
-from redgreenrefactor.lifecycle.invocation import invocation
-from redgreenrefactor.lifecycle.status import worktree_of
 from redgreenrefactor.model.codec import readable_json
-from redgreenrefactor.model.events import Emit
-from redgreenrefactor.records.event_file import EventFile
 from redgreenrefactor.sandbox.secrets import masked_in, masking
-from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.views.console import View, view_for
 from redgreenrefactor.views.lines import ink_for
-from redgreenrefactor.views.messages import worktree_lines
 
 Command = Callable[..., Any]
 
 CASES = ("test", "currentTest", "completedTests", "pendingTests")  # they are as the list has them
-# Of all commands that let agents work.
-EVENTS = click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
-BUDGET = click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
-WORKTREE = click.option(
-    "--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one."
-)
-MODEL = click.option("--model", metavar="MODEL", help="The model for every role.")
-AGENT = click.option(
-    "--agent",
-    metavar="AGENT",
-    help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
-)
 
 
 def common(command: Command) -> Command:
@@ -59,27 +36,6 @@ def common(command: Command) -> Command:
     return command
 
 
-def agents_work(command: Command) -> Command:
-    """Give a command the flags of those that let agents work."""
-    for option in (EVENTS, BUDGET, MODEL, AGENT):
-        command = option(command)
-    return common(command)
-
-
-def working(command: Command) -> Command:
-    """Give a command the flags of those that take a feature through the workflow."""
-    for option in (
-        click.option(
-            "--approve", is_flag=True, help="Let a person see the first list before it is worked through."
-        ),
-        WORKTREE,
-        click.option("--max-cycles", metavar="N", type=click.IntRange(1), help="Stop after N cases."),
-        click.option("--push", is_flag=True, help="Push to the remote after every case and at the end."),
-    ):
-        command = option(command)
-    return agents_work(command)
-
-
 def _reporting(command: Command) -> Command:
     @wraps(command)
     def reported(*args: Any, **flags: Any) -> None:
@@ -94,63 +50,6 @@ def _reporting(command: Command) -> Command:
             sys.exit(code)
 
     return reported
-
-
-def tell_worktree(flags: dict[str, Any], *, complete: bool) -> None:
-    """Say where the work of a command with --worktree lies, and how it is brought home."""
-    name = flags.get("worktree")
-    if not name or flags["quiet"]:
-        return
-    if folder := worktree_of(project(flags), os.environ, f"tdd/{name}"):
-        for line in worktree_lines(f"tdd/{name}", os.path.relpath(folder), complete=complete):
-            click.echo(line, err=flags["as_json"])
-
-
-@contextmanager
-def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator[Surroundings]:
-    """Make a view, an event file and a listener for signals, and take them down again.
-
-    `aside`: what happens on the way is told on standard error, the answer alone goes to standard output.
-    """
-    given: dict[str, Any] = {name: flags.get(name) for name in ("agent", "model", "budget", "network")}
-    with ExitStack() as stack:
-        view = stack.enter_context(closing(_view(flags, aside=aside)))
-        listeners: list[Emit] = [view]
-        if flags.get("events"):
-            file = EventFile(Path(flags["events"]), clock=lambda: datetime.now(UTC), warn=view)
-            listeners.append(stack.enter_context(closing(file)))
-        where, traced = project(flags), "agent" in flags
-        around = stack.enter_context(invocation(where, os.environ, Flags(**given), *listeners, traced=traced))
-        stack.enter_context(around.interrupt.listen())
-        person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
-        yield _with_person(around, view) if person else around
-
-
-def _with_person(around: Surroundings, view: View) -> Surroundings:
-    """Let somebody who sits at the terminal be asked."""
-
-    def edit(path: Path) -> None:
-        view.close()  # the editor has the terminal to itself
-        click.edit(filename=str(path))
-
-    def ask(lines: Sequence[str]) -> bool:
-        view.close()
-        return approved(lines)
-
-    return replace(around, edit=edit, ask=ask)
-
-
-def approved(lines: Sequence[str]) -> bool:
-    """Show what a repository wants, and have a person say whether it may."""
-    click.echo("The repository's settings execute or loosen something:", err=True)
-    for line in lines:
-        click.echo(f"  {line}", err=True)
-    return click.confirm("Do you approve of exactly this?", default=False, err=True)
-
-
-def _view(flags: dict[str, Any], *, aside: bool) -> View:
-    stream = sys.stderr if flags["as_json"] or aside else sys.stdout
-    return view_for(stream, os.environ, quiet=flags["quiet"], no_color=flags["no_color"])
 
 
 def project(flags: dict[str, Any]) -> Path:

@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import AGENT, MODEL, common, surroundings, tell, width
+from redgreenrefactor.cli.common import common, tell, width
+from redgreenrefactor.cli.work import AGENT, MODEL, surroundings
 from redgreenrefactor.doctor import examine
 from redgreenrefactor.views.messages import health_text
 

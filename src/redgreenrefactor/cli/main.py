@@ -29,10 +29,20 @@ COMMANDS = {  # each with the module it is in, which is imported when it is call
     "trust": ("trust", "Approve what tdd.properties executes or loosens."),
     "verify": ("verify", "Judge a workflow again from its commits and notes."),
 }
+SLOW = {"run", "resume", "demo"}  # everything is loaded for them
+UNTOLD = {"-h", "--help", "--quiet"}
 
 
 class Commands(click.Group):
     """The commands, of which only the one that is called is loaded."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called; where loading it takes a moment, a word comes before."""
+        if args[0] in SLOW and UNTOLD.isdisjoint(args):
+            click.echo(f"rgr {args[0]}: one moment", err="--json" in args)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return their names."""

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from redgreenrefactor import recovery
-from redgreenrefactor.cli.common import common, surroundings, tell
+from redgreenrefactor.cli.common import common, tell
+from redgreenrefactor.cli.work import surroundings
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.git.transfer import Carried
 from redgreenrefactor.model.events import Event, Judged, Warned

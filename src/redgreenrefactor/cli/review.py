@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from redgreenrefactor import reviews
-from redgreenrefactor.cli.common import agents_work, print_json, say, surroundings, tell
+from redgreenrefactor.cli.common import print_json, say, tell
+from redgreenrefactor.cli.work import agents_work, surroundings
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.text_file import read_spec
 from redgreenrefactor.lifecycle.feature import exit_code

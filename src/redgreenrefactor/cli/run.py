@@ -8,18 +8,10 @@ from typing import Any
 import click
 
 from redgreenrefactor import demo as demonstration
-from redgreenrefactor.cli.common import (
-    common,
-    complain,
-    print_json,
-    say,
-    surroundings,
-    tell_worktree,
-    width,
-    working,
-)
+from redgreenrefactor.cli.common import common, complain, print_json, say, width
 from redgreenrefactor.cli.recovery import pushing
 from redgreenrefactor.cli.task import answer_task
+from redgreenrefactor.cli.work import surroundings, tell_worktree, working
 from redgreenrefactor.errors import RgrError
 from redgreenrefactor.goals.text_file import read_feature
 from redgreenrefactor.lifecycle import feature as features

@@ -5,16 +5,8 @@ from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import (
-    WORKTREE,
-    agents_work,
-    print_json,
-    project,
-    say,
-    surroundings,
-    tell,
-    tell_worktree,
-)
+from redgreenrefactor.cli.common import print_json, project, say, tell
+from redgreenrefactor.cli.work import WORKTREE, agents_work, surroundings, tell_worktree
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.task_file import schema_text
 from redgreenrefactor.goals.task_set import read_tasks

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import approved, common, print_json, surroundings, tell
+from redgreenrefactor.cli.common import common, print_json, tell
+from redgreenrefactor.cli.work import approved, surroundings
 from redgreenrefactor.config import load
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.git.repository import open_repository

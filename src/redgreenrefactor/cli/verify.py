@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from redgreenrefactor import verify as judging
-from redgreenrefactor.cli.common import common, project, surroundings, tell, width
+from redgreenrefactor.cli.common import common, project, tell, width
+from redgreenrefactor.cli.work import surroundings
 from redgreenrefactor.views.verified import verified_text
 
 

@@ -14,6 +14,7 @@ from redgreenrefactor.sandbox import landlock
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
 from redgreenrefactor.sandbox.disk import Meter
+from redgreenrefactor.sandbox.output import beyond_standard_streams
 from redgreenrefactor.sandbox.policy import (
     Level,
     Mount,
@@ -128,6 +129,9 @@ class Cage:
         return code
 
 
+NOTHING_HELD = Cage(NO_MEANS, Policy())
+
+
 def _wrapped(
     tool: Bubblewrap, policy: Policy, argv: Sequence[str], cwd: Path, stack: contextlib.ExitStack
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -188,13 +192,3 @@ def _in_memory(content: bytes, stack: contextlib.ExitStack) -> int:
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def beyond_standard_streams(descriptor: int) -> int:
-    """Return the descriptor, moved if its number means something to a program: ours may be closed."""
-    if descriptor > 2:  # noqa: PLR2004 - standard error
-        return descriptor
-    try:
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    finally:
-        os.close(descriptor)

@@ -13,7 +13,6 @@ from redgreenrefactor.filesystem import below
 from redgreenrefactor.sandbox.keeper import children_of
 from redgreenrefactor.sandbox.policy import Limits
 
-OFTEN = 1.0  # seconds between two looks at how much is free, which cost nothing
 _SELDOM = 20  # a look at every file is followed by a pause so many times as long
 _TICK = 0.05  # seconds: clocks of file systems are slower than ours
 _DEEPEST = 200  # folders in each other that are looked into; nobody who means well goes deeper

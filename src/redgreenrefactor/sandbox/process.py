@@ -16,19 +16,19 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.sandbox.cage import NO_MEANS, Cage, HeldCommand, beyond_standard_streams
-from redgreenrefactor.sandbox.disk import OFTEN, Meter
-from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell
-from redgreenrefactor.sandbox.policy import Policy
+from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell, beyond_standard_streams
+
+if TYPE_CHECKING:
+    from redgreenrefactor.sandbox.cage import Cage, HeldCommand
+    from redgreenrefactor.sandbox.disk import Meter
 
 _WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
+_OFTEN = 1.0  # seconds between two looks at how much room is left, which cost nothing
 _KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
-
-_FREE = Cage(NO_MEANS, Policy())
 
 T = TypeVar("T")
 
@@ -150,7 +150,7 @@ def run(
     on_stdout: Tell | None = None,
     keep: int = 4_000_000,
     grace: float = 2.0,
-    cage: Cage | None = None,
+    cage: "Cage | None" = None,
 ) -> Finished:
     """Run somebody else's program, or a line of shell; when this returns or raises, nothing of it is running any more.
 
@@ -161,7 +161,7 @@ def run(
     started answers as in a shell: exit code 127 or 126, and the reason on its standard error. A cage holds the
     program and all it starts; one that cannot be closed is a program that cannot be started.
     """
-    began, cage = time.monotonic(), cage or _FREE
+    began, cage = time.monotonic(), cage or _nothing_held()
     argv = ["/bin/sh", "-c", command] if isinstance(command, str) else command
     if interrupt is not None:
         interrupt.check()
@@ -178,6 +178,12 @@ def run(
         code = cage.exit_code(_exit_code(watch.told, tree.keeper.wait()))
     code, seconds = code or (-signal.SIGKILL if watch.too_much else 0), time.monotonic() - began
     return Finished(code, stdout.kept(), stderr.kept() + watch.complaint, watch.timed_out, seconds)
+
+
+def _nothing_held() -> "Cage":
+    from redgreenrefactor.sandbox.cage import NOTHING_HELD  # noqa: PLC0415 - commands that only look need none of it
+
+    return NOTHING_HELD
 
 
 def _not_started(program: str, problem: OSError) -> Finished:
@@ -200,7 +206,7 @@ class _Tree:
 
 
 @contextlib.contextmanager
-def _grown(held: HeldCommand, cwd: Path, *, fed: bool, grace: float) -> Generator[_Tree]:
+def _grown(held: "HeldCommand", cwd: Path, *, fed: bool, grace: float) -> Generator[_Tree]:
     """Have a keeper start the program; leaving the context, for whatever reason, leaves nothing of it."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         heard, control = _pipe(theirs, ours)
@@ -261,13 +267,13 @@ class _Watch:
         stdin: bytes,
         interrupt: Interrupt | None,
         deadline: float | None,
-        meter: Meter | None,
+        meter: "Meter | None",
     ) -> None:
         self.told = b""
         self.timed_out = False
         self.too_much = ""  # what it has taken
         self._meter = meter
-        self._look = time.monotonic() + OFTEN
+        self._look = time.monotonic() + _OFTEN
         self._gone = False
         self._interrupted = False
         self._tree = tree
@@ -320,7 +326,7 @@ class _Watch:
         if self._meter is None or self._gone or time.monotonic() < self._look:
             return
         self.too_much = self._meter.over(self._tree.keeper.pid)
-        self._look = time.monotonic() + OFTEN
+        self._look = time.monotonic() + _OFTEN
         if self.too_much:
             self._meter = None
             self._tree.control.close()
