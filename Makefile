@@ -63,6 +63,11 @@ fuzz: $(STAMP)
 handoffs: $(STAMP)
 	@$(BIN)/python bench/handoffs.py
 
+# The README's pictures, from a real `rgr demo`.
+.PHONY: pictures
+pictures: $(VENV)/.docs
+	@$(BIN)/python bench/pictures.py
+
 check: $(STAMP) docs
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/ruff check -q .
