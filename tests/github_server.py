@@ -66,6 +66,7 @@ class GitHubServer:
     repo: str = "calc"
     token: str = TOKEN
     pulls: list[Json] = field(default_factory=list[Json])
+    issues: dict[int, Json] = field(default_factory=dict[int, Json])
     asked: list[Asked] = field(default_factory=list[Asked])
     next: list[str | float] = field(default_factory=list[str | float])
     when: dict[str, str | float] = field(default_factory=dict[str, str | float])  # method → answer, always
@@ -107,6 +108,9 @@ class GitHubServer:
             return 200, self._found(asked.query), {}
         if asked.path == f"{place}/pulls" and asked.method == "POST":
             return self._made(asked.body)
+        issue = asked.path.removeprefix(f"{place}/issues/")
+        if asked.method == "GET" and issue.isdigit() and int(issue) in self.issues:
+            return 200, self.issues[int(issue)], {}
         number = asked.path.removeprefix(f"{place}/pulls/")
         if asked.method == "PATCH" and number.isdigit() and 1 <= int(number) <= len(self.pulls):
             self.pulls[int(number) - 1] |= asked.body

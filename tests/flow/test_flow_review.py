@@ -521,3 +521,18 @@ def test_two_tasks_at_the_same_time_do_not_disturb_each_other(
     assert not any("HistoryRewritten" in out + err for out, err in ends)
     assert shown
     assert not any(TOKEN in line for line in shown)
+
+
+@pytest.mark.long
+def test_a_run_takes_its_feature_from_an_issue(stage: ReviewStage, server: GitHubServer) -> None:
+    server.issues = {7: {"title": "A calculator", "body": "It adds."}}
+    (stage.repo.path / "SPEC.md").unlink()
+    failing = {"TDD_MAX_RETRIES": "0", "TDD_AGENT": "command:false"}
+
+    twice = stage.rgr("run", "A calculator", "--issue", "7", env=failing)
+    missing = stage.rgr("run", "--issue", "8", env=failing)
+    done = stage.rgr("run", "--issue", "7", "--json", env=failing)
+
+    assert (twice.code, "The feature was given twice" in twice.err) == (2, True), twice
+    assert (missing.code, "there is no issue 8 in acme/calc" in missing.err) == (3, True), missing
+    assert (done.code, done.json["feature"]) == (1, "A calculator\n\nIt adds."), done

@@ -12,14 +12,15 @@ from redgreenrefactor.cli.common import common, complain, print_json, say, width
 from redgreenrefactor.cli.recovery import pushing
 from redgreenrefactor.cli.task import answer_task
 from redgreenrefactor.cli.work import surroundings, tell_worktree, working
-from redgreenrefactor.errors import RgrError
-from redgreenrefactor.goals.text_file import read_feature
+from redgreenrefactor.errors import RgrError, UsageError
+from redgreenrefactor.goals.text_file import HOW_TO_RUN, read_feature, usable_feature
 from redgreenrefactor.lifecycle import feature as features
 from redgreenrefactor.lifecycle.feature import RunOptions, exit_code
 from redgreenrefactor.lifecycle.status import status
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.model.result import WorkflowResult
 from redgreenrefactor.model.task_result import TaskFileResult
+from redgreenrefactor.reviews import issue_text
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.tasks.running import resume_task
 from redgreenrefactor.views.text import result_text
@@ -28,17 +29,26 @@ from redgreenrefactor.views.text import result_text
 @click.command()
 @click.argument("feature", required=False)
 @click.option("--file", metavar="F", help="Read the feature from a file.")
+@click.option(
+    "--issue", metavar="N", type=click.IntRange(1), help="Take the feature from an issue on GitHub."
+)
 @click.option("--new", is_flag=True, help="Start even though an unfinished run is here.")
 @working
-def run(feature: str | None, file: str | None, **flags: Any) -> int:
+def run(feature: str | None, file: str | None, issue: int | None, **flags: Any) -> int:
     """Run the whole workflow for FEATURE ('-' reads it from standard input).
 
     Example: rgr run "Convert numbers to Roman numerals"
 
     Example: rgr run --file feature.md --worktree roman --budget 5
+
+    Example: rgr run --issue 42 --agent claude-code
     """
-    asked = read_feature(feature, Path(file) if file else None, sys.stdin.read)
+    if issue is not None and (feature or file):
+        raise UsageError(f"The feature was given twice: there is --issue {issue}, too.", hint=HOW_TO_RUN)
+    asked = "" if issue else read_feature(feature, Path(file) if file else None, sys.stdin.read)
     with surroundings(flags) as around:
+        if issue is not None:
+            asked = usable_feature(issue_text(issue, around), f"Issue {issue}")
         with pushing(around, flags) as (heard, unpushed):
             result = features.start(asked, heard, _options(flags))
         return _answer(result, flags, unpushed())

@@ -88,6 +88,23 @@ class GitHub:
         }
         return _pull(self._again("PATCH", f"{self._pulls}/{number}", body=text))
 
+    def issue(self, number: int) -> str:
+        """Return what an issue asks for, its title first; a pull request, or no issue, is a ForgeError."""
+        try:
+            found = _object(self._again("GET", f"/repos/{self.address.slug}/issues/{number}"))
+            title, body = str(found["title"]), found.get("body")
+        except (KeyError, TypeError) as error:
+            raise _unexpected(f"an issue without {error}") from error
+        except ForgeError as error:
+            if error.type != "GitHubNotFound":
+                raise
+            told = f"there is no issue {number} in {self.address.slug}, or GITHUB_TOKEN may not see it"
+            raise ForgeError(told, hint=error.hint, type=error.type) from error
+        if "pull_request" in found:
+            told = f"{number} is a pull request of {self.address.slug}, not an issue"
+            raise ForgeError(told, hint="Name an issue.", type="GitHubNotFound")
+        return f"{title}\n\n{body}" if body else title
+
     def may_push(self) -> bool:
         """Return whether the token can write to the repository; one that is refused is a ForgeError."""
         body = self._again("GET", f"/repos/{self.address.slug}")

@@ -8,7 +8,9 @@ from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import LARGEST, head_of
 
 LOOK = "Check the spelling; the path is taken from the folder you are in."
-HOW_TO_RUN = 'Type: rgr run "FEATURE", or rgr run --file FILE, or rgr run - to read it from standard input.'
+HOW_TO_RUN = (
+    'Type: rgr run "FEATURE", or rgr run with --file FILE, --issue N, or - to read it from standard input.'
+)
 HOW_TO_REVIEW = "Type: rgr tdd SPEC.md, with a text file that says what to build."
 SAVE = "Save it as plain text in UTF-8 and try again."
 
@@ -60,11 +62,11 @@ def read_feature(words: str | None, file: Path | None, stdin: Callable[[], str])
             f"The feature was given twice: as {_short(words)} and as --file {file}.", hint=HOW_TO_RUN
         )
     if words == "-" or file == Path("-"):
-        return _usable(_from_stdin(stdin), "Standard input")
+        return usable_feature(_from_stdin(stdin), "Standard input")
     if file is not None:
-        return _usable(TextFile(file, "file", HOW_TO_RUN).read(), f"The file {file}")
+        return usable_feature(TextFile(file, "file", HOW_TO_RUN).read(), f"The file {file}")
     if words is not None:
-        return _usable(words, "The feature")
+        return usable_feature(words, "The feature")
     raise UsageError("No feature was given.", hint=HOW_TO_RUN)
 
 
@@ -79,8 +81,8 @@ def _from_stdin(stdin: Callable[[], str]) -> str:
         ) from error
 
 
-def _usable(text: str, origin: str) -> str:
-    """Return the text as the run will carry it, if it can be put into notes and briefs."""
+def usable_feature(text: str, origin: str) -> str:
+    """Return a feature's text as the run will carry it; one that notes and briefs cannot hold is a usage error."""
     feature = text.removeprefix("\ufeff").replace("\r\n", "\n").strip()
     if not feature:
         raise UsageError(f"{origin} is empty: it says nothing about what to build.", hint=HOW_TO_RUN)

@@ -114,8 +114,13 @@ def clean(task_id: str, around: Surroundings) -> tuple[str, ...]:
 def pull_requests(branch: str, around: Surroundings) -> tuple[PullRequest, ...]:
     """Return every pull request of a branch, newest first."""
     with home_of(around) as home:
-        forge = home.forge("github")
-        return forge.list(branch) if forge else ()
+        return home.github().list(branch)
+
+
+def issue_text(number: int, around: Surroundings) -> str:
+    """Return what an issue on the forge asks for."""
+    with home_of(around) as home:
+        return home.github().issue(number)
 
 
 # --- inside

@@ -65,8 +65,10 @@ class Home:
 
     def forge(self, kind: str) -> GitHub | None:
         """Return the forge; `none` is none. A missing token or remote is a NotReadyError."""
-        if kind == "none":
-            return None
+        return None if kind == "none" else self.github()
+
+    def github(self) -> GitHub:
+        """Return GitHub; a missing token or remote is a NotReadyError."""
         environ = self.around.environ
         return GitHub(
             self.address, token_of(environ), pause=self.around.interrupt.pause, mask=masking(environ)

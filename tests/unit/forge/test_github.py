@@ -48,6 +48,30 @@ def test_requests_name_owner_branch_token_and_program(forge: GitHub, server: Git
     assert (asked.token, asked.agent) == (f"Bearer {TOKEN}", "redgreenrefactor")
 
 
+def test_an_issue_is_its_title_and_its_text(forge: GitHub, server: GitHubServer) -> None:
+    server.issues = {7: {"title": "Greet people", "body": "By name."}, 8: {"title": "Greet", "body": None}}
+    assert forge.issue(7) == "Greet people\n\nBy name."
+    assert forge.issue(8) == "Greet"
+
+
+def test_what_is_no_issue_is_named(forge: GitHub, server: GitHubServer) -> None:
+    server.issues = {7: {"title": "Greet", "body": "", "pull_request": {"url": "…"}}, 8: {"body": "By name."}}
+    for number, kind, words in (
+        (7, "GitHubNotFound", "7 is a pull request of acme/calc, not an issue"),
+        (8, "GitHubUnexpected", "an issue without 'title'"),
+        (9, "GitHubNotFound", "there is no issue 9 in acme/calc, or GITHUB_TOKEN may not see it"),
+    ):
+        with pytest.raises(ForgeError) as raised:
+            forge.issue(number)
+        assert (raised.value.type, words in raised.value.message) == (kind, True)
+
+
+def test_an_issue_of_a_refused_token_says_so(forge: GitHub, server: GitHubServer) -> None:
+    server.when = {"GET": "401"}
+    with pytest.raises(ForgeError, match="does not accept GITHUB_TOKEN"):
+        forge.issue(7)
+
+
 def test_a_refused_token_is_named(forge: GitHub, server: GitHubServer) -> None:
     error = refused(forge, server, "401")
     assert error.type == "GitHubAuth"
