@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
-from redgreenrefactor.model.events import Event, SessionSaid
+from redgreenrefactor.model.events import Event, RunEnded, SessionSaid
 from redgreenrefactor.views.lines import (
     NARROWEST,
     WIDEST,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Clock = Callable[[], float]
 
 FRAMES_A_SECOND = 8
+LONG = 20  # seconds: whoever started such a run may be looking elsewhere when it ends
 STYLES = {
     Tone.PLAIN: "",
     Tone.STRONG: "bold",
@@ -121,6 +122,8 @@ class TerminalView:
                 self._live.stop()
             if rows:
                 self._print(rows)
+            if isinstance(event, RunEnded) and event.seconds >= LONG:
+                self._console.bell()
             if self._story.waiting and not self._quiet:
                 self._live.start()
                 if not isinstance(event, SessionSaid):  # a talkative session is shown at the usual pace

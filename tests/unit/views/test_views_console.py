@@ -408,6 +408,12 @@ def test_quiet_on_a_terminal_has_no_live_line() -> None:
     assert terminal([RUN, turn(), SessionSaid("hello")], quiet=True) == ""
 
 
+def test_a_terminal_rings_at_the_end_of_a_run_that_was_long_and_a_log_never_does() -> None:
+    ends = [RunEnded("complete", "", seconds) for seconds in (19.0, 20.0)]
+    assert [terminal([RUN, end]).count("\a") for end in ends] == [0, 1]
+    assert "\a" not in plain([RUN, *ends])
+
+
 def test_colours_are_there_only_when_wanted() -> None:
     assert "\x1b[1;31mRED" in terminal([turn(), accepted()], color=True)
     assert not re.search(r"\x1b\[[0-9;]*m", terminal(EVERY_EVENT, color=False))
