@@ -65,7 +65,9 @@ from redgreenrefactor.views.console import (
 from redgreenrefactor.views.lines import Ink, cells
 from redgreenrefactor.views.story import Waiting
 
-OURS = re.compile(r"\r|\x1b\[(?:0|1|2|3[1-6]|1;3[1-6])m|\x1b\[1A|\x1b\[2K|\x1b\[\?25[lh]")
+OURS = re.compile(
+    r"\r|\x1b\[(?:0|1|2|3[1-6]|1;3[1-6])m|\x1b\[1A|\x1b\[2K|\x1b\[\?25[lh]|(?<=\n)\x07"
+)  # a bell begins no line but ours
 ENVIRON = {"TERM": "xterm-256color"}
 
 
