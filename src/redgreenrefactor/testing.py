@@ -175,8 +175,9 @@ class FakeWorkspace:
         return max((int(ref.removeprefix(start)) for ref in self.refs if ref.startswith(start)), default=0)
 
     def changes(self, base: str | None, head: str) -> tuple[Change, ...]:
-        """Return what differs between two commits, or between one and the one before it."""
-        old, new = self.commits[base or self.commits[head].parent or ""].tree, self.commits[head].tree
+        """Return what differs between two commits, or between one and the one before it, if there is one."""
+        start = base or self.commits[head].parent or head
+        old, new = self.commits[start].tree, self.commits[head].tree
         paths = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
         return tuple(Change(path, _file(old.get(path)), _file(new.get(path))) for path in paths)
 

@@ -14,7 +14,7 @@ from redgreenrefactor.agents.schemas import TOOLS, Arguments, checked
 from redgreenrefactor.agents.search import Search, Shell
 from redgreenrefactor.agents.session_environment import environment
 from redgreenrefactor.agents.table import AgentSetup
-from redgreenrefactor.languages.paths import ProjectFolder, is_test
+from redgreenrefactor.languages.paths import ProjectFolder, is_locked
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.session import Brief
 from redgreenrefactor.model.workflow import PhaseName
@@ -80,7 +80,7 @@ def locked_in(brief: Brief) -> Locked:
             return "nobody changes the settings during a run"
         if path == LIST and brief.phase in _LISTLESS:
             return "only PLAN changes the list of cases"
-        if brief.phase is PhaseName.GREEN and is_test(project, path):
+        if brief.phase is PhaseName.GREEN and is_locked(project, path):
             return "in GREEN the tests stay as RED wrote them; make them pass by changing the code"
         return ""
 

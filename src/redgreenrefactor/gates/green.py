@@ -20,6 +20,7 @@ from redgreenrefactor.gates.rules.measurement import (
 )
 from redgreenrefactor.gates.rules.minimality import minimality
 from redgreenrefactor.gates.rules.new_test import is_slow
+from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
 from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, shadowing, sniffing
 from redgreenrefactor.languages import python
@@ -58,6 +59,7 @@ def green(evidence: Evidence) -> Judgement:
 
 
 def _green(evidence: Evidence) -> Judgement:
+    evidence = yield from with_roles(evidence, evidence.earlier)
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *tests_touched(evidence)]
     found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     if evidence.handoff.outcome is not Outcome.WARNED:
@@ -158,10 +160,10 @@ def _closer_look(evidence: Evidence, ids: Sequence[TestId], facts: Facts) -> Pro
 
 def owed(evidence: Evidence) -> Probing:
     """Return what the GREEN before this turn had no time to find out; it was accepted, so this only warns."""
-    ids = evidence.handoff.facts.new_tests if evidence.owed else ()
+    ids = evidence.handoff.facts.new_tests if evidence.earlier else ()
     if not ids:
         return [], NO_FACTS
-    earlier = replace(evidence, head=evidence.base, changes=evidence.owed)
+    earlier = replace(evidence, head=evidence.base, changes=evidence.earlier)
     found, facts = yield from _closer_look(earlier, ids, NO_FACTS)
     return [replace(finding, severity=Severity.WARNING) for finding in found], facts
 

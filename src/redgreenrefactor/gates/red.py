@@ -21,6 +21,7 @@ from redgreenrefactor.gates.rules.new_test import (
     shown_by_text,
     silenced,
 )
+from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.scope import brings_tools, history, misplaced, off_limits, tools_brought
 from redgreenrefactor.gates.rules.tampering import (
     configuration,
@@ -50,6 +51,7 @@ from redgreenrefactor.mutation.indifference import indifference
 
 def red(evidence: Evidence) -> Judgement:
     """Exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
+    evidence = yield from with_roles(evidence, evidence.changes)
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
     found += [
         *_scope(evidence),
@@ -72,7 +74,11 @@ def red(evidence: Evidence) -> Judgement:
                 evidence, measured, [*found, *hooked(evidence), *weaker_helpers(evidence)]
             )
         )
-    found += [*interference(evidence, measured), *gone(evidence, measured)]
+    found += [
+        *interference(evidence, measured),
+        *gone(evidence, measured),
+        *_code_after_all(evidence, measured),
+    ]
     found += yield from regressions(evidence, measured)
     if not errors(found):
         found += yield from cut_off(evidence, measured)
@@ -212,11 +218,22 @@ def _scope(evidence: Evidence) -> Iterator[Finding]:
         if case and local == case.impl_file:
             yield from _stubs_only(change)
         elif local not in ("test-list.md", "tdd.properties"):
-            yield scope(
-                change,
-                "RED writes a test, not code",
-                "Write only the test (and stubs in the planned implementation file).",
-            )
+            yield _is_no_test(change, "RED writes a test, not code")
+
+
+def _code_after_all(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
+    """Yield what was written for the new test alone, and is imported by code."""
+    for change in evidence.changes:
+        users = measured.after.reach.imported.get(local := inside(evidence, change.path) or "", ())
+        if local in evidence.roles and any(
+            not is_test(evidence, f"{evidence.prefix}{user}") for user in users
+        ):
+            yield _is_no_test(change, f"RED writes a test, and code uses this: {min(users)}")
+
+
+def _is_no_test(change: Change, what: str) -> Finding:
+    hint = "Write only the test, what it alone uses, and stubs in the planned implementation file."
+    return scope(change, what, hint)
 
 
 # --- a test that passes at once

@@ -9,6 +9,7 @@ from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import errors
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.rules.measurement import Measured, interference, lost_tests, measure
+from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
 from redgreenrefactor.gates.rules.strength import is_kept, strength
@@ -21,6 +22,7 @@ from redgreenrefactor.model.verdict import Finding, TestOutcome, Verdict, rule
 
 def refactor(evidence: Evidence) -> Judgement:
     """Every test passes, the old ones too, and none was weakened; an unchanged tree needs no proof."""
+    evidence = yield from with_roles(evidence)
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
     found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     if errors(found):

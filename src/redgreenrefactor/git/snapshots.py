@@ -31,8 +31,10 @@ class GitSnapshots:
         return self._clean.compiled
 
     def changes(self, base: str | None, head: str) -> tuple[Change, ...]:
-        """Return what differs between two commits, or between one and the one before it."""
+        """Return what differs between two commits, or between one and the one before it, if there is one."""
         after = self._objects.require(head)
+        if base is None and not after.parents:
+            return ()
         trees = [self._objects.require(base or after.parents[0]).tree, after.tree]
         return tuple(
             Change(path, self._file(before), self._file(after))

@@ -20,9 +20,6 @@ ASSERTING = (
     "must",
     "match",
 )
-EXPECTING = frozenset(
-    {"raises", "warns", "assertRaises", "assertWarns", "assertRaisesRegex", "assertWarnsRegex"}
-)
 
 
 def called(node: ast.AST) -> Iterator[str]:
@@ -144,22 +141,6 @@ def assertion_count(node: ast.AST) -> int:
     """Return how many things a test asserts."""
     calls = sum(name.startswith(("assert", "raises", "warns")) for name in called(node))
     return calls + sum(isinstance(item, ast.Assert) for item in ast.walk(node))
-
-
-def expected_errors(node: ast.AST) -> Iterator[tuple[ast.Call, ast.expr | None]]:
-    """Yield the errors a piece of code expects, with the pattern of the reason that it looks for, or None."""
-    for item in ast.walk(node):
-        if isinstance(item, ast.Call):
-            name = item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")
-            if name in EXPECTING:
-                yield item, _reason(item, name)
-
-
-def _reason(call: ast.Call, name: str) -> ast.expr | None:
-    """Return the pattern a call is given; None says nothing of the reason, by keyword as by silence."""
-    by_name = next((word.value for word in call.keywords if word.arg in ("match", "expected_regex")), None)
-    found = call.args[1] if name.endswith("Regex") and len(call.args) > 1 else by_name
-    return None if isinstance(found, ast.Constant) and found.value is None else found
 
 
 def expected_values(node: ast.AST) -> set[str]:

@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, cast
 
 from redgreenrefactor.languages import python
@@ -18,6 +19,10 @@ TEST_FOLDERS = frozenset(
 )
 DATA_FOLDERS = frozenset(
     {"fixtures", "golden", "goldens", "snapshots", "cassettes", "test_data", "test-data", "testdata"}
+)
+AMBIGUOUS = frozenset({"spec", "specs", "testing"})  # folders that may hold code as well
+DATA = re.compile(
+    r"\.(json|ya?ml|toml|txt|md|csv|xml|html?|snap|lock|ini|cfg|png|jpe?g|gif|svg|gz|zip|bin|dat)$"
 )
 CODE = frozenset(
     {".py", ".js", ".ts", ".jsx", ".tsx", ".java", ".kt", ".go", ".rs", ".c", ".cpp", ".rb", ".sql", ".html"}
@@ -63,12 +68,18 @@ class CaseContext(Protocol):
         """The case, if there is one."""
         ...
 
+    @property
+    def roles(self) -> Mapping[str, bool]:
+        """Files whose names do not tell whose they are: whether they are the tests'."""
+        ...
+
 
 class ProjectFolder(NamedTuple):
     """A project's folder in its repository, with a slash or nothing, and the case that is worked on."""
 
     prefix: str
     case: Case | None
+    roles: Mapping[str, bool] = MappingProxyType({})
 
 
 def inside(project: CaseContext, path: str) -> str | None:
@@ -82,6 +93,8 @@ def is_test(project: CaseContext, path: str) -> bool:
     case = project.case
     if case and local in (case.test_file, case.impl_file):
         return local == case.test_file
+    if local is not None and local in project.roles:
+        return project.roles[local]
     return _looks_like_a_test(local if local is not None else path, case)
 
 
@@ -97,6 +110,27 @@ def _looks_like_a_test(path: str, case: Case | None = None) -> bool:
     if TEST_FOLDERS & folders or (DATA_FOLDERS & folders and pure.suffix not in CODE):
         return True
     return is_test_file(path)
+
+
+def may_be_code(path: str) -> bool:
+    """Tell whether a Python file called like a test may be none: `spec` is a word for other things, and so is a t test."""
+    pure = PurePosixPath(path)
+    return (
+        pure.suffix == ".py"
+        and pure.name != "conftest.py"
+        and TEST_FOLDERS & set(pure.parts[:-1]) <= AMBIGUOUS
+    )
+
+
+def is_locked(project: CaseContext, path: str) -> bool:
+    """Tell whether GREEN's session is kept from a path: a test by its name, whatever runs would show."""
+    planned = project.case is not None and inside(project, path) == project.case.test_file
+    return is_test(project, path) and (planned or is_test_file(path) or not may_be_code(path))
+
+
+def is_sample(path: str) -> bool:
+    """Tell whether a file is data by its name."""
+    return bool(DATA.search(path)) and PurePosixPath(path).suffix not in CODE
 
 
 def is_prose(path: str) -> bool:
@@ -135,7 +169,7 @@ def kept_from(phase: PhaseName, paths: Iterable[str], project: CaseContext) -> I
     for path in paths:
         if inside(project, path) in shut or _configures(path):
             yield path
-        elif phase is PhaseName.GREEN and is_test(project, path):
+        elif phase is PhaseName.GREEN and is_locked(project, path):
             yield _topmost(path, inside(project, path), project.case)
 
 

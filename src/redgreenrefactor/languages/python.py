@@ -226,7 +226,7 @@ def imported(tree: ast.AST) -> Iterator[Import]:
             yield from (Import(alias.asname or alias.name, owner, alias.name) for alias in node.names)
 
 
-def imports(tree: ast.Module) -> Iterator[str]:
+def imports(tree: ast.AST) -> Iterator[str]:
     """Yield the modules a file names in its imports, and what may be one."""
     for item in imported(tree):
         module = item.module.lstrip(".")

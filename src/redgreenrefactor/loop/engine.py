@@ -222,7 +222,7 @@ class Engine:
             report=report,
             handoff=here.handoff,
             ours=self.ours,
-            owed=self.workspace.changes(None, here.commit) if here.handoff.facts.owes else (),
+            earlier=self.workspace.changes(None, here.commit) if here.handoff.leads_on else (),
             plan_before=self.plan_at(here.commit),
             plan_after=self.plan_at(sealed.commit),
             rewritten=sealed.rewritten,

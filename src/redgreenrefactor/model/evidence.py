@@ -322,7 +322,9 @@ class Evidence:
     report: Report
     handoff: Handoff
     ours: frozenset[TestId] = frozenset()  # tests that earlier runs of ours have written
-    owed: tuple[Change, ...] = ()  # of the turn before, where something of it is still to be measured
+    earlier: tuple[Change, ...] = ()  # of the turn before, where this one has to know what it wrote
+    # Files whose names do not tell whose they are, as the project names them: whether they are the tests'.
+    roles: Mapping[str, bool] = field(default_factory=dict[str, bool])
     plan_before: Plan = NO_PLAN
     plan_after: Plan = NO_PLAN
     rewritten: tuple[str, ...] = ()  # what was done to history and refs

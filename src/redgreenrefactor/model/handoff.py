@@ -228,6 +228,11 @@ class Handoff(_Core):
     unknown: JsonObject = NOTHING_ELSE  # every other key as it was read
 
     @property
+    def leads_on(self) -> bool:
+        """Whether the next turn has to know what this one wrote: RED's files, or what is still to be measured."""
+        return self.facts.owes or (self.next_phase is PhaseName.GREEN and self.carried_from is None)
+
+    @property
     def attempts_due(self) -> int:
         """Attempts already made at the phase that is due; without an error, `attempts` tells of the past phase.
 

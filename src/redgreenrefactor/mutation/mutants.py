@@ -135,6 +135,9 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
     if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and (value.args or value.keywords):
         alone = ast.Call(value.func, [], [])
         yield _Change("it is called without its arguments", {"value": alone}, slight=True)
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+        reason = ast.Call(node.exc.func, [ast.Constant("~"), *node.exc.args[1:]], node.exc.keywords)
+        yield _Change("the reason of the error is another", {"exc": reason}, slight=True)
     if change := _gross(node, valued=valued):
         yield change
     if isinstance(node, Function | ast.ClassDef):

@@ -202,7 +202,7 @@ class Retrial:
             report=Report(_answer(after.handoff)),
             handoff=believed(before.handoff, plan),
             ours=self._ours,
-            owed=self.past.changes(None, before.commit) if before.handoff.facts.owes else (),
+            earlier=self.past.changes(None, before.commit) if before.handoff.leads_on else (),
             plan_before=plan,
             plan_after=plan_at(self.past, after.commit),
             prefix=self.past.prefix,

@@ -399,7 +399,7 @@ def test_what_green_had_no_time_for_is_measured_now() -> None:
     owed = changes({**BASE, "thing.py": CODE.partition("\n\n\n")[0] + "\n"}, more)
     note = Handoff(REFACTOR, REFACTOR, facts=Facts(tests=("test_thing.py::test_doubles",)))
     for after in (more, {**more, "thing.py": more["thing.py"] + "\n\n# done\n"}):
-        played = play(REFACTOR, more, after, handoff=note, owed=owed, rules=Rules(minimality_min=100))
+        played = play(REFACTOR, more, after, handoff=note, earlier=owed, rules=Rules(minimality_min=100))
         assert accepted(played), played.told
         assert played.facts["mutants"]["tried"]
         assert played.facts["minimality"]["hunks"]
@@ -407,7 +407,7 @@ def test_what_green_had_no_time_for_is_measured_now() -> None:
         assert played.facts["minimality"]["share"] < 100
         assert {trial.commit for trial in played.asked if trial.spare} == {"base"}
     assert "mutants" not in play(REFACTOR, BASE, BASE, handoff=note).facts
-    assert "mutants" not in play(REFACTOR, BASE, BASE, owed=owed).facts
+    assert "mutants" not in play(REFACTOR, BASE, BASE, earlier=owed).facts
 
 
 @pytest.mark.parametrize(("unlucky", "verdict"), [({1}, []), ({1, 2}, [FindingType.TEST_TAMPERING])])
@@ -604,3 +604,22 @@ def test_where_there_is_no_slight_mutant_expected_values_stay() -> None:
     assert accepted(rewritten(moved, before))
     computed = "from thing import sizes\n\ndef test_size():\n    assert [*sizes()] == [1 + 1]\n"
     assert rewritten(computed, before).types == [FindingType.TEST_TAMPERING]
+
+
+def test_an_assertion_may_move_to_the_test_it_belongs_to() -> None:
+    both = "def test_halves():\n    assert half(4) == 2\n    assert double(2) == 4\n\n\ndef test_doubles():\n    {}\n"
+    before = {**BASE, "test_thing.py": HEAD + both.format("assert double")}
+    moved = HEAD + both.replace("    assert double(2) == 4\n\n", "\n").format("assert double(2) == 4")
+    played = rewritten(moved, before)
+    assert accepted(played), played.told
+    lost = HEAD + both.replace("    assert double(2) == 4\n\n", "\n").format("assert double(2)")
+    assert rewritten(lost, before).types == [FindingType.TEST_TAMPERING]
+
+
+def test_a_reason_may_move_from_an_equality_into_an_anchored_pattern() -> None:
+    test = "import pytest\nfrom thing import refuse\n\n\ndef test_refuses():\n    with pytest.raises(ValueError{}:\n        refuse(3)\n{}"
+    equal = test.format(") as refused", "    assert str(refused.value) == '3 is no'\n")
+    before = {"thing.py": "def refuse(x):\n    raise ValueError(f'{x} is no')\n", "test_thing.py": equal}
+    played = rewritten(test.format(", match=r'^3 is no$')", ""), before)
+    assert accepted(played), played.told
+    assert rewritten(test.format(")", ""), before).types == [FindingType.TEST_TAMPERING]

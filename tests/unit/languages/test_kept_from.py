@@ -67,3 +67,9 @@ def test_a_project_in_a_subfolder_has_its_own_names() -> None:
 
 def test_without_a_case_names_alone_tell() -> None:
     assert kept(PhaseName.GREEN, None, files=("code.py", "test_x.py")) == {"test_x.py"}
+
+
+def test_a_folder_that_may_hold_code_is_left_to_the_gates_and_tests_in_it_are_not() -> None:
+    files = ["spec/thread.py", "spec/test_thread.py", "spec/thread_spec.rb"]
+    assert set(kept_from(PhaseName.GREEN, files, ProjectFolder("", None))) == {"spec"}
+    assert set(kept_from(PhaseName.GREEN, files[:1], ProjectFolder("", None))) == set()

@@ -362,7 +362,7 @@ def test_what_a_turn_had_no_time_for_is_for_the_next_one() -> None:
     seen: list[tuple[PhaseName, list[str]]] = []
 
     def gate(evidence: Evidence) -> Judgement:
-        seen.append((evidence.phase, [change.path for change in evidence.owed]))
+        seen.append((evidence.phase, [change.path for change in evidence.earlier]))
         yield from ()
         return rule()
 
@@ -373,7 +373,10 @@ def test_what_a_turn_had_no_time_for_is_for_the_next_one() -> None:
     given, world.judge = world.judge, judge
     world.run(gates=dict.fromkeys(PhaseName, gate))
     assert dict(seen)[PhaseName.REFACTOR] == ["GREEN-1.py"]
-    assert dict(seen)[PhaseName.GREEN] == dict(seen)[PhaseName.PLAN] == []
+    assert (dict(seen)[PhaseName.GREEN], dict(seen)[PhaseName.PLAN]) == (
+        ["RED-1.py"],
+        [],
+    )  # whose files are RED's
 
 
 def test_a_turn_without_a_current_case_is_named_after_what_was_asked_for() -> None:

@@ -105,7 +105,7 @@ def serves_tests(evidence: Evidence, reach: Reach, file: str, text: str | None) 
     users = reach.opened.get(file, frozenset()) | reach.imported.get(file, frozenset())
     if not users or not all(is_test(evidence, f"{evidence.prefix}{user}") for user in users):
         return False
-    return not file.endswith(".py") or (supports(text) and not _is_tested(evidence, reach, file))
+    return not file.endswith(".py") or (supports(text) and not is_tested(evidence, reach, file))
 
 
 def supports(text: str | None) -> bool:
@@ -115,12 +115,17 @@ def supports(text: str | None) -> bool:
         return False
     values = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
     rest = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
-    knows = any(module.split(".")[0] in TOOLS for module in python.imports(tree))
-    asserts = any(assertion_count(node) for node in python.helpers(text).values())
-    return knows or asserts or (bool(values) and values == rest)
+    return knows_tests(text) or (bool(values) and values == rest)
 
 
-def _is_tested(evidence: Evidence, reach: Reach, file: str) -> bool:
+def knows_tests(text: str | None) -> bool:
+    """Tell whether a module asserts, or knows the runner."""
+    tree = python.parsed(text)
+    knows = any(module.split(".")[0] in TOOLS for module in (python.imports(tree) if tree else ()))
+    return knows or any(assertion_count(node) for node in python.helpers(text).values())
+
+
+def is_tested(evidence: Evidence, reach: Reach, file: str) -> bool:
     """Tell whether code imports a module, or a file of tests imports nothing else of the project's code."""
     names = python.planned_modules(file)
     known = {name: used for name in reach.files if (used := _imports(evidence, name)) is not None}

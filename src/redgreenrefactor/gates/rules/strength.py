@@ -16,9 +16,8 @@ from redgreenrefactor.languages.assertions import (
     constants,
     expected_values,
 )
-from redgreenrefactor.languages.expected_errors import Looks, looks
 from redgreenrefactor.languages.paths import inside, is_test
-from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, TestResult, Trial
+from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, TestResult, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import (
     SEED,
@@ -42,7 +41,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Fin
         return []
     found = yield from _behaviour(evidence, measured, rewrites)
     found += [*_legacy(evidence, measured, rewrites), *_parameters(measured, rewrites)]
-    found += [*_sets(measured, rewrites), *_conditions(evidence, rewrites)]
+    found += _sets(measured, rewrites)
     if rewrites.old and not errors(found):
         found += yield from _as_strong(evidence, measured, rewrites)
     return found
@@ -145,30 +144,6 @@ def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
         yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", [(first.file, first.function)])
 
 
-def _conditions(evidence: Evidence, rewrites: Rewritten) -> Iterator[Finding]:
-    """Yield tests that no longer look at the reason of an error they expect, by themselves or in what they call."""
-    guilty: list[Key] = []
-    for key in sorted(set(rewrites.old) & set(rewrites.new)):
-        before = _looks(evidence, evidence.base, key, rewrites.old)
-        after = _looks(evidence, evidence.head, key, rewrites.new)
-        repeats = after.again or len(python.rows(rewrites.new[key].node)) > len(
-            python.rows(rewrites.old[key].node)
-        )
-        as_often = after.closely and repeats and after.barely <= before.barely
-        if after.closely < before.closely and not as_often:
-            guilty.append(key)
-    if guilty:
-        why = f"the reason of the error is no longer looked at in {named([name for _, name in guilty])}"
-        yield _weaker(rewrites, why, guilty)
-
-
-def _looks(evidence: Evidence, commit: str, key: Key, tests: Tests) -> Looks:
-    def read(file: str) -> str | None:
-        return evidence.read(commit, f"{evidence.prefix}{file}")
-
-    return looks(read, key[0], key[1], tests[key].node)
-
-
 # --- strength: what they notice
 
 
@@ -196,11 +171,11 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
             return lost
     slightly = not mutants  # whether the old tests notice a value that is a little off
     for item in mutants:
-        then, lost = yield from _no_longer_noticed(evidence, runnable, new, item)
+        then, lost = yield from _no_longer_noticed(evidence, rewrites, (runnable, new), item)
         slightly = slightly or (item.mutation.slight and bool(then.by_assertion))
-        if lost and (yield from _no_longer_noticed(evidence, runnable, new, item, seed=SEED + 1))[1]:
-            noticing = [(r.file, r.function) for r in then.failed]
-            return [_weaker(rewrites, f"they no longer notice {item.place}", noticing)]
+        again = _no_longer_noticed(evidence, rewrites, (runnable, new), item, seed=SEED + 1)
+        if lost is not None and (yield from again)[1] is not None:
+            return [_weaker(rewrites, f"they no longer notice {item.place}", lost)]
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
     return (yield from _expectations_count(evidence, measured, rewrites))
@@ -218,15 +193,27 @@ def _part(rewrites: Rewritten, results: Sequence[TestResult]) -> Rewritten:
 
 
 def _no_longer_noticed(
-    evidence: Evidence, old: Sequence[TestId], new: Sequence[TestId], item: Mutant, seed: int = SEED
-) -> Generator[Question, SuiteRun, tuple[Noticed, bool]]:
-    """Return how the old tests notice a mutant, and whether they do and the new ones do not; chance is the same for both."""
-    overlay = old_tests(evidence)
+    evidence: Evidence,
+    rewrites: Rewritten,
+    sides: tuple[Sequence[TestId], Sequence[TestId]],
+    item: Mutant,
+    seed: int = SEED,
+) -> Generator[Question, SuiteRun, tuple[Noticed, list[Key] | None]]:
+    """Return how the old tests notice a mutant, and which do if the new ones do not; chance is the same for both.
+
+    Where a value is a little off, every test has to notice that did, unless another one does it now in its stead.
+    """
+    (old, new), overlay = sides, old_tests(evidence)
     then = yield from noticed_by(evidence.head, old, [item], enough=1, least=1, overlay=overlay, seed=seed)
     if not then.by_failing:
-        return then, False
+        return then, None
     now = yield from noticed_by(evidence.head, new, [item], enough=1, least=1, seed=seed)
-    return then, bool(now.tried) and not now.by_failing
+    noticing, still = ({(r.file, r.function): r.kind for r in side.failed} for side in (then, now))
+    if not now.by_failing:
+        return then, list(noticing) if now.tried else None
+    closely = [key for key, kind in noticing.items() if kind is Kind.ASSERTION and key in rewrites.new]
+    lost = [key for key in closely if key not in still] if item.mutation.slight else []
+    return then, lost if lost and still.keys() <= noticing.keys() else None
 
 
 def _chosen(mutants: Sequence[Mutant]) -> list[Mutant]:

@@ -65,20 +65,19 @@ def _names_runner(value: object) -> bool:
 def imported_tests(evidence: Evidence) -> Iterator[Finding]:
     """Yield code that imports tests: where they are loaded already, no run can tell."""
     file = PurePosixPath(evidence.case.test_file if evidence.case else "?")
+    brought = [local for local, by_test in evidence.roles.items() if by_test]
+    theirs = {"conftest", *(name for local in brought for name in python.planned_modules(local))}
+    theirs |= {file.stem} if is_test_file(file.name) else set()
     for change, _, new in _written(evidence):
         for node in (item for item in new if isinstance(item, ast.Import | ast.ImportFrom)):
-            named = (
-                [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            )
-            for module in named:
-                parts = module.split(".")
-                if (is_test_file(file.name) and file.stem in parts) or "conftest" in parts:
-                    yield tampering(
-                        change,
-                        node.lineno,
-                        f"the code imports the tests ({module})",
-                        "Code does not know its tests.",
-                    )
+            names = python.imports(node)
+            if module := next((name for name in names if theirs & {name, *name.split(".")}), None):
+                yield tampering(
+                    change,
+                    node.lineno,
+                    f"the code imports the tests ({module})",
+                    "Code does not know its tests.",
+                )
 
 
 def _word(node: ast.AST) -> str:

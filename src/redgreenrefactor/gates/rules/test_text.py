@@ -8,16 +8,13 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates.rules.findings import tampering
 from redgreenrefactor.languages.dialects import dialect_of
 from redgreenrefactor.languages.diff import added_lines
-from redgreenrefactor.languages.paths import TEST_FOLDERS, is_test, is_test_file
+from redgreenrefactor.languages.paths import DATA, TEST_FOLDERS, is_test, is_test_file
 from redgreenrefactor.languages.sources import NOTHING, Block, Tally, tally
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 BY_NAME = (".go", ".java", ".kt", ".scala", ".groovy")  # a runner finds these by the file's name alone
-DATA = re.compile(
-    r"\.(json|ya?ml|toml|txt|md|csv|xml|html?|snap|lock|ini|cfg|png|jpe?g|gif|svg|gz|zip|bin|dat)$"
-)
 KEPT = 0.5  # of a deleted script's lines that are found elsewhere: it was moved or merged
 
 
