@@ -3,9 +3,11 @@
 import ast
 import builtins
 import re
+import sys
 import traceback
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from textwrap import dedent
 from typing import Any, TypeVar, cast
@@ -256,6 +258,7 @@ class Runner:
 def _run(files: Files, trial: Trial) -> SuiteRun:
     results: dict[str, TestResult] = {}
     errors: list[CollectError] = []
+    lines: dict[str, set[int]] = {path: set() for path in files if trial.trace}
     for path in sorted(files):
         if not re.fullmatch(r"(.*/)?test_\w+\.py", path) or not _wanted(path, trial):
             continue
@@ -269,10 +272,13 @@ def _run(files: Files, trial: Trial) -> SuiteRun:
                 )
             )
             continue
-        for found in _results(path, namespace, files):
+        with _watched(lines):
+            made = list(_results(path, namespace, files))
+        for found in made:
             if not trial.tests or any(_belongs(found.id, name) for name in trial.tests):
                 results[found.id] = found
-    executed = {path: frozenset(range(1, 1000)) for path in files if not path.startswith("test")}
+    code = {path: frozenset(range(1, 1000)) for path in files if not path.startswith("test")}
+    executed = {**{path: frozenset(found) for path, found in lines.items()}, **code}
     return SuiteRun(
         results,
         tuple(errors),
@@ -280,6 +286,23 @@ def _run(files: Files, trial: Trial) -> SuiteRun:
         exit_code=1 if errors else 0,
         hooks=frozenset(_hooks(files)),
     )
+
+
+@contextmanager
+def _watched(lines: dict[str, set[int]]) -> Generator[None]:
+    """Note the lines of these files that are executed."""
+
+    def reached(frame: types.FrameType, *_: object) -> Any:
+        found = lines.get(frame.f_code.co_filename)
+        if found is not None:
+            found.add(frame.f_lineno)
+        return reached if found is not None else None
+
+    before = sys.gettrace()
+    if lines:
+        sys.settrace(reached)
+    yield
+    sys.settrace(before)
 
 
 def _hooks(files: Files) -> Iterator[Hook]:

@@ -45,6 +45,7 @@ from redgreenrefactor.mutation.detection import (
     blind_comparison,
     mutants_in,
     noticed_by,
+    obeyed,
     spread,
 )
 
@@ -192,20 +193,24 @@ def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
 def _equals_anything(
     evidence: Evidence, measured: Measured, ids: Sequence[TestId]
 ) -> Generator[Question, SuiteRun, list[Finding]]:
-    """Return a finding where a test compares, and what it compares equals anything."""
-    results = measured.after.results.values()
-    files = dict.fromkeys(result.file for result in results if _is_of(result.id, ids))
-    blind = yield from blind_comparison(evidence, ids, files)
-    if blind is None:
+    """Return a finding where what a test compares equals anything, or is whatever the test asks for."""
+    results = [result for result in measured.after.results.values() if _is_of(result.id, ids)]
+    blind = yield from blind_comparison(evidence, ids, dict.fromkeys(result.file for result in results))
+    if blind is not None:
+        what = f"{blind.id} passes with other values, too: in {blind.file}, {blind.message}"
+        return [_met_anyway(evidence, what, "Return plain values: what compares equal has to be equal.")]
+    asked = yield from obeyed(evidence, ids, results)
+    if asked is None:
         return []
+    what = f"{ids[0]} passes although another value is asked for at {asked.file}:{asked.line}"
     return [
-        Finding(
-            FindingType.TEST_TAMPERING,
-            f"{blind.id} passes with other values, too: in {blind.file}, {blind.message}",
-            evidence.case.impl_file if evidence.case else None,
-            hint="Return plain values: what compares equal has to be equal.",
-        ),
+        _met_anyway(evidence, what, "Compute the result from what is given; do not read it off the test.")
     ]
+
+
+def _met_anyway(evidence: Evidence, what: str, hint: str) -> Finding:
+    place = evidence.case.impl_file if evidence.case else None
+    return Finding(FindingType.TEST_TAMPERING, what, place, hint=hint)
 
 
 def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, MutantCounts | None]:

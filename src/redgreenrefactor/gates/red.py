@@ -20,6 +20,7 @@ from redgreenrefactor.gates.rules.new_test import (
     new_test_alone,
     shown_by_text,
     silenced,
+    unmendable,
 )
 from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.scope import brings_tools, history, misplaced, off_limits, tools_brought
@@ -30,7 +31,7 @@ from redgreenrefactor.gates.rules.tampering import (
     shadowing,
     weaker_helpers,
 )
-from redgreenrefactor.languages import python, stubs
+from redgreenrefactor.languages import assertions, dataflow, python, stubs
 from redgreenrefactor.languages.paths import inside, is_test, reconfigures
 from redgreenrefactor.model.evidence import (
     Change,
@@ -38,6 +39,7 @@ from redgreenrefactor.model.evidence import (
     Judgement,
     Kind,
     Measure,
+    Place,
     Question,
     Status,
     SuiteRun,
@@ -46,7 +48,7 @@ from redgreenrefactor.model.evidence import (
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import proof
-from redgreenrefactor.mutation.indifference import indifference
+from redgreenrefactor.mutation.indifference import Claims, indifference
 
 
 def red(evidence: Evidence) -> Judgement:
@@ -115,6 +117,8 @@ def _judged(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgement
     if not errors(found):
         found += yield from _repeatable(evidence, new)
     if not errors(found):
+        found += yield from unmendable(evidence, new)
+    if not errors(found):
         found += yield from _indifferent(evidence, new)
     return rule(*found, test_result=TestOutcome.FAIL, facts=_facts(new))
 
@@ -164,13 +168,11 @@ def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRu
 
 def _indifferent(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
     """Return a finding where the new test passes although the planned code gives nothing of what it promises."""
-    words = python.strings(new.definition.node) if new.definition else ()
     ids = [result.id for result in new.results]
-    texts = [str(item.value) for item in words]
-    may = yield from indifference(evidence, ids, texts, passing=_passes(new))
+    planned = evidence.case.impl_file if evidence.case else ""
+    may = yield from indifference(evidence, ids, _claims(new, planned), passing=_passes(new))
     if not may:
         return []
-    planned = evidence.case.impl_file if evidence.case else ""
     return [
         Finding(
             FindingType.MEANINGLESS_TEST,
@@ -180,6 +182,21 @@ def _indifferent(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteR
             hint="Compare what the planned code returns or does with what the case says.",
         ),
     ]
+
+
+def _claims(new: NewTest, planned: str) -> Claims:
+    """Return what the new test says of itself."""
+    if new.definition is None or new.tree is None:
+        return Claims()
+    test = new.definition.node
+    results = dataflow.flowing(test, dataflow.imported_from(new.tree, planned))
+    made = list(assertions.claims(test))
+    file = new.results[0].origin[0]
+    return Claims(
+        tuple(str(item.value) for item in python.strings(test)),
+        tuple(Place(file, line) for item in made for line in python.span(item)),
+        bool(made) and all(dataflow.uses(item, results) for item in made),
+    )
 
 
 def _tests_itself(evidence: Evidence, new: NewTest, run: SuiteRun) -> list[Finding]:

@@ -61,7 +61,7 @@ def _through_helpers(node: ast.AST, names: set[str], tree: ast.Module) -> bool:
 
 def trivially_true(test: ast.AST) -> ast.stmt | None:
     """Return the last assertion of a test whose assertions all hold whatever the code does."""
-    made = [item for item in ast.walk(test) if isinstance(item, ast.stmt) and _claims(item)]
+    made = list(claims(test))
     own = [
         item
         for item in made
@@ -70,6 +70,11 @@ def trivially_true(test: ast.AST) -> ast.stmt | None:
     if own and len(own) == len(made) and all(_is_trivial(item) for item in own):
         return own[-1]
     return None
+
+
+def claims(test: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements of a test that assert something."""
+    yield from (item for item in ast.walk(test) if isinstance(item, ast.stmt) and _claims(item))
 
 
 def _claims(node: ast.stmt) -> bool:
@@ -135,6 +140,18 @@ def _the_same(left: ast.expr, right: ast.expr) -> bool:
         return False
     calls = [item for item in ast.walk(left) if isinstance(item, ast.Call)]
     return not any(call.keywords or ast.unparse(call.func).rpartition(".")[2][:1].isupper() for call in calls)
+
+
+def conjuncts(node: ast.expr) -> list[ast.expr]:
+    """Return all that has to hold for something to hold: what is joined by `and`, and the links of a chain."""
+    match node:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return [part for value in values for part in conjuncts(value)]
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            pairs = zip([left, *others], ops, others, strict=False)
+            return [ast.Compare(one, [op], [two]) for one, op, two in pairs]
+        case _:
+            return [node]
 
 
 def assertion_count(node: ast.AST) -> int:

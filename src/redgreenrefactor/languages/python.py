@@ -255,6 +255,11 @@ def statement_at(node: ast.AST, line: int) -> ast.stmt | None:
     return None if isinstance(found, Function | ast.ClassDef) else found
 
 
+def span(node: ast.stmt) -> range:
+    """Return the lines of a statement."""
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
 def function_at(tree: ast.Module, line: int) -> Function | None:
     """Return the innermost function that covers a line."""
     found: Function | None = None

@@ -10,6 +10,7 @@ from redgreenrefactor.model.evidence import (
     UNANSWERED,
     Evidence,
     Kind,
+    Place,
     Question,
     SuiteRun,
     TestId,
@@ -18,6 +19,7 @@ from redgreenrefactor.model.evidence import (
 )
 from redgreenrefactor.model.facts import NOTICED, MutantCounts
 from redgreenrefactor.mutation.expectations import BLIND, with_bent_comparisons
+from redgreenrefactor.mutation.false_expectations import with_false_expectations
 from redgreenrefactor.mutation.mutants import Mutation, import_time_lines, mutated, mutations
 from redgreenrefactor.mutation.unlike import spoiled
 
@@ -173,6 +175,23 @@ def blind_comparison(
     return next((result for result in run.results.values() if result.exception == BLIND), None)
 
 
+def obeyed(
+    evidence: Evidence, ids: Sequence[TestId], results: Iterable[TestResult]
+) -> Generator[Question, SuiteRun, Place | None]:
+    """Return where tests ask for something else, and pass all the same: the code knows what they ask for."""
+    functions: dict[str, set[str]] = {}
+    for result in results:
+        functions.setdefault(result.file, set()).add(result.function)
+    for file, names in functions.items():
+        path = f"{evidence.prefix}{file}"
+        if false := with_false_expectations(evidence.read(evidence.head, path), names):
+            overlay = ((path, false.text),)
+            run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
+            if holds(run, ids):
+                return Place(file, false.line)
+    return None
+
+
 def _test_code(evidence: Evidence, files: Iterable[str]) -> list[str]:
     """Return these files and the code of tests that they use: what they import, and what is found above them."""
     found: list[str] = []
@@ -213,6 +232,15 @@ def seen_in(evidence: Evidence, traced: SuiteRun) -> Lines:
         if file.endswith(".py") and not is_test(evidence, f"{evidence.prefix}{file}")
     }
     return {file: lines for file, lines in seen.items() if lines}
+
+
+def in_lost_lines(
+    evidence: Evidence, mutants: Sequence[Mutant], then: SuiteRun, now: SuiteRun
+) -> list[Mutant]:
+    """Return a few mutants of lines that tests executed then and do not any more: where they may have been cut off."""
+    none = frozenset[int]()
+    lost = {file: lines - now.executed.get(file, none) for file, lines in then.executed.items()}
+    return spread([item for item in mutants if item.is_in(lost, evidence.prefix)], HANDFUL)
 
 
 def _everything(evidence: Evidence, file: str) -> Lines:

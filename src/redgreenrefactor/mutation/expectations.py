@@ -102,8 +102,14 @@ def _rgr_others(value, alike, against):
     yield _RgrUnlike()
     if kind in (list, tuple, set, frozenset):
         yield kind([_RgrUnlike()])
+        yield kind([_RgrUnlike() for _ in value] or [_RgrUnlike()])
     if not alike:
         return
+    if getattr(value, "__dict__", None) and _rgr_equals_all(value, False):
+        import copy
+        other = copy.copy(value)
+        other.__dict__.update((name, _RgrUnlike()) for name in vars(value))
+        yield other
     if kind is bool:
         yield not value
     elif kind in (int, float):
@@ -112,11 +118,12 @@ def _rgr_others(value, alike, against):
             far = abs(value) + 1
         yield value + far if abs(value) < 1e300 else 0.0
     elif kind is str:
-        yield "~" + value + "~"
+        yield from ("~" + value + "~", "~" * len(value) + "~" * (value == "~" * len(value)))
     elif kind is bytes:
-        yield b"~" + value + b"~"
+        yield from (b"~" + value + b"~", b"~" * len(value) + b"~" * (value == b"~" * len(value)))
     elif kind is dict:
         yield {**value, "~": _RgrUnlike()}
+        yield {name: _RgrUnlike() for name in value} or {"~": _RgrUnlike()}
 
 
 def _rgr_equals_all(value, suspect):

@@ -1,9 +1,10 @@
 """Whether a test minds what the planned code gives."""
 
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 
-from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, TestId, Trial
+from redgreenrefactor.model.evidence import Evidence, Place, Question, SuiteRun, TestId, Trial
 from redgreenrefactor.mutation.detection import SEED, holds
 from redgreenrefactor.mutation.unlike import Stand, stand_in
 
@@ -12,32 +13,59 @@ _MAKING = re.compile(r"\b(?:creat|construct|instantiat|built|build|made|make|new
 Passing = Generator[Question, SuiteRun, bool]
 
 
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a test looks for in texts, where it asserts something, and whether all of that is about what comes back."""
+
+    words: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
+    about_results: bool = False
+
+
 def indifference(
-    evidence: Evidence, ids: Sequence[TestId], words: Iterable[str], *, passing: bool = False
+    evidence: Evidence, ids: Sequence[TestId], claims: Claims, *, passing: bool = False
 ) -> Generator[Question, SuiteRun, str]:
     """Return what the planned code may do without these tests noticing; nothing where they notice, or nobody can tell.
 
-    `words` are the texts the tests look for; `passing` says that they pass as it is.
+    `passing` says that they pass as it is.
     """
     case = evidence.case
     if case is None or not case.impl_file.endswith(".py"):
         return ""
-    path, looked_for = f"{evidence.prefix}{case.impl_file}", tuple(words)
+    path = f"{evidence.prefix}{case.impl_file}"
     text = evidence.read(evidence.head, path)
     if text is None and passing:
         return ""  # what there is lies elsewhere
 
-    def passes(stand: Stand) -> Passing:
-        overlay = ((path, stand_in(text, stand, looked_for)),)
-        run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
-        return holds(run, ids)
+    def standing(stand: Stand) -> Trial:
+        overlay = ((path, stand_in(text, stand, claims.words)),)
+        return Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
 
-    if not (yield from passes(Stand.UNLIKE)):
+    def passes(stand: Stand) -> Passing:
+        return holds((yield standing(stand)), ids)
+
+    run = yield replace(standing(Stand.UNLIKE), trace=bool(claims.places))
+    if not holds(run, ids):
         return ""
+    known = [place for place in claims.places if run.executed.get(place.file)]
+    if known and not any(place.line in run.executed[place.file] for place in known):
+        return "whatever else comes back, it comes to none of its assertions"
     if not (yield from passes(Stand.NONE)):
         made = _MAKING.search(case.description)
         return "" if made else "any object may come back, and all it notices is None"
-    # What only fails when functions raise is about what they do beside, or leave alone; or about what can be made.
-    if (yield from passes(Stand.RAISING)) and (yield from passes(Stand.NOTHING)):
-        return "every function and class in it may just raise an error"
-    return ""
+    return (yield from _minds_errors_alone(passes, claims))
+
+
+def _minds_errors_alone(
+    passes: Callable[[Stand], Passing], claims: Claims
+) -> Generator[Question, SuiteRun, str]:
+    """Return what else may come back, or be done, without a test noticing that passes with None and with anything."""
+    if (yield from passes(Stand.RAISING)):  # else it is about what functions do beside, or leave alone
+        made = not (yield from passes(Stand.NOTHING))
+        return "" if made else "every function and class in it may just raise an error"
+    if not claims.about_results and (yield from passes(Stand.UNTOUCHABLE)):
+        return ""
+    for stand in (Stand.ECHO, Stand.EMPTY, Stand.DIFFERENT):
+        if not (yield from passes(stand)):
+            return ""
+    return "it looks at what comes back, and passes whatever that is"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from redgreenrefactor.languages.python import Function, assigned, docstrings, parsed
+from redgreenrefactor.languages.python import Function, assigned, docstrings, parsed, span
 
 COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -96,10 +96,10 @@ def import_time_lines(text: str | None, executed: frozenset[int], used: frozense
             found.update(range(_first(node), node.body[0].lineno))
         elif isinstance(node, ast.ClassDef) and (reached or node.name in used):
             values = [item for item in node.body if isinstance(item, ast.Assign | ast.AnnAssign)]
-            found.update(range(_first(node), node.body[0].lineno), *map(_lines, values))
+            found.update(range(_first(node), node.body[0].lineno), *map(span, values))
     for node in tree.body if tree else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and used.intersection(assigned(node)):
-            found.update(_lines(node))
+            found.update(span(node))
     return frozenset(found)
 
 
@@ -107,10 +107,6 @@ def _first(node: ast.AST) -> int:
     return min(
         (item.lineno for item in getattr(node, "decorator_list", ())), default=getattr(node, "lineno", 0)
     )
-
-
-def _lines(node: ast.stmt) -> range:
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def mutated(text: str, mutation: Mutation) -> str:

@@ -15,6 +15,10 @@ class Stand(Enum):
     NONE = "no results: None"
     RAISING = "functions that raise; classes can be made"
     NOTHING = "functions and classes that raise"
+    UNTOUCHABLE = "results that can be compared with each other alone"
+    ECHO = "functions that give back what they are given"
+    DIFFERENT = "results that are equal to nothing at all"
+    EMPTY = "results that are equal to each other and to whatever is empty"
 
 
 def stand_in(text: str | None, stand: Stand, words: Iterable[str]) -> str:
@@ -22,10 +26,11 @@ def stand_in(text: str | None, stand: Stand, words: Iterable[str]) -> str:
 
     Its text is still there, and `words` with it: whoever only reads it finds what is looked for.
     """
-    said = "".join(f"# {line}\n" for word in words for line in word.splitlines())
+    said = "".join(f"        # {line}\n" for word in words for line in word.splitlines())
     lines = (text or "").splitlines(keepends=True)
     place = _program_starts(text) or len(lines) + 1
-    standing = f"\n{said}{STAND_IN.replace('STAND', stand.name)}\n\n"
+    standing = STAND_IN.replace("STAND", stand.name).replace("        # WORDS\n", said)
+    standing = f"\n{standing}\n\n"
     return "".join([*lines[: place - 1], standing, *lines[place - 1 :]])
 
 
@@ -56,10 +61,12 @@ class _RgrUnlike:
     def __init__(self, makes=False, *key):
         self.__dict__.update(_rgr_makes=makes, _rgr_key=key or (object(),))
 
-    def __call__(self, *_, **__):
+    def __call__(self, *given, **_):
         made = self.__dict__["_rgr_makes"]
         if "STAND" == "NOTHING" or ("STAND" == "RAISING" and not made):
             raise AssertionError("the code was called")
+        if "STAND" == "ECHO" and given and not made:
+            return given[0]
         return _RgrUnlike() if made else None if "STAND" == "NONE" else _rgr_unlike
 
     def __getattr__(self, name):
@@ -69,6 +76,12 @@ class _RgrUnlike:
         return _RgrUnlike(makes, *self.__dict__["_rgr_key"], name)
 
     def __eq__(self, other):
+        if "STAND" == "UNTOUCHABLE" and not isinstance(other, _RgrUnlike):
+            raise TypeError("there is nothing to compare")
+        if "STAND" == "EMPTY":
+            return isinstance(other, _RgrUnlike) or not other
+        if "STAND" == "DIFFERENT":
+            return False
         return isinstance(other, _RgrUnlike) and self.__dict__["_rgr_key"] == other.__dict__["_rgr_key"]
 
     def __hash__(self):
@@ -92,11 +105,20 @@ class _RgrUnlike:
     __int__ = __float__ = __index__ = __neg__ = __abs__ = __truediv__ = __mod__ = _rgr_looked_at
 
 
+def _rgr_function():
+    def function(*given, **named):
+        # WORDS
+        return _RgrUnlike()(*given, **named)
+
+    return function
+
+
 _rgr_unlike = _RgrUnlike()
 for _rgr_name, _rgr_value in list(globals().items()):
     if not _rgr_name.startswith(("__", "_rgr", "_Rgr")) and type(_rgr_value).__name__ != "module":
         if str(getattr(_rgr_value, "__module__", __name__)).split(".")[0] == __name__.split(".")[0]:
-            globals()[_rgr_name] = _RgrUnlike(isinstance(_rgr_value, type))
+            _rgr_is_function = type(_rgr_value).__name__ == "function"
+            globals()[_rgr_name] = _rgr_function() if _rgr_is_function else _RgrUnlike(isinstance(_rgr_value, type))
 
 
 def __getattr__(name):
@@ -109,7 +131,7 @@ def __getattr__(name):
             return importlib.import_module(__name__ + "." + name)
         except ImportError:
             pass
-    return _RgrUnlike(name[:1].isupper())
+    return _RgrUnlike(True) if name[:1].isupper() else _rgr_function()
 """
 
 SPOIL = """

@@ -209,7 +209,10 @@ def test_a_file_that_never_collected_is_left_alone() -> None:
     error = CollectError("test_broken.py", "boom")
     before = suite(failing(TEST), errors=(error,))
     runs = by_commit(
-        suite(errors=(error,)), before, suite(result(TEST), errors=(error,)), lambda _t: suite(result(TEST))
+        suite(errors=(error,)),
+        before,
+        suite(result(TEST), errors=(error,)),
+        lambda trial: suite(failing(TEST) if trial.overlay else result(TEST)),
     )
     after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE}
     assert accepted(judge(evidence(GREEN, BASE, after), runs))
@@ -660,3 +663,37 @@ def test_data_that_only_tests_open_is_left_alone_in_green(user: str, fine: bool)
     after = {**before, "thing.py": BASE["thing.py"] + DOUBLE, "rows.json": "[]\n"}
     played = play(GREEN, before, after, bend=opening)
     assert played.types == ([] if fine else [FindingType.TEST_TAMPERING]), played.told
+
+
+# --- what comes from the test
+
+
+SEARCHING = """
+
+def double(x):
+    import sys
+    numbers = [n for n in sys._getframe(1).f_code.co_consts if isinstance(n, int) and n != x]
+    return max(numbers)
+"""
+MEASURED = """
+
+class Numbers(list):
+    def __eq__(self, other):
+        return len(self) == len(other)
+
+
+def double(x):
+    return Numbers(x)
+"""
+
+
+def test_a_result_that_is_whatever_the_test_asks_for_is_no_result() -> None:
+    played = coded(SEARCHING)
+    assert played.types == [FindingType.TEST_TAMPERING]
+    assert f"{TEST} passes although another value is asked for at test_thing.py:11" in played.told
+
+
+def test_an_equality_that_looks_at_lengths_alone_is_none() -> None:
+    before = {**BASE, "test_thing.py": BASE["test_thing.py"].replace("double(2) == 4", "double([1]) == [2]")}
+    assert coded(MEASURED, before).types == [FindingType.TEST_TAMPERING]
+    assert accepted(coded(MEASURED.replace("len(self) == len(other)", "[2] == other"), before))

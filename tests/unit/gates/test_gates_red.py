@@ -855,3 +855,37 @@ def test_values_that_ought_to_be_equal_may_be_compared_with_their_like() -> None
     code = "class Money:\n    def __init__(self, n):\n        self.n = n\n"
     played = play(RED, {}, {"test_thing.py": text, "thing.py": code})
     assert accepted(played), played.told
+
+
+# --- what no code has a say in
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "total is NotImplemented and 1 == 2",
+        "total == 2 and one == two",
+        "total == 2 == 3",
+        "total and 1 == 2",
+    ],
+)
+def test_a_part_of_an_assertion_that_fails_by_itself_can_never_pass(claim: str) -> None:
+    given = "    total = half(4)\n    one = 1\n    two = 2\n"
+    played = written(f"def test_doubles():\n{given}    assert {claim}\n    assert total == 5\n")
+    assert played.types == [FindingType.MEANINGLESS_TEST]
+    assert "fails whatever the code does" in played.told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert half(4) == 3 and 1 == 1",
+        "one = 1\nassert one == 1 and half(4) == 3\nassert half(4) == 4",
+        "assert 0 < half(4) < 1",
+        "if half(4):\n    assert half(4) == 3 and 1 == 2",  # whether it comes to that is for the code to say
+    ],
+)
+def test_a_part_that_holds_by_itself_does_no_harm(body: str) -> None:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    played = written(f"def test_doubles():\n{lines}")
+    assert accepted(played), played.told

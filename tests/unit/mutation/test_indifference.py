@@ -1,5 +1,6 @@
 """A test that does not mind what the planned code gives is told from one that does."""
 
+import ast
 from collections.abc import Callable
 from dataclasses import replace
 from json import loads
@@ -8,9 +9,11 @@ from typing import Any
 import pytest
 
 from gates_support import CASE, HEAD, Runner, drive, evidence
-from redgreenrefactor.model.evidence import UNANSWERED
+from redgreenrefactor.languages.assertions import claims
+from redgreenrefactor.languages.python import span
+from redgreenrefactor.model.evidence import UNANSWERED, Place
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.mutation.indifference import indifference
+from redgreenrefactor.mutation.indifference import Claims, indifference
 from redgreenrefactor.mutation.unlike import Stand, spoiled, stand_in
 
 TEST = "test_thing.py::test_it"
@@ -36,10 +39,15 @@ def indifferent(body: str, code: str | None = CODE, description: str = "doubles"
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     files = {"test_thing.py": f"{IMPORT}def test_it():\n{lines}\n", **({"thing.py": code} if code else {})}
     given = evidence(PhaseName.RED, files, files, case=replace(CASE, description=description))
-    return drive(indifference(given, [TEST], ["def halve("]), Runner({HEAD: files}).answer)[0]
+    made = list(claims(ast.parse(files["test_thing.py"])))
+    places = tuple(Place("test_thing.py", line) for item in made for line in span(item))
+    about = all("thing." in ast.unparse(item) for item in made)
+    said = Claims(("def halve(",), places, about)
+    return drive(indifference(given, [TEST], said), Runner({HEAD: files}).answer)[0]
 
 
 NONE, RAISES = "any object may come back", "may just raise an error"
+ANY, NEVER = "passes whatever that is", "none of its assertions"
 
 
 @pytest.mark.parametrize("code", [CODE, None])
@@ -53,6 +61,12 @@ NONE, RAISES = "any object may come back", "may just raise an error"
         ("assert callable(thing.double)", RAISES),
         ("try:\n    assert thing.double(2) == 4\nexcept Exception:\n    pass", RAISES),
         ("assert 2 * 2 == 4", RAISES),
+        ("assert thing.double(2) != 'a'", ANY),
+        ("assert isinstance(thing.double(2), object)", ANY),
+        ("assert str(thing.double(2))", ANY),
+        ("assert callable(thing.double)\nif thing.double(2) == 4:\n    assert thing.double(2) == 4", ANY),
+        ("if thing.double(2) == 4:\n    assert thing.double(2) == 4", NEVER),
+        ("if thing.double(2) != 0:\n    return\nassert thing.double(2) == 4", NEVER),
     ],
 )
 def test_what_a_test_does_not_mind_is_told(body: str, why: str, code: str | None) -> None:
@@ -86,7 +100,9 @@ def test_what_a_test_does_not_mind_is_told(body: str, why: str, code: str | None
         # what only an error makes fail
         "words = [1]\nthing.double(words)\nassert words == [1]",
         "assert thing.double(2) == thing.double(2)",
-        "assert thing.double(2) != 'a'",
+        "assert thing.double('a') != 'a'",
+        "assert thing.double(2) != 0",
+        "assert thing.double(2) != thing.double(3)",
         # what can be made
         "assert thing.Stack() is not None",
         "assert thing.Stack.of(3) is not None",
@@ -106,12 +122,12 @@ def test_that_something_can_be_made_by_a_function_is_worth_a_test_where_the_case
 def test_only_a_planned_python_file_can_be_stood_in_for() -> None:
     for case in (None, replace(CASE, impl_file="page.html")):
         given = evidence(PhaseName.RED, {}, {}, case=case)
-        assert drive(indifference(given, [TEST], ()), lambda _trial: UNANSWERED) == ("", [])
+        assert drive(indifference(given, [TEST], Claims()), lambda _trial: UNANSWERED) == ("", [])
 
 
 def test_what_passes_without_the_planned_file_is_about_what_lies_elsewhere() -> None:
     files = {"test_thing.py": "def test_it():\n    assert True\n"}
-    asking = indifference(evidence(PhaseName.RED, files, files), [TEST], (), passing=True)
+    asking = indifference(evidence(PhaseName.RED, files, files), [TEST], Claims(), passing=True)
     assert drive(asking, lambda _trial: UNANSWERED) == ("", [])
 
 
@@ -129,7 +145,8 @@ def test_what_a_package_takes_from_its_modules_is_stood_in_for_as_well() -> None
 def test_whoever_only_reads_the_source_finds_what_is_looked_for() -> None:
     text = stand_in(CODE, Stand.NOTHING, ["def halve(", "a\nb"])
     assert text.startswith(CODE.partition("if __name__")[0])
-    assert "# def halve(\n# a\n# b\n" in text
+    function = text[text.index("    def function(") : text.index("    return function")]
+    assert all(f"# {line}\n" in function for line in ("def halve(", "a", "b"))  # also of a function alone
     assert text.index("_rgr_unlike = ") < text.index(
         "if __name__"
     )  # a program does nothing of what it did either
@@ -140,7 +157,7 @@ def test_a_package_still_has_its_modules() -> None:
     exec(stand_in(None, Stand.UNLIKE, ()), space)
     look_up: Callable[[str], Any] = space["__getattr__"]
     assert look_up("decoder").__name__ == "json.decoder"
-    assert type(look_up("gone")).__name__ == "_RgrUnlike"
+    assert [type(look_up(name)).__name__ for name in ("gone", "Gone")] == ["function", "_RgrUnlike"]
     for name in ("__all__", "pytest_plugins"):
         with pytest.raises(AttributeError):
             look_up(name)

@@ -10,7 +10,14 @@ from redgreenrefactor.languages.assertions import assertion_count
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import Change, Evidence, Question, Reach, SuiteRun, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.mutation.detection import HANDFUL, mutants_in, noticed_by, seen_in, spread
+from redgreenrefactor.mutation.detection import (
+    HANDFUL,
+    in_lost_lines,
+    mutants_in,
+    noticed_by,
+    seen_in,
+    spread,
+)
 
 TOOLS = ("pytest", "unittest", "hypothesis")
 
@@ -33,14 +40,16 @@ def cut_off(evidence: Evidence, measured: Measured) -> Generator[Question, Suite
         return []
     overlay = old_tests(evidence)
     traced = yield Trial(evidence.head, overlay=overlay, tests=old, trace=True)
-    for mutant in spread(mutants_in(evidence, seen_in(evidence, traced)), HANDFUL):
+    mutants = mutants_in(evidence, seen_in(evidence, traced))
+    lost = in_lost_lines(evidence, mutants, traced, (yield Trial(evidence.head, tests=old, trace=True)))
+    for mutant in (*lost, *spread([item for item in mutants if item not in lost], HANDFUL)):
         then = yield from noticed_by(evidence.head, old, [mutant], enough=1, least=1, overlay=overlay)
         noticing = {result.id for result in then.failed}
         now = (yield from noticed_by(evidence.head, old, [mutant], enough=1, least=1)) if noticing else then
-        lost = sorted(noticing - {result.id for result in now.failed})
-        if lost and now.tried:
+        blind = sorted(noticing - {result.id for result in now.failed})
+        if blind and now.tried:
             file, line = next(iter(touched.items()))
-            what = f"{file}:{line}: since it was changed, {named(lost)} no longer notices {mutant.place}"
+            what = f"{file}:{line}: since it was changed, {named(blind)} no longer notices {mutant.place}"
             hint = "Leave what existing tests lean on as sharp as it was; write another helper or fixture if you need one."
             return [Finding(FindingType.TEST_TAMPERING, what, file, line, hint)]
     return []

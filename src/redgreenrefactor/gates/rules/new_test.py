@@ -22,6 +22,7 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.mutation.detection import SEED
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,30 @@ def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) ->
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return unconditional and ast.unparse(statement.value.func) in ("pytest.fail", "fail", "self.fail")
     return False
+
+
+def unmendable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
+    """Return that the part of a failed assertion which no code has a say in fails by itself."""
+    failed = next((result for result in new.results if result.kind is Kind.ASSERTION), None)
+    line = place_in(failed).line if failed else None
+    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{new.file}"))
+    test = python.function_at(tree, line) if tree and line else None
+    statement = python.statement_at(test, line) if test and line else None
+    outside = dataflow.outside_names(tree, test) if test else None
+    if not (failed and tree and test and isinstance(statement, ast.Assert)) or outside is None:
+        return []
+    names = dataflow.derived(test, outside | dataflow.arguments(test))
+    free = [part for part in assertions.conjuncts(statement.test) if not dataflow.uses(part, names)]
+    if not free or statement not in test.body:
+        return []
+    statement.test = ast.BoolOp(ast.And(), [*free, *free])
+    del test.body[test.body.index(statement) + 1 :]
+    overlay = ((f"{evidence.prefix}{new.file}", ast.unparse(ast.fix_missing_locations(tree))),)
+    run = yield Trial(evidence.head, overlay=overlay, tests=(failed.id,), seed=SEED, probe=True)
+    if not any(result.kind is Kind.ASSERTION for result in run.results.values()):
+        return []
+    what = f"{new.file}:{line}: {ast.unparse(free[0])!r} fails whatever the code does"
+    return [_worthless(new, what, "Assert on what the code under test returns or does.")]
 
 
 def _first_line(statement: ast.stmt) -> str:

@@ -25,6 +25,7 @@ from redgreenrefactor.mutation.detection import (
     Noticed,
     belongs,
     blind_comparison,
+    in_lost_lines,
     mutants_in,
     noticed_by,
     seen_in,
@@ -161,7 +162,9 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     traced = yield Trial(
         evidence.head, overlay=overlay if runnable else (), tests=runnable or new, trace=True
     )
-    mutants = _chosen(mutants_in(evidence, seen_in(evidence, traced)))
+    mutants = mutants_in(evidence, seen_in(evidence, traced))
+    now = yield Trial(evidence.head, tests=new, trace=True)
+    mutants = [*in_lost_lines(evidence, mutants, traced, now), *_chosen(mutants)]
     stuck = _part(
         rewrites, [was.results[name] for name in old if name in was.results and name not in was.passed]
     )
