@@ -104,3 +104,16 @@ agents:
 # Whole workflows through them, with a model on loopback. `make test` leaves them out.
 clients: $(STAMP) agents
 	@RGR_AGENTS="$(AGENTS)" $(PYTEST) -m "programs" tests/flow
+
+# Pages in a real browser: chromium, which has to be installed, driven by Playwright; axe-core looks for what keeps people out.
+.PHONY: browser
+BROWSER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redgreenrefactor-browser
+browser: $(STAMP)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+	@npm install --prefix "$(BROWSER)" --no-save --no-package-lock --no-audit --no-fund --loglevel=error axe-core@4.14.0
+	@RGR_AXE="$(BROWSER)/node_modules/axe-core/axe.min.js" $(BIN)/python -m pytest tests/browser -q
+
+# What a report costs, by git log -p: at most 5.
+.PHONY: reports
+reports: $(STAMP)
+	@$(BIN)/python bench/reports.py

@@ -20,6 +20,7 @@ COMMANDS = {  # each with the module it is in, which is imported when it is call
     "init": ("recovery", "Have git keep notes and commits together."),
     "push": ("recovery", "Bring branch and notes to a remote."),
     "repair-notes": ("recovery", "Make unreadable notes readable again."),
+    "report": ("report", "Tell the story of a run in one file."),
     "resume": ("run", "Go on from the last handoff."),
     "rollback": ("recovery", "Go back to an earlier handoff; nothing is lost."),
     "run": ("run", "Take a feature through the whole workflow."),

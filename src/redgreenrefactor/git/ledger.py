@@ -58,9 +58,9 @@ class GitLedger:
                     return Entry(entry.commit, handoff)
         return None
 
-    def past(self) -> Iterator[Entry]:
-        """Yield every handoff along HEAD's first parents, newest first; on one commit, the later run's first."""
-        for entry in self._entries("HEAD"):
+    def past(self, start: str = "HEAD") -> Iterator[Entry]:
+        """Yield every handoff along first parents, newest first; on one commit, the later run's first."""
+        for entry in self._entries(start):
             handoff: Handoff | None = entry.handoff
             while handoff is not None:
                 yield Entry(entry.commit, handoff)

@@ -1,6 +1,6 @@
 """Looking at runs: reads git only, and imports nothing that a run needs."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
 
     Where a task or run was begun, its opening lies in the history of other checkouts, too; it goes on in its own.
     """
-    with _opened(project, environ) as (repository, ledger):
+    with opened(project, environ) as (repository, ledger):
         return _latest(repository, ledger)
 
 
@@ -34,7 +34,7 @@ def _latest(repository: Repository, ledger: GitLedger) -> Entry | None:
     return next((entry for entry in past if goes_on_in(repository, ledger, entry) is None), None)
 
 
-def _run_here(repository: Repository, ledger: GitLedger) -> str | None:
+def run_here(repository: Repository, ledger: GitLedger) -> str | None:
     """Return the run that goes on in this checkout; where all that began here go on elsewhere, the latest of them."""
     latest = _latest(repository, ledger) or ledger.latest()
     return latest.handoff.run_id if latest else None
@@ -42,13 +42,13 @@ def _run_here(repository: Repository, ledger: GitLedger) -> str | None:
 
 def at_work(project: Path, environ: Mapping[str, str]) -> AtWork | None:
     """Return the orchestrator that is at work in this checkout right now."""
-    with _opened(project, environ) as (repository, _):
+    with opened(project, environ) as (repository, _):
         return lock.holder(repository.git_dir / lock.NAME)
 
 
 def worktree_of(project: Path, environ: Mapping[str, str], branch: str) -> Path | None:
     """Return the folder where a branch is checked out."""
-    with _opened(project, environ) as (repository, _):
+    with opened(project, environ) as (repository, _):
         found = (one.path for one in worktrees(repository) if one.branch == f"refs/heads/{branch}")
         return next(found, None)
 
@@ -59,8 +59,8 @@ def _opens_a_task(handoff: Handoff) -> bool:
 
 def history(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
     """Yield the handoffs of the latest run, newest first, down to its opening."""
-    with _opened(project, environ) as (repository, ledger):
-        yield from ledger.history(_run_here(repository, ledger))
+    with opened(project, environ) as (repository, ledger):
+        yield from ledger.history(run_here(repository, ledger))
 
 
 def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generator[Entry]:
@@ -68,16 +68,22 @@ def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generato
 
     Those that left no commit are told, too: of them the handoff knows.
     """
-    with _opened(project, environ) as (repository, ledger):
-        run_id = _run_here(repository, ledger)
-        tried = ledger.attempts(run_id) if run_id else []
-        commits = [repository.objects.commit(one.commit) for one in tried]
-        for entry in ledger.history(run_id):
-            own = zip(tried, commits, strict=True)
-            here = [one for one, commit in own if commit and entry.commit in commit.parents]
-            here += [Entry("", one) for one in uncommitted(entry.handoff)]
-            yield from sorted(here, key=_made, reverse=True)
-            yield entry
+    with opened(project, environ) as (repository, ledger):
+        yield from turns_of(repository, ledger, run_here(repository, ledger))
+
+
+def turns_of(
+    repository: Repository, ledger: GitLedger, run_id: str | None, start: str = "HEAD"
+) -> Iterator[Entry]:
+    """Yield the handoffs and attempts of a run along a commit's first parents, as `history_with_attempts` does."""
+    tried = ledger.attempts(run_id) if run_id else []
+    commits = [repository.objects.commit(one.commit) for one in tried]
+    for entry in ledger.history(run_id, start):
+        own = zip(tried, commits, strict=True)
+        here = [one for one, commit in own if commit and entry.commit in commit.parents]
+        here += [Entry("", one) for one in uncommitted(entry.handoff)]
+        yield from sorted(here, key=_made, reverse=True)
+        yield entry
 
 
 def _made(attempt: Entry) -> tuple[str, int]:
@@ -88,9 +94,9 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Js
     """Return what a session was told and did, e.g. that of turn `1-GREEN-1` of the latest run, or behind a commit."""
     from redgreenrefactor.records.transcripts import FOLDER, find, read, turns  # noqa: PLC0415
 
-    with _opened(project, environ) as (repository, ledger):
+    with opened(project, environ) as (repository, ledger):
         folder = repository.common_dir / FOLDER
-        run_id = _run_here(repository, ledger) or ""
+        run_id = run_here(repository, ledger) or ""
         path = find(folder, run_id, turn) or find(folder, run_id, repository.objects.resolve(turn) or turn)
     if path is None:
         known = ", ".join(turns(folder, run_id)) or "none"
@@ -102,6 +108,7 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Js
 
 
 @contextmanager
-def _opened(project: Path, environ: Mapping[str, str]) -> Generator[tuple[Repository, GitLedger]]:
+def opened(project: Path, environ: Mapping[str, str]) -> Generator[tuple[Repository, GitLedger]]:
+    """Open the repository a folder lies in, and its notes."""
     with closing(open_repository(project, environ)) as repository:
         yield repository, GitLedger(repository)

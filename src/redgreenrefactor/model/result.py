@@ -20,6 +20,12 @@ class Entry:
     commit: str
     handoff: Handoff
 
+    @property
+    def is_attempt(self) -> bool:
+        """Whether this is a rejected attempt's note; the opening note looks alike but belongs to no cycle."""
+        note = self.handoff
+        return note.error is not None and note.phase is note.next_phase and note.cycle_number > 0
+
 
 @dataclass(frozen=True, slots=True)
 class AtWork:

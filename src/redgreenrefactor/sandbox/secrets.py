@@ -84,19 +84,20 @@ def without_secret_lines(text: str) -> str:
 
 
 _SHORTEST = 8  # characters of a value that is masked wherever it stands; shorter ones are words
-_SHAPES = re.compile(
-    r"\bsk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}"  # Anthropic, OpenAI and their like
-    r"|\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|\bAIza[A-Za-z0-9_-]{30,}"
-    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{20,}|(?<=hooks\.slack\.com/services/)\S{20,}"
-    r"|\b(?:[sr]k_(?:live|test)|whsec|gsk|r8|ntn|dckr_pat|lin_api|sbp|dop_v1|shp(?:at|ss|ca))_[A-Za-z0-9]{20,}"
-    r"|\b(?:(?:xai|pplx)-[A-Za-z0-9]{30,}|(?:gl[a-z]{2,4}-|ATATT3|hvs\.|ya29\.|AGE-SECRET-KEY-1|SG\.)[A-Za-z0-9_.-]{20,})"
-    r"|\bdapi[0-9a-f]{32}\b|\b\d{8,10}:AA[A-Za-z0-9_-]{33}|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]{30,}"
+_SHAPES = re.compile(  # grouped by how they begin: most places of a text are none of the three
+    r"\b(?:sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}"  # Anthropic, OpenAI and their like
+    r"|(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b"
+    r"|AIza[A-Za-z0-9_-]{30,}"
+    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,}"
+    r"|(?:[sr]k_(?:live|test)|whsec|gsk|r8|ntn|dckr_pat|lin_api|sbp|dop_v1|shp(?:at|ss|ca))_[A-Za-z0-9]{20,}"
+    r"|(?:(?:xai|pplx)-[A-Za-z0-9]{30,}|(?:gl[a-z]{2,4}-|ATATT3|hvs\.|ya29\.|AGE-SECRET-KEY-1|SG\.)[A-Za-z0-9_.-]{20,})"
+    r"|dapi[0-9a-f]{32}\b|\d{8,10}:AA[A-Za-z0-9_-]{33}"
+    r"|(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,})"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+)"  # JSON web tokens
+    r"|(?<=[/= ])(?:(?<=hooks\.slack\.com/services/)\S{20,}|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]{30,}"
     r"|(?i:(?<=[?&;]sig=)|(?<=[?&;]accountkey=)|(?<=[?&;]password=)|(?<=authorization: basic ))[^\s&;'\"]{8,}"
-    r"|\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,})"
-    r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+"  # JSON web tokens
-    r"|(?i:(?<=bearer )|(?<=x-api-key: ))[A-Za-z0-9._~+/-]{16,}=*"
+    r"|(?i:(?<=bearer )|(?<=x-api-key: ))[A-Za-z0-9._~+/-]{16,}=*)"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
 )
@@ -118,8 +119,8 @@ def masking(env: Mapping[str, str]) -> Mask:
     )
 
     def mask(text: str) -> str:
-        named = known.sub(lambda found: f"[masked {values[found[0]]}]", text)
-        return _SHAPES.sub("[masked]", _IN_ADDRESS.sub("[masked]", named))
+        named = known.sub(lambda found: f"[masked {values[found[0]]}]", text) if values else text
+        return _SHAPES.sub("[masked]", _IN_ADDRESS.sub("[masked]", named) if "://" in named else named)
 
     return mask
 

@@ -70,7 +70,7 @@ def history_text(entries: Iterable[Entry], *, width: int, ink: Ink | None = None
     for entry in entries:
         empty = False
         handoff = entry.handoff
-        if is_attempt(handoff):
+        if entry.is_attempt:
             told.add((handoff.phase, handoff.error))
             yield from _attempt_lines(page, entry)
         else:
@@ -105,11 +105,6 @@ def result_text(
     page.gap()
     _result_advice(page, result, resume)
     return page.text
-
-
-def is_attempt(handoff: Handoff) -> bool:
-    """Whether this is a rejected attempt's note; the opening note looks alike but belongs to no cycle."""
-    return handoff.error is not None and handoff.phase is handoff.next_phase and handoff.cycle_number > 0
 
 
 class _Page:

@@ -18,7 +18,7 @@ from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import ASCII, Ink, cells
-from redgreenrefactor.views.text import history_text, is_attempt, result_text, status_text
+from redgreenrefactor.views.text import history_text, result_text, status_text
 
 OPENING = Handoff(
     PhaseName.PLAN, PhaseName.PLAN, "20261115-091512-3f2a", "roman numerals", timestamp="2026-11-15T09:15:12Z"
@@ -319,10 +319,10 @@ def test_a_moment_is_told_to_the_minute_and_what_is_none_as_it_stands(timestamp:
 
 
 def test_only_notes_of_rejected_attempts_are_attempts() -> None:
-    assert is_attempt(ATTEMPT)
-    assert not is_attempt(REFUSED)
-    assert not is_attempt(FAILING)
-    assert not is_attempt(replace(OPENING, error="the first plan was rejected"))
+    assert Entry("", ATTEMPT).is_attempt
+    assert not Entry("", REFUSED).is_attempt
+    assert not Entry("", FAILING).is_attempt
+    assert not Entry("", replace(OPENING, error="the first plan was rejected")).is_attempt
 
 
 def test_a_complete_result_lists_its_cycles_and_where_to_look() -> None:

@@ -1,0 +1,58 @@
+"""HTML and SVG as values: what is `Markup` stands as it is, every other text is escaped where it is put in."""
+
+import re
+from collections.abc import Iterable
+
+# What would be markup; and what a browser would obey or hide, or no file in UTF-8 can hold: it is shown as its escape.
+_MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_ODD = re.compile(
+    "[&<>\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_VOID = frozenset(("br", "circle", "hr", "line", "meta", "path", "polyline", "rect"))
+
+
+class Markup(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+Child = str | None | Iterable["Child"]
+
+
+def text(words: str) -> Markup:
+    """Return any text as markup that shows it, and does nothing else."""
+    return Markup(_ODD.sub(_shown, words))
+
+
+def _shown(odd: re.Match[str]) -> str:
+    return _MARKS.get(odd[0]) or odd[0].encode("unicode_escape").decode()
+
+
+def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Markup:
+    """Return an element; `class_` is spelt class, other underlines are hyphens, None and False leave one out."""
+    told = "".join(map(_attribute, attributes.items()))
+    if name in _VOID and not children:
+        return Markup(f"<{name}{told}>" if name in ("br", "hr", "meta") else f"<{name}{told}/>")
+    return Markup(f"<{name}{told}>{joined(children)}</{name}>")
+
+
+def joined(children: Iterable[Child]) -> Markup:
+    """Return several pieces as one."""
+    return Markup("".join(map(_piece, children)))
+
+
+def _piece(child: Child) -> str:
+    if isinstance(child, Markup):
+        return child
+    if isinstance(child, str):
+        return text(child)
+    return "" if child is None else joined(child)
+
+
+def _attribute(named: tuple[str, str | float | bool | None]) -> str:
+    name, value = named[0].rstrip("_").replace("_", "-"), named[1]
+    if value is None or value is False:
+        return ""
+    quoted = text(str(value)).replace('"', "&quot;")
+    return f" {name}" if value is True else f' {name}="{quoted}"'

@@ -1,0 +1,204 @@
+"""The story of a run, cycle by cycle, as HTML: each turn with its verdict, its evidence and what it changed."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.run_report import DONE, ReportedCycle, ReportedTurn
+from redgreenrefactor.model.session import Usage, dollars
+from redgreenrefactor.model.verdict import Finding, Severity
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.diffs import FileDiff, files_of
+from redgreenrefactor.views.lines import count, seconds, short
+from redgreenrefactor.views.markup import Child, Markup, joined, tag
+from redgreenrefactor.views.turn_words import evidence
+
+TRACK = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+ROUND = (PhaseName.CODE, PhaseName.REVIEW)
+LONGEST_LINE = 400  # characters of one line of a diff
+SIGNS = {"+": "ins", "-": "del", "@": "b"}
+OUTCOMES = {
+    "done": "✓ done",
+    "covered": "✓ covered already",
+    "approved": "✓ approved",
+    "feedback": "more was asked for",
+    "failed": "✗ given up",
+    "unfinished": "in work",
+    "closed": "no case left",
+}
+
+
+def cycle_section(cycle: ReportedCycle, *, within: str, level: int, allowance: int, unfold: bool) -> Markup:
+    """Return one cycle; `allowance` is how many characters of each turn's diff are shown."""
+    turns = [turn_details(turn, within=within, allowance=allowance, unfold=unfold) for turn in cycle.turns]
+    retries = count(len(cycle.rejected), "rejected attempt") if cycle.rejected else None
+    told = [seconds(cycle.seconds) if cycle.seconds else None, retries]
+    return tag(
+        "section",
+        tag(
+            "div",
+            tag(f"h{level}", tag("span", number_of(cycle), class_="number"), title_of_cycle(cycle)),
+            tag("span", OUTCOMES[cycle.outcome], class_=f"badge {cycle.outcome}"),
+            class_="head",
+        ),
+        tag("p", " · ".join(part for part in told if part), class_="faint"),
+        track(cycle),
+        turns,
+        class_="cycle",
+        id=place_of_cycle(cycle, within),
+        tabindex="-1",
+    )
+
+
+def number_of(cycle: ReportedCycle) -> str:
+    """Return what a cycle is called before its title."""
+    return "" if cycle.outcome == "closed" else f"{cycle.number} · "
+
+
+def title_of_cycle(cycle: ReportedCycle) -> str:
+    """Return what a cycle is about."""
+    if cycle.outcome == "closed":
+        return "No case is left"
+    if cycle.case:
+        return cycle.case.description
+    return "Round" if cycle.turns[-1].handoff.phase in ROUND else "Planning"
+
+
+def place_of_cycle(cycle: ReportedCycle, within: str) -> str:
+    """Return the name that links lead to a cycle by."""
+    return f"{within}c{cycle.number}"
+
+
+def track(cycle: ReportedCycle) -> Markup | None:
+    """Return the way of a case through its phases: which are behind it, how often each was tried, which was none's."""
+    if cycle.outcome == "closed":
+        return None
+    phases = ROUND if any(turn.handoff.phase in ROUND for turn in cycle.turns) else TRACK
+    steps = [tag("li", *_step(cycle, phase), class_=_step_class(cycle, phase)) for phase in phases]
+    return tag("ol", steps, class_="track", aria_label="phases")
+
+
+def _step_class(cycle: ReportedCycle, phase: PhaseName) -> str:
+    state = "behind" if phase in cycle.accepted else "tried" if _refused(cycle, phase) else "ahead"
+    return f"{phase.lower()} {state}"
+
+
+def _step(cycle: ReportedCycle, phase: PhaseName) -> Iterator[Child]:
+    refused = _refused(cycle, phase)
+    yield str(phase)
+    if refused:
+        yield f" {refused}✗"
+    if phase in cycle.accepted:
+        yield " ✓"
+    elif cycle.outcome in DONE:
+        yield " not needed"
+
+
+def _refused(cycle: ReportedCycle, phase: PhaseName) -> int:
+    return sum(turn.handoff.phase is phase for turn in cycle.rejected)
+
+
+def turn_details(turn: ReportedTurn, *, within: str, allowance: int, unfold: bool) -> Markup:
+    """Return one turn, folded or not."""
+    note, words = turn.handoff, turn.patch.subject
+    verdict = "✓ accepted" if turn.accepted else f"✗ attempt {turn.attempt} rejected"
+    kind = note.error_details.type if not turn.accepted and note.error_details else None
+    shown = unfold and (not turn.accepted or note.phase in (PhaseName.RED, PhaseName.GREEN))
+    return tag(
+        "details",
+        tag(
+            "summary",
+            tag("span", str(note.phase), class_=f"phase {note.phase.lower()}"),
+            tag("span", verdict, class_="good" if turn.accepted else "bad"),
+            tag("span", kind, class_="kind") if kind else None,
+            tag("span", words, class_="subject") if words else None,
+            tag("span", meta_of(turn), class_="meta"),
+        ),
+        tag(
+            "div",
+            findings_list(note.findings if note.error is None or not turn.accepted else ()),
+            _evidence_list(turn),
+            diff_blocks(turn, allowance),
+            class_="turn",
+        ),
+        open=shown,
+        class_=None if turn.accepted else "refused",
+        id=f"{within}t{turn.name}",
+    )
+
+
+def meta_of(turn: ReportedTurn) -> Markup:
+    """Return commit and time."""
+    commit = tag("code", short(turn.commit)) if turn.commit else "no commit"
+    return joined([commit, f" · {seconds(turn.handoff.seconds)}" if turn.handoff.seconds else None])
+
+
+def findings_list(findings: Iterable[Finding]) -> Markup | None:
+    """Return what was wrong, where, and what to do instead."""
+    rows = [
+        tag(
+            "li",
+            tag("strong", str(found.type)),
+            f": {found.message}",
+            tag("span", f" {found.file}{f':{found.line}' if found.line else ''}", class_="faint")
+            if found.file and found.file not in found.message
+            else None,
+            tag("p", f"→ {found.hint}", class_="hint") if found.hint else None,
+            class_="bad" if found.severity is Severity.ERROR else "warning",
+        )
+        for found in findings
+    ]
+    return tag("ul", rows, class_="findings") if rows else None
+
+
+def _evidence_list(turn: ReportedTurn) -> Markup | None:
+    rows = [*evidence(turn.handoff), *_surroundings(turn.handoff)]
+    return (
+        tag("dl", [tag("div", tag("dt", name), tag("dd", words)) for name, words in rows]) if rows else None
+    )
+
+
+def _surroundings(note: Handoff) -> Iterator[tuple[str, str]]:
+    who = " · ".join(part for part in (note.agent, note.model) if part)
+    if who:
+        yield "by", who
+    if note.usage:
+        yield "used", used(note.usage)
+
+
+def used(usage: Usage) -> str:
+    """Return tokens and cost in a few words."""
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
+    return f"{read:,} tokens in, {usage.output_tokens:,} out{cost}"
+
+
+def diff_blocks(turn: ReportedTurn, allowance: int) -> Iterator[Markup]:
+    """Yield what a turn changed, file by file, as much of it as is allowed."""
+    for file in files_of(turn.patch.text):
+        kept: list[str] = []
+        for line in file.lines:
+            shown = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} […]"
+            allowance -= len(shown) + 4 * sum(map(shown.count, "<>&"))  # as they are spelt in a page
+            if allowance < 0:
+                break
+            kept.append(shown)
+        yield _diff_block(file, tuple(kept), turn)
+
+
+def _diff_block(file: FileDiff, kept: tuple[str, ...], turn: ReportedTurn) -> Markup:
+    body = [_lines(sign, "\n".join(lines) + "\n") for sign, lines in replace(file, lines=kept).runs()]
+    left = len(file.lines) - len(kept)
+    rest = f"… {count(left, 'more line')}: rgr diff {short(turn.commit)}" if left else None
+    said = [file.what, f"+{file.added} -{file.removed}" if file.lines else ""]
+    return tag(
+        "div",
+        tag("p", tag("code", file.path), f" {' · '.join(part for part in said if part)}", class_="path"),
+        tag("pre", body) if body else None,
+        tag("p", rest, class_="faint") if rest else None,
+        class_="diff",
+    )
+
+
+def _lines(sign: str, lines: str) -> Markup:
+    return tag(SIGNS[sign], lines) if sign in SIGNS else joined([lines])

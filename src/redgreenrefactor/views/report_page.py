@@ -1,0 +1,211 @@
+"""A run, or several, as one HTML file that needs nothing else: words, plots, and the story with its diffs."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from redgreenrefactor.model.goal import title_of
+from redgreenrefactor.model.run_report import ReportedCycle, RunReport
+from redgreenrefactor.model.session import dollars
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.lines import count, seconds, short
+from redgreenrefactor.views.markup import Child, Markup, joined, tag
+from redgreenrefactor.views.plots import short_number
+from redgreenrefactor.views.report_cycles import (
+    OUTCOMES,
+    cycle_section,
+    number_of,
+    place_of_cycle,
+    title_of_cycle,
+    track,
+)
+from redgreenrefactor.views.report_figures import figures, tokens_of
+
+ASSETS = Path(__file__).with_name("page")
+DIFFS = 450_000  # characters of diffs in one file, which stays below a megabyte with them
+FEWEST = 600  # characters of each turn's, however many there are
+FEW = 12  # cycles that are shown unfolded
+MARKS = {"complete": "✓", "failed": "✗", "running": "●", "stopped": "‖", "cut off": "‖"}
+
+
+def report_page(runs: Sequence[RunReport], *, made: str = "") -> str:
+    """Return the whole file; `made` says when."""
+    several = len(runs) > 1
+    turns = sum(len(run.turns) for run in runs)
+    allowance = max(DIFFS // max(turns, 1), FEWEST)
+    title = f"{count(len(runs), 'run')}" if several else title_of(runs[0].feature) or runs[0].run_id
+    parts = [
+        run_article(
+            run, within=f"r{index}-" if several else "", level=2 if several else 1, allowance=allowance
+        )
+        for index, run in enumerate(runs, 1)
+    ]
+    index = joined([tag("h1", title), _index(runs)]) if several else None
+    return page(title, joined([index, parts]), script=asset("report.js"), made=made)
+
+
+def page(title: str, body: Markup, *, script: str, made: str = "", connect: str = "'none'") -> str:
+    """Return a document around what it shows; only this very script may run in it, and only there may it ask."""
+    style, digest = asset("page.css"), b64encode(sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; connect-src {connect}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("title", f"{title} · rgr"),
+        tag("style", Markup(style)),
+    )
+    whole = tag("html", head, _body(body, script, made), lang="en")
+    return f"<!doctype html>\n{whole}\n"
+
+
+def _body(main: Markup, script: str, made: str) -> Markup:
+    buttons = tag(
+        "div",
+        tag("button", "Unfold all", type="button", id="unfold"),
+        tag("button", "Fold all", type="button", id="fold"),
+        class_="buttons",
+        hidden=True,
+    )
+    told = f" on {made}" if made else ""
+    return tag(
+        "body",
+        tag("a", "To the story", href="#main", class_="skip"),
+        tag("header", tag("span", *_name(), class_="name"), buttons, class_="bar"),
+        tag("main", main, id="main", tabindex="-1"),
+        tag(
+            "footer",
+            tag(
+                "p",
+                f"Made{told} from git's notes by rgr report; ",
+                tag("code", "rgr verify"),
+                " judges all of it again.",
+            ),
+        ),
+        tag("script", Markup(script)),
+    )
+
+
+def _name() -> tuple[Child, ...]:
+    return (
+        tag("b", "red", class_="red"),
+        tag("b", "green", class_="green"),
+        tag("b", "refactor", class_="refactor"),
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of a file that goes into the page."""
+    return (ASSETS / name).read_text("utf-8")
+
+
+def run_article(run: RunReport, *, within: str = "", level: int = 1, allowance: int = DIFFS) -> Markup:
+    """Return one run: what was asked for, how it stands, its plots and its cycles."""
+    unfold = len(run.cycles) <= FEW
+    cycles = [
+        cycle_section(cycle, within=within, level=level + 1, allowance=allowance, unfold=unfold)
+        for cycle in run.cycles
+    ]
+    return tag(
+        "article",
+        run_head(run, within=within, level=level),
+        figures(run, within, level),
+        _cycles_list(run, within, level),
+        tag("div", cycles, id=f"{within}story"),
+        class_="run",
+        id=f"{within}run",
+    )
+
+
+def run_head(run: RunReport, *, within: str, level: int) -> Markup:
+    """Return title, standing and the figures that are looked for first."""
+    title, rest = title_of(run.feature) or "(no feature named)", run.feature.strip()
+    whole = tag("details", tag("summary", "The whole feature"), tag("pre", rest), class_="feature")
+    return tag(
+        "div",
+        tag("p", f"run {run.run_id} · head ", tag("code", short(run.latest.commit)), class_="faint"),
+        tag(f"h{level}", title),
+        tag(
+            "p",
+            tag("span", f"{MARKS[run.status]} {run.status}", class_=f"badge {run.status.replace(' ', '-')}"),
+            " ",
+            _standing(run),
+            class_="standing",
+        ),
+        tag(
+            "dl",
+            [tag("div", tag("dt", name), tag("dd", words)) for name, words in _figures(run)],
+            class_="tiles",
+        ),
+        whole if "\n" in rest or len(rest) > len(title) + 10 else None,
+        id=f"{within}head",
+    )
+
+
+def _standing(run: RunReport) -> str:
+    note = run.latest.handoff
+    if note.next_phase is PhaseName.COMPLETE:
+        return "nothing is due"
+    why = f": {note.error_details.type}: {note.error}" if note.error and note.error_details else ""
+    return f"{note.next_phase} {'was given up' if run.status == 'failed' else 'is due'}{why}"
+
+
+def _figures(run: RunReport) -> list[tuple[str, str]]:
+    note, usage = run.latest.handoff, run.expense.usage
+    done = note.cases_done
+    refused = sum(len(cycle.rejected) for cycle in run.cycles)
+    told = [
+        ("cases done", f"{done} of {done + run.cases_open}"),
+        ("rejected attempts", str(refused)),
+        ("time at work", seconds(run.expense.seconds)),
+        ("cost", dollars(usage.cost_usd) if usage and usage.cost_usd is not None else ""),
+        ("tokens", short_number(tokens_of(usage)) if usage else ""),
+        ("began", moment_words(run.began)),
+        ("agent", note.agent or ""),
+        ("model", note.model or ""),
+    ]
+    return [(name, words) for name, words in told if words]
+
+
+def moment_words(timestamp: str) -> str:
+    """Return a time to the minute."""
+    return timestamp[:16].replace("T", " ") + (" UTC" if timestamp.endswith("Z") else "")
+
+
+def _cycles_list(run: RunReport, within: str, level: int) -> Markup | None:
+    if not run.cycles:
+        return None
+    rows = [cycle_row(cycle, within) for cycle in run.cycles]
+    return tag(
+        "nav",
+        tag(f"h{level + 1}", "Cycles"),
+        tag("ol", rows, class_="cycles", id=f"{within}cycles"),
+        aria_label=f"Cycles of run {run.run_id}",
+    )
+
+
+def cycle_row(cycle: ReportedCycle, within: str) -> Markup:
+    """Return a line of the list of cycles."""
+    link = tag("a", number_of(cycle), title_of_cycle(cycle), href=f"#{place_of_cycle(cycle, within)}")
+    badge = tag("span", OUTCOMES[cycle.outcome], class_=f"badge {cycle.outcome}")
+    return tag("li", link, track(cycle), badge, id=f"{within}row{cycle.number}")
+
+
+def _index(runs: Sequence[RunReport]) -> Markup:
+    rows = [
+        tag(
+            "li",
+            tag("a", title_of(run.feature) or run.run_id, href=f"#r{index}-run"),
+            tag("span", f"{run.run_id} · {run.latest.handoff.cases_done} cases done", class_="faint"),
+            tag("span", f"{MARKS[run.status]} {run.status}", class_=f"badge {run.status.replace(' ', '-')}"),
+        )
+        for index, run in enumerate(runs, 1)
+    ]
+    return tag("nav", tag("ol", rows, class_="cycles"), aria_label="Runs")

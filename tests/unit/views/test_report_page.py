@@ -1,0 +1,212 @@
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from redgreenrefactor.model.handoff import State
+from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.run_report import Patch, RunReport, run_report
+from redgreenrefactor.model.verdict import Outcome
+from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.diffs import files_of
+from redgreenrefactor.views.markup import Markup, tag, text
+from redgreenrefactor.views.report_markdown import report_markdown
+from redgreenrefactor.views.report_page import report_page
+from told_runs import OPENING, PLAN_1, RED_1, RUN, entries
+
+PATCH = """diff --git a/roman.py b/roman.py
+index 1..2 100644
+--- a/roman.py
++++ b/roman.py
+@@ -1,2 +1,3 @@ def to_roman
+ def to_roman(number):
+-    return None
++    return "<script>alert(1)</script>"
++    # \u202eevil
+\\ No newline at end of file
+diff --git a/logo.png b/logo.png
+new file mode 100644
+index 0..1
+Binary files /dev/null and b/logo.png differ
+diff --git a/old.py b/new.py
+similarity index 100%
+rename from old.py
+rename to new.py
+diff --git a/gone.py b/gone.py
+deleted file mode 100644
+--- a/gone.py
++++ /dev/null
+@@ -1 +0,0 @@
+-x = 1
+diff --git a/run.sh b/run.sh
+old mode 100644
+new mode 100755"""
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: its elements, and whether each is closed where it should be."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.words: dict[str, str] = {}
+        self.feed(source)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += [given["id"] or ""] if "id" in given else []
+        self.links += [given["href"] or ""] if "href" in given else []
+        assert not {name for name in given if name.startswith("on")}
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in ("line", "path", "rect", "circle", "polyline")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        place = self.open[-1] if self.open else ""
+        self.words[place] = self.words.get(place, "") + data
+
+
+@pytest.fixture
+def report() -> RunReport:
+    found = run_report(entries(), {f"{5:040x}": Patch("feat: <i>one</i>", PATCH)})
+    assert found is not None
+    return found
+
+
+def test_a_page_is_whole_and_asks_the_network_for_nothing(report: RunReport) -> None:
+    source = report_page([report], made="2026-01-12")
+    page = Page(source)
+
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", source)
+    assert "url(" not in source
+    assert "@import" not in source
+    assert "default-src 'none'" in source
+    assert len(page.ids) == len(set(page.ids))
+    assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
+
+
+def test_what_the_project_wrote_is_text_and_nothing_else(report: RunReport) -> None:
+    source = report_page([report])
+    page = Page(source)
+
+    assert "<script>alert" not in source
+    assert "<i>" not in source
+    assert "1994 is <b>MCMXCIV</b>" in page.words["a"]
+    assert '"<script>alert(1)</script>"' in page.words["ins"]
+    assert "# \\u202eevil" in page.words["ins"]
+
+
+def test_the_story_tells_verdicts_reasons_and_diffs(report: RunReport) -> None:
+    page = Page(report_page([report]))
+
+    assert "✗ attempt 1 rejected" in page.words["span"]
+    assert "test_roman.py was edited in GREEN" in page.words["li"]
+    assert "→ Leave tests alone." in page.words["p"]
+    assert "3 of 4 wrong versions of the code are noticed; missed: roman.py:2" in page.words["dd"]
+    assert "80 % of the change is needed by the test; not needed: roman.py:4" in page.words["dd"]
+    assert "92.5 % of the changed code, 90 % wanted" in page.words["dd"]
+    assert "✓ covered already" in page.words["span"]
+    assert "    return None" in page.words["del"]
+
+
+def test_every_plot_has_words_for_those_who_do_not_see_it(report: RunReport) -> None:
+    source = report_page([report])
+    titles = re.findall(r"<svg[^>]*><title>([^<]*)</title>", source)
+
+    assert [title.partition(":")[0] for title in titles] == [
+        "Cases done over time",
+        "Seconds for each cycle",
+        "Tokens and cost by phase",
+        "Minimality and mutants, per cent",
+        "Coverage, per cent",
+    ]
+    assert source.count('role="img"') == len(titles)
+
+
+def test_what_nobody_measured_is_not_drawn() -> None:
+    bare = replace(RED_1, usage=None, seconds=None, agent=None)
+    report = run_report([Entry("c1", bare), Entry("c0", replace(OPENING, timestamp="yesterday"))], {})
+    assert report is not None
+
+    assert "<figure" not in report_page([report])
+
+
+def test_several_runs_have_an_index(report: RunReport) -> None:
+    other = run_report(
+        [Entry("c1", replace(PLAN_1, run_id="other", state=State.STOPPED)), Entry("c0", OPENING)], {}
+    )
+    assert other is not None
+    page = Page(report_page([report, other]))
+
+    assert page.words["h1"] == "2 runs"
+    assert {"#r1-run", "#r2-run", "#r2-c1"} <= set(page.links)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_fifty_cycles_with_long_diffs_stay_below_a_megabyte() -> None:
+    head = "diff --git a/long.py b/long.py\n--- a/long.py\n+++ b/long.py\n@@ -0,0 +1 @@\n"
+    long = Patch("feat: much", head + f"+{'x<>' * 2_000}\n" + "+line &<>& line\n" * 300)
+    told = [Entry("c0", OPENING)]
+    for cycle in range(1, 51):
+        told += [
+            Entry(f"{cycle}-{phase}", replace(RED_1, cycle_number=cycle, phase=phase))
+            for phase in (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
+        ]
+    report = run_report(told[::-1], {entry.commit: long for entry in told})
+    assert report is not None
+    source = report_page([report])
+
+    assert len(source.encode()) < 1_000_000
+    assert "more lines: rgr diff" in source
+
+
+def test_a_diff_is_told_file_by_file() -> None:
+    files = files_of(PATCH)
+
+    assert [(file.path, file.what, file.added, file.removed) for file in files] == [
+        ("roman.py", "", 2, 1),
+        ("logo.png", "new", 0, 0),
+        ("new.py", "renamed from old.py", 0, 0),
+        ("gone.py", "deleted", 0, 1),
+        ("run.sh", "mode changed", 0, 0),
+    ]
+    assert [sign for sign, _ in files[0].runs()] == ["@", " ", "-", "+", " "]
+    assert files_of("") == []
+
+
+def test_markup_escapes_all_but_markup() -> None:
+    assert tag("p", "a < b", [Markup("<br>"), None], class_="x", title='"q"', hidden=True, id=None) == (
+        '<p class="x" title="&quot;q&quot;" hidden>a &lt; b<br></p>'
+    )
+    assert text("a\x1b[31m\udc80\tb\n") == "a\\x1b[31m\\udc80\tb\n"
+
+
+def test_markdown_fits_a_pull_request(report: RunReport) -> None:
+    told = report_markdown([report])
+
+    assert told.startswith("## Roman numerals\n\n**complete** · 2 of 2 cases done")
+    assert "| 2 | 1994 is \\<b\\>MCMXCIV\\</b\\> | ✓ covered already, 1 rejected attempt |" in told
+    assert "- `1-GREEN-1` **TestTampering**: test\\_roman.py was edited in GREEN" in told
+    assert "diff --git" not in told
+    assert report_markdown([report, report]).startswith(f"# 2 runs\n\n- Roman numerals: complete (`{RUN}`)")
+
+
+def test_rounds_of_a_review_have_a_track_of_their_own() -> None:
+    coded = replace(RED_1, phase=PhaseName.CODE, next_phase=PhaseName.REVIEW, current_test=None)
+    reviewed = replace(coded, phase=PhaseName.REVIEW, next_phase=PhaseName.COMPLETE, outcome=Outcome.APPROVED)
+    report = run_report([Entry("c2", reviewed), Entry("c1", coded), Entry("c0", OPENING)], {})
+    assert report is not None
+    page = Page(report_page([report]))
+
+    assert "CODE ✓" in page.words["li"]
+    assert "REVIEW ✓" in page.words["li"]
+    assert "✓ approved" in page.words["span"]
