@@ -245,7 +245,7 @@ def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Rema
     """Yield whether an agent can be had; a model is asked for a word, as a run would: a key may be refused."""
     kind = spec.partition(":")[0]
     approved = not list(trust(patient))  # nobody is sent a key, or started, whom only the repository names
-    if kind_of(spec).program and not approved:
+    if kind_of(spec).program is not None and not approved:
         return
     try:
         agent = patient.factory.agent(spec, model)

@@ -19,8 +19,16 @@ from redgreenrefactor.model.events import Event, SessionSaid
 from repos import Repo
 
 FEATURE = "A calculator: it adds, subtracts and multiplies two whole numbers."
-PROGRAMS = {"claude-code": "claude", "codex": "codex"}
-KEYS = {"claude-code": "ANTHROPIC_API_KEY", "codex": "CODEX_API_KEY"}
+KEYS = {
+    "claude-code": "ANTHROPIC_API_KEY",
+    "codex": "CODEX_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "opencode": "ANTHROPIC_API_KEY",
+}
+MODELS = {
+    "gemini": "gemini-2.5-pro",
+    "opencode": "anthropic:claude-sonnet-4-5",
+}  # the others have one of their own
 
 
 def folder() -> Path:
@@ -44,9 +52,11 @@ def turn_of(asked: Asked) -> str:
 
 def shell(asked: Asked, command: str) -> Call:
     """Return the call that runs a command, as the program calls it."""
-    if asked.dialect == "anthropic":
-        return Call.of("Bash", command=command)
-    return Call.of("exec_command", cmd=command)
+    if asked.dialect == "responses":
+        return Call.of("exec_command", cmd=command)
+    names = {"anthropic": ("Bash", "bash"), "google": ("run_shell_command",)}[asked.dialect]
+    name = next(name for name in names if f'"{name}"' in asked.raw.decode())
+    return Call.of(name, command=command, description="the next step")
 
 
 def written(path: str, text: str) -> str:
@@ -102,6 +112,7 @@ class Theatre:
         more.setdefault("environ", self.environ)
         more.setdefault("on_event", self.events.append)
         more.setdefault("agent", self.agent)
+        more.setdefault("model", MODELS.get(self.agent))
         return library.run(FEATURE, project=self.repo.path, **more)
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from real_programs import PROGRAMS, Theatre, theatre
+from real_programs import KEYS, Theatre, theatre
 from stage import PLAIN, calculator, subjects
 
 from redgreenrefactor import RunStatus
@@ -13,7 +13,7 @@ from repos import MakeRepo
 pytestmark = [pytest.mark.programs]
 
 
-@pytest.fixture(params=sorted(PROGRAMS))
+@pytest.fixture(params=sorted(KEYS))
 def played(request: pytest.FixtureRequest, make_repo: MakeRepo, tmp_path: Path) -> Generator[Theatre]:
     with theatre(request.param, make_repo(files=PLAIN), tmp_path / "home", calculator(2)) as found:
         yield found

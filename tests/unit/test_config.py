@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, fields
 
-import click
 import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redgreenrefactor.cli.run import run
 from redgreenrefactor.config import Flags, Settings, load
 from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE, KEYS, ROLES, Key
 from redgreenrefactor.errors import UsageError
@@ -340,12 +338,6 @@ def test_an_unknown_agent_is_told_what_is_possible() -> None:
     message = refusal(flags=Flags(agent="claude")).message
     for possible in (*AGENTS, *AGENTS_WITH_MORE):
         assert possible in message
-
-
-def test_the_help_names_every_agent() -> None:
-    option = next(param for param in run.params if param.name == "agent")
-    assert isinstance(option, click.Option)
-    assert option.help == f"Who works: {', '.join((*AGENTS, *(f'{name}…' for name in AGENTS_WITH_MORE)))}"
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def _reached(setup: AgentSetup) -> ModelAccess:
         here = (
             name
             for name, kind in AGENTS.items()
-            if kind.module and kind.program and place_of(kind.program, None, setup.project, setup.env)
+            if kind.tried and kind.program and place_of(kind.program, None, setup.project, setup.env)
         )
         if error.type == "CredentialsMissing" and (name := next(here, None)):
             error.hint += f" {name} is installed here and needs no key: type --agent {name}."

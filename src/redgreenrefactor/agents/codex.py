@@ -3,13 +3,13 @@
 import json
 import re
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.agents.codex_rollout import Rollout, difference, usage_of_tokens
-from redgreenrefactor.agents.foreign_program import HOPELESS, ForeignProgram, refused_by_server
+from redgreenrefactor.agents.foreign_program import HOPELESS, ForeignProgram, link_account, refused_by_server
 from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
 from redgreenrefactor.agents.program_events import (
     ActionRefused,
@@ -84,12 +84,7 @@ def _home(order: SessionOrder) -> Path:
     """Return a home for its sessions in which nothing of the user's lies but the sign-in, which it may renew."""
     home, users = order.setup.home / "codex", _users_home(order.env) / AUTH
     home.mkdir(parents=True, exist_ok=True)
-    link = home / AUTH
-    with suppress(OSError):
-        if not link.is_symlink() or link.readlink() != users:
-            link.unlink(missing_ok=True)
-            if users.exists():
-                link.symlink_to(users)
+    link_account(home / AUTH, users)
     return home
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -26,13 +27,16 @@ class ForeignProgram:
 
     title: str  # what people call it
     command: str
-    oldest: str  # version that works as we need it
-    calls_itself: str  # a word of what it answers to --version
+    oldest: str = ""  # version that works as we need it; nothing: it is not asked
+    calls_itself: str = ""  # a word of what it answers to --version
     install: str  # what to type
-    signed_in: tuple[str, ...]  # arguments to which it answers with 0 where somebody is signed in
+    signed_in: tuple[str, ...] = ()  # arguments to which it answers with 0 where somebody is signed in
+    accounts: tuple[
+        str, ...
+    ] = ()  # files in the user's home, of which one is there where somebody is signed in
     sign_in: str  # what to type
-    keys: tuple[str, ...]  # variables that sign it in where nobody else is
-    provider: str  # whose models it thinks with, as names of models begin
+    keys: tuple[str, ...] = ()  # variables that sign it in where nobody else is
+    provider: str = ""  # whose models it thinks with, as names of models begin; nothing: anybody's
     telling: Mapping[str, str] = field(default_factory=dict[str, str])  # that it calls nobody but its model
 
 
@@ -44,9 +48,15 @@ class InstalledProgram:
     path: str
     version: str
 
-    def asked(self, env: Mapping[str, str], interrupt: Interrupt | None = None) -> Finished:
-        """Return its answer to whether somebody is signed in."""
-        return _answer([self.path, *self.program.signed_in], {**env, **self.program.telling}, interrupt)
+    def has_account(self, env: Mapping[str, str], interrupt: Interrupt | None = None) -> bool | None:
+        """Tell whether somebody is signed in, by its own word or by the files it keeps; None where nothing tells."""
+        if self.program.signed_in:
+            asked = [self.path, *self.program.signed_in]
+            return _answer(asked, {**env, **self.program.telling}, interrupt).exit_code == 0
+        home = Path(env.get("HOME", "/"))
+        return (
+            any((home / file).is_file() for file in self.program.accounts) if self.program.accounts else None
+        )
 
 
 def place_of(command: str, wanted: str | None, project: Path, env: Mapping[str, str]) -> str | None:
@@ -79,6 +89,8 @@ def installed(
             hint=f"Type '{program.install}', or name where it lies with agent.path in tdd.properties.",
             type="AgentMissing",
         )
+    if not program.oldest:
+        return InstalledProgram(program, path, "")
     said = version_line(path, {**environment(env), **program.telling}, interrupt)
     number = _VERSION.search(said)
     if number is None or program.calls_itself not in said:
@@ -116,9 +128,11 @@ def signed_in_by(
 ) -> tuple[str, ...]:
     """Return the variables it needs to be signed in: none where an account is; if none helps, that is a NotReadyError."""
     program = found.program
-    if found.asked(environment(env, passed_on), interrupt).exit_code == 0:
+    known = found.has_account(environment(env, passed_on), interrupt)
+    if known:
         return passed_on
-    if there := tuple(name for name in program.keys if env.get(name)):
+    there = tuple(name for name in program.keys if env.get(name))
+    if there or known is None:
         return (*passed_on, *there)
     keys = " or ".join(program.keys)
     raise NotReadyError(
@@ -126,6 +140,15 @@ def signed_in_by(
         hint=f"Type '{program.sign_in}', or set {keys}; then type the same command again.",
         type="CredentialsMissing",
     )
+
+
+def link_account(link: Path, users: Path) -> None:
+    """Have a sign-in of the user's found in another home, if there is one; the program may renew it."""
+    with suppress(OSError):
+        if not link.is_symlink() or link.readlink() != users:
+            link.unlink(missing_ok=True)
+            if users.exists():
+                link.symlink_to(users)
 
 
 def refused_by_server(program: ForeignProgram, words: str, status: int | None) -> Finding:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -25,7 +26,7 @@ from redgreenrefactor.ports import Say, SessionInterruptedError
 from redgreenrefactor.prompts.quote import bounded, plain
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.policy import readable, writable
-from redgreenrefactor.sandbox.process import run
+from redgreenrefactor.sandbox.process import Finished, run
 
 _MOST_GUIDE = 32_768  # characters of a file that tells how a project is worked on
 _KEPT = 64_000  # bytes of what it prints; it is understood as it comes
@@ -55,13 +56,14 @@ class ProgramStart:
     """How a program is started for one session, and what understands it then."""
 
     arguments: Sequence[str]
-    stdin: str
+    stdin: str | FileIO  # what it reads, or the pipe from which it does
     interpreter: Interpreter
     _: KW_ONLY
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     without: frozenset[str] = frozenset()  # variables that it shall not find
     reads: tuple[Path, ...] = ()  # what it has to be shown where it is held
     writes: tuple[Path, ...] = ()
+    stays: bool = False  # it waits for more when its session is over, and is ended
 
 
 class ProgramDialect(Protocol):
@@ -77,12 +79,14 @@ class ProgramDialect(Protocol):
         ...
 
 
-def program_agent(name: str, dialect: ProgramDialect, setup: AgentSetup) -> "ProgramAgent":
+def program_agent(
+    name: str, dialect: ProgramDialect, setup: AgentSetup, strategies: frozenset[str] = EVERY_STRATEGY
+) -> "ProgramAgent":
     """Return the agent that is this program; one that is missing or too old is a NotReadyError."""
     found = installed(
         dialect.program, wanted=setup.path, project=setup.project, env=setup.env, interrupt=setup.interrupt
     )
-    return ProgramAgent(name, dialect, found, setup, _own_name(setup.model, dialect.program))
+    return ProgramAgent(name, dialect, found, setup, _own_name(setup.model, dialect.program), strategies)
 
 
 def _own_name(model: str, program: ForeignProgram) -> str:
@@ -90,6 +94,8 @@ def _own_name(model: str, program: ForeignProgram) -> str:
     provider, colon, name = model.partition(":")
     if not colon or "/" in provider:
         return model
+    if not program.provider:
+        return f"{provider}/{name}"
     if provider != program.provider:
         raise UsageError(
             f"{program.title} cannot think with {model!r}: its models are {program.provider}'s",
@@ -155,23 +161,32 @@ class ProgramAgent:
             env,
         )
         with self.dialect.prepare(order) as started:
-            finished = run(
-                [self.found.path, *started.arguments],
-                cwd=session.folder,
-                env={
-                    **{name: value for name, value in env.items() if name not in started.without},
-                    **self.found.program.telling,
-                    **started.env,
-                },
-                stdin=started.stdin.encode("utf-8", "replace"),
-                timeout=setup.session_timeout,
-                interrupt=setup.interrupt,
-                on_stdout=JsonLines(_passing(started.interpreter.read, session)),
-                on_stderr=_passing(started.interpreter.overhear, session),
-                keep=_KEPT,
-                cage=cage and _opened(cage, started),
-            )
+            try:
+                finished = self._run(session, started, env, cage and _opened(cage, started))
+            except _ConcludedError:
+                finished = Finished(0, b"", b"")
         return session.report(finished, setup.session_timeout)
+
+    def _run(
+        self, session: ProgramSession, started: ProgramStart, env: Mapping[str, str], cage: Cage | None
+    ) -> Finished:
+        setup, stdin = self.setup, started.stdin
+        return run(
+            [self.found.path, *started.arguments],
+            cwd=session.folder,
+            env={
+                **{name: value for name, value in env.items() if name not in started.without},
+                **self.found.program.telling,
+                **started.env,
+            },
+            stdin=stdin.encode("utf-8", "replace") if isinstance(stdin, str) else stdin,
+            timeout=setup.session_timeout,
+            interrupt=setup.interrupt,
+            on_stdout=JsonLines(_passing(started.interpreter.read, session, stays=started.stays)),
+            on_stderr=_passing(started.interpreter.overhear, session),
+            keep=_KEPT,
+            cage=cage,
+        )
 
     def _told(self, session: ProgramSession, report: Report) -> Report:
         """Say once of each model that nobody knows its price."""
@@ -188,12 +203,18 @@ class ProgramAgent:
 T = TypeVar("T")
 
 
+class _ConcludedError(Exception):
+    """The session is over, and its program waits for another one."""
+
+
 def _passing(
-    understand: Callable[[T], Iterator[ProgramEvent]], session: ProgramSession
+    understand: Callable[[T], Iterator[ProgramEvent]], session: ProgramSession, *, stays: bool = False
 ) -> Callable[[T], None]:
     def take(said: T) -> None:
         for event in understand(said):
             session.hear(event)
+        if stays and session.concluded:
+            raise _ConcludedError
 
     return take
 

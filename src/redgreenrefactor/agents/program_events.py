@@ -14,6 +14,7 @@ class SessionOpened:
 
     session: str
     model: str = ""
+    version: str = ""  # of the program, where it tells that only now
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ class ProgramSession:
     emit: Emit
     session: str = ""
     model: str = ""
+    version: str = ""
     usage: Usage = NO_USAGE
     concluded: SessionConcluded | None = None
     refused: list[str] = field(default_factory=list[str])
@@ -68,6 +69,7 @@ class ProgramSession:
         match event:
             case SessionOpened():
                 self.session, self.model = event.session, event.model or self.model
+                self.version = event.version or self.version
             case Uttered():
                 self._utter(event)
             case Called():
@@ -161,7 +163,8 @@ class ProgramSession:
 
     def _signed(self, report: Report) -> Report:
         refused = tuple(self.refused[:_MOST_REFUSALS])
-        return replace(report, session=self.session, version=self.found.version, refused=refused)
+        version = self.found.version or self.version
+        return replace(report, session=self.session, version=version, refused=refused)
 
 
 @dataclass
@@ -189,3 +192,8 @@ def objects(value: Any) -> Iterator[Mapping[str, Any]]:
     for item in cast("list[Any]", value) if isinstance(value, list) else ():
         if isinstance(item, dict):
             yield cast("Mapping[str, Any]", item)
+
+
+def table(value: Any) -> Mapping[str, Any]:
+    """Return what should be an object; an empty one where it is none."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from redgreenrefactor.agents.acp_presets import PRESETS
 from redgreenrefactor.agents.session_environment import Confine
-from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.events import Emit, SessionNoted
 from redgreenrefactor.model.session import Brief, Step
 from redgreenrefactor.ports import Agent
@@ -17,19 +17,23 @@ from redgreenrefactor.sandbox.process import Interrupt
 class AgentKind:
     """What is known of an agent before it is made."""
 
-    module: str = ""  # of this package, with `build(argument, setup)`; empty: not part of this version yet
+    module: str = ""  # of this package, with `build(argument, setup)`
     argument: str = ""  # what follows its name and a colon, if anything does
     our_tools: bool = False  # it works with the six tools
     own_model: bool = False  # it thinks with a model of its own, which nobody here knows
-    program: str = ""  # of the user's, that it is
+    program: str | None = None  # of the user's, that it is; nothing where the argument names it
+    tried: bool = True  # by us
 
 
 AGENTS: Mapping[str, AgentKind] = {
     "api": AgentKind(module="api", our_tools=True),
     "claude-code": AgentKind(module="claude_code", program="claude"),
     "codex": AgentKind(module="codex", program="codex"),
-    "gemini": AgentKind(program="gemini"),
-    "opencode": AgentKind(program="opencode"),
+    **{
+        name: AgentKind(module="acp_agent", program=preset.program.command, tried=preset.tried)
+        for name, preset in PRESETS.items()
+    },
+    "acp": AgentKind(module="acp_agent", argument="COMMAND", program=""),
     "command": AgentKind(module="command_agent", argument="SHELL COMMAND", own_model=True),
     "replay": AgentKind(module="replay", argument="NAME-OR-FILE", our_tools=True, own_model=True),
 }
@@ -71,14 +75,7 @@ def kind_of(spec: str) -> AgentKind:
 
 
 def agent_for(spec: str, setup: AgentSetup) -> Agent:
-    """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
+    """Return the agent of this name; one that is missing, or lacks a key, is a NotReadyError."""
     name, _, argument = spec.partition(":")
-    kind = kind_of(spec)
-    if not kind.module:
-        raise NotReadyError(
-            f"the agent {name!r} is not part of this version yet",
-            hint="Use --agent 'command:SHELL COMMAND' (any program) or --agent replay:NAME-OR-FILE (a script).",
-            type="AgentMissing",
-        )
-    build: Callable[[str, AgentSetup], Agent] = import_module(f"{__package__}.{kind.module}").build
-    return build(argument, setup)
+    build: Callable[[str, AgentSetup], Agent] = import_module(f"{__package__}.{kind_of(spec).module}").build
+    return build(argument or name, setup)

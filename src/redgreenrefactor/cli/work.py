@@ -13,6 +13,7 @@ import click
 
 from redgreenrefactor.cli.common import Command, common, project
 from redgreenrefactor.config import Flags
+from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE
 from redgreenrefactor.lifecycle.invocation import invocation
 from redgreenrefactor.lifecycle.status import worktree_of
 from redgreenrefactor.model.events import Emit
@@ -30,7 +31,7 @@ MODEL = click.option("--model", metavar="MODEL", help="The model for every role.
 AGENT = click.option(
     "--agent",
     metavar="AGENT",
-    help="Who works: api, claude-code, codex, gemini, opencode, command:…, replay:…",
+    help=f"Who works: {', '.join((*AGENTS, *(f'{name}…' for name in AGENTS_WITH_MORE)))}",
 )
 
 

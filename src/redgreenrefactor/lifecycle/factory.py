@@ -143,14 +143,14 @@ class Factory:
     def model(self, role: str) -> str:
         """Return the model a role thinks with; nothing where the agent has its own, and no other is set."""
         kind, unset = kind_of(self.settings.agent_for(role)), self.settings.source(f"model.{role}") == DEFAULT
-        return "" if kind.own_model or (kind.program and unset) else self.settings.model_for(role)
+        return "" if kind.own_model or (kind.program is not None and unset) else self.settings.model_for(role)
 
     def agent(self, spec: str, model: str) -> Agent:
         """Return the agent of this name; one that is not part of this version, or lacks a key, is a NotReadyError."""
-        if self.settings.retry_session == "resume" and not kind_of(spec).program:
+        if self.settings.retry_session == "resume" and kind_of(spec).program is None:
             raise NotReadyError(
                 f"the agent {spec:.80} keeps no sessions that a retry could go on with (retry.session=resume)",
-                hint="Use claude-code or codex, or take retry.session out of tdd.properties.",
+                hint="Use claude-code, codex, gemini or opencode, or take retry.session out of tdd.properties.",
                 type="StrategyMissing",
             )
         where, settings = self.repository, self.settings

@@ -143,7 +143,7 @@ def run(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    stdin: bytes = b"",
+    stdin: bytes | FileIO = b"",  # what it reads, or the pipe from which it does
     timeout: float | None = None,
     interrupt: Interrupt | None = None,
     on_stderr: Tell | None = None,
@@ -168,7 +168,7 @@ def run(
     with contextlib.ExitStack() as stack:
         try:
             held = stack.enter_context(cage.hold(argv, cwd, env))
-            tree = stack.enter_context(_grown(held, cwd, fed=bool(stdin), grace=grace))
+            tree = stack.enter_context(_grown(held, cwd, stdin, grace=grace))
         except OSError as problem:
             return _not_started(argv[0], problem)
         stdout = OutputStream(tree.stdout, keep, on_stdout)
@@ -206,14 +206,15 @@ class _Tree:
 
 
 @contextlib.contextmanager
-def _grown(held: "HeldCommand", cwd: Path, *, fed: bool, grace: float) -> Generator[_Tree]:
+def _grown(held: "HeldCommand", cwd: Path, fed: bytes | FileIO, *, grace: float) -> Generator[_Tree]:
     """Have a keeper start the program; leaving the context, for whatever reason, leaves nothing of it."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         heard, control = _pipe(theirs, ours)
         status, told = _pipe(ours, theirs)
         stdout, printed = _pipe(ours, theirs)
         stderr, complained = _pipe(ours, theirs)
-        read, stdin = _pipe(theirs, ours) if fed else (subprocess.DEVNULL, None)
+        given = fed if isinstance(fed, FileIO) else subprocess.DEVNULL
+        read, stdin = _pipe(theirs, ours) if isinstance(fed, bytes) and fed else (given, None)
         rules = () if held.rules is None else (held.rules,)
         passed = (heard.fileno(), told.fileno())
         keeper = subprocess.Popen(
@@ -264,7 +265,7 @@ class _Watch:
     def __init__(
         self,
         tree: _Tree,
-        stdin: bytes,
+        stdin: bytes | FileIO,
         interrupt: Interrupt | None,
         deadline: float | None,
         meter: "Meter | None",
@@ -277,7 +278,7 @@ class _Watch:
         self._gone = False
         self._interrupted = False
         self._tree = tree
-        self._unfed = memoryview(stdin)
+        self._unfed = memoryview(stdin if isinstance(stdin, bytes) else b"")
         self._interrupt = interrupt
         self._deadline = deadline
         self._selector = selectors.DefaultSelector()

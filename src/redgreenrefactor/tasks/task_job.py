@@ -128,7 +128,7 @@ class TaskJob(Job[TaskFileResult]):
         return {
             phase: tuple(program_session(self.project, name, agent) for name in link.resume_from)
             for phase, agent in agents.items()
-            if kind_of(agent).program
+            if kind_of(agent).program is not None
         }
 
     def _prepare_shell(self, factory: Factory) -> HeldShell:

@@ -1,0 +1,155 @@
+"""A program that speaks the Agent Client Protocol as an agent: one that is known by name, or any command."""
+
+import json
+import os
+import shlex
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from queue import SimpleQueue
+from string import Template
+from threading import Thread
+
+from redgreenrefactor.agents.acp_conversation import AcpConversation, Send
+from redgreenrefactor.agents.acp_presets import NOTHING, PRESETS, AcpPreset, StartingKit
+from redgreenrefactor.agents.foreign_program import ForeignProgram, link_account
+from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
+from redgreenrefactor.agents.providers import base_url
+from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.errors import UsageError
+from redgreenrefactor.filesystem import put
+from redgreenrefactor.sandbox.cage import temporary_folder
+
+
+def build(argument: str, setup: AgentSetup) -> ProgramAgent:
+    """Return the agent that is this program, by its name here or by its command; a NotReadyError where it is missing."""
+    preset, name = PRESETS.get(argument), argument
+    if preset is None:
+        preset, name = _any(argument), f"acp:{argument}"
+    if setup.url and not preset.with_url:
+        raise UsageError(
+            f"agent.url is set, and {preset.program.title} cannot be told where its model is",
+            hint="Take agent.url out of tdd.properties, and set the server in the program's own settings.",
+        )
+    return program_agent(name, AcpProgram(argument, preset), setup, preset.strategies)
+
+
+def _any(command: str) -> AcpPreset:
+    """Return what is known of a program of which only the command is: nothing is kept out, nothing replaced."""
+    try:
+        first, *rest = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(
+            f"the command of --agent acp:{command} cannot be read: {error}",
+            hint="Name a program and its arguments, as in 'acp:goose acp'.",
+        ) from error
+    install = f"see how {first} is installed"
+    program = ForeignProgram(title=first, command=first, install=install, sign_in=first)
+    return AcpPreset(program=program, always=StartingKit(arguments=tuple(rest)), tried=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AcpProgram:
+    """How such a program is started, and what it is told."""
+
+    name: str
+    preset: AcpPreset
+
+    @property
+    def program(self) -> ForeignProgram:
+        """What is known of it."""
+        return self.preset.program
+
+    @contextmanager
+    def prepare(self, order: SessionOrder) -> Generator[ProgramStart]:
+        """Provide how it is started: a home of its own, the role in a file, and a pipe to talk through."""
+        home = order.setup.home / self.program.command.replace("/", "_")
+        home.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(order.setup.home) as folder, _pipe() as (reading, send):
+            role = folder / "role.md"
+            role.write_text(order.instructions, "utf-8")
+            values = {"home": str(home), "role": str(role), **dict(self._values(order))}
+            equipment = [_filled(each, values) for each in self._equipment(order)]
+            for place, text in (file for each in equipment for file in each.files.items()):
+                (home / place).parent.mkdir(parents=True, exist_ok=True)
+                put(home / place, text.encode())
+            conversation = AcpConversation(order, self.preset, self._prompt(order), send)
+            conversation.begin()
+            yield ProgramStart(
+                [argument for each in equipment for argument in each.arguments],
+                reading,
+                conversation,
+                env={name: value for each in equipment for name, value in each.env.items()},
+                reads=(folder, *self._accounts(order, home)),
+                writes=(home,),
+                stays=True,
+            )
+
+    def _accounts(self, order: SessionOrder, home: Path) -> Iterator[Path]:
+        """Yield the user's sign-in, to which the home of its own leads."""
+        users = Path(order.env.get("HOME", "/"))
+        for file in self.program.accounts:
+            if self.preset.apart is not NOTHING and not order.setup.inherit:
+                link_account(home / file, users / file)
+            yield users / file
+
+    def _prompt(self, order: SessionOrder) -> str:
+        task = order.brief.task
+        return task if self.preset.own_role else f"{order.instructions.rstrip()}\n\n{task}"
+
+    def _values(self, order: SessionOrder) -> Iterator[tuple[str, str]]:
+        preset, env = self.preset, order.env
+        key = next((name for name in preset.auth if name and env.get(name)), "")
+        yield "auth", preset.auth.get(key, "")
+        yield "model", order.model
+        yield "provider", order.model.partition("/")[0]
+        yield "url", base_url(self.program.provider, order.setup.url) if order.setup.url else ""
+
+    def _equipment(self, order: SessionOrder) -> Iterator[StartingKit]:
+        preset = self.preset
+        yield preset.always
+        if not order.setup.inherit:
+            yield preset.apart
+        if order.model and preset.with_model:
+            yield preset.with_model
+        if order.setup.url and preset.with_url:
+            yield preset.with_url
+
+
+def _filled(equipment: StartingKit, values: Mapping[str, str]) -> StartingKit:
+    """Return it with the values in place of their names."""
+    return StartingKit(
+        arguments=tuple(_text(each, values) for each in equipment.arguments),
+        env={name: _text(text, values) for name, text in equipment.env.items()},
+        files={place: _text(text, values) for place, text in equipment.files.items()},
+    )
+
+
+def _text(text: str, values: Mapping[str, str]) -> str:
+    if text.startswith("{"):  # JSON
+        values = {name: json.dumps(value)[1:-1] for name, value in values.items()}
+    return Template(text).safe_substitute(values)
+
+
+@contextmanager
+def _pipe() -> Generator[tuple[FileIO, Send]]:
+    """Provide a pipe's end to read from, and what writes messages into it without ever waiting for the reader."""
+    lines: SimpleQueue[bytes | None] = SimpleQueue()
+    ends = os.pipe()
+    with FileIO(ends[0], "rb") as reading:
+        writer = Thread(target=_write_all, args=(ends[1], lines), daemon=True)
+        writer.start()
+        try:
+            yield reading, lambda message: lines.put(json.dumps(message).encode() + b"\n")
+        finally:
+            lines.put(None)
+    writer.join()  # nobody reads any more: it cannot be kept waiting
+
+
+def _write_all(writing: int, lines: "SimpleQueue[bytes | None]") -> None:
+    with suppress(BrokenPipeError), FileIO(writing, "wb") as pipe:
+        while (line := lines.get()) is not None:
+            while line:
+                line = line[pipe.write(line) :]

@@ -1,0 +1,197 @@
+"""Programs that speak the Agent Client Protocol: what differs between them, an entry a program."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from redgreenrefactor.agents.foreign_program import ForeignProgram
+from redgreenrefactor.model.session import EVERY_STRATEGY
+
+
+class Counting(Enum):
+    """What the tokens mean that a program tells at the end of a turn; money it tells is always that of all turns."""
+
+    PROMPT = "this turn"
+    LAST = "the turn's last request alone"  # not counted: too little is worse than nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartingKit:
+    """What a program is started with; `$home`, `$role` (a file), `$model`, `$url`, `$auth` are filled in."""
+
+    arguments: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: Mapping[str, str] = field(default_factory=dict[str, str])  # texts, by their place in $home
+
+
+NOTHING = StartingKit()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpPreset:
+    """How a program is made an agent."""
+
+    program: ForeignProgram
+    always: StartingKit
+    apart: StartingKit = NOTHING  # keeps out what is the user's, unless that is to be inherited
+    with_model: StartingKit | None = None  # chooses the model; None: it is asked for in the session
+    with_url: StartingKit | None = None  # chooses the model's server; None: that cannot be
+    own_role: bool = False  # the role replaces its system prompt; otherwise it stands before the task
+    auth: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # $auth by the key that is there; "": none
+    counting: Counting = Counting.PROMPT
+    retried: str = ""  # pattern of what it prints when a request has failed: its status or its words
+    strategies: frozenset[str] = EVERY_STRATEGY
+    tried: bool = True  # by us, with the real program; the others are as their makers describe them
+
+
+_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY")
+# Its list of tools to have (`tools.core`) would also allow them without asking; this one only takes away.
+_GEMINI_WITHOUT = (
+    "update_topic activate_skill web_fetch google_web_search write_todos save_memory enter_plan_mode exit_plan_mode "
+    "invoke_agent ask_user list_background_processes read_background_output get_internal_docs"
+)
+_GEMINI_SETTINGS = {
+    "security": {"auth": {"selectedType": "$auth"}},
+    "tools": {"exclude": _GEMINI_WITHOUT.split()},
+    "general": {"enableAutoUpdate": False, "maxAttempts": 9},
+    "privacy": {"usageStatisticsEnabled": False},
+    "skills": {"enabled": False},
+    "hooksConfig": {"enabled": False},
+}
+_OPENCODE_SETTINGS = {
+    "autoupdate": False,
+    "share": "disabled",
+    "snapshot": False,
+    "default_agent": "rgr",
+    "agent": {
+        "title": {"disable": True},
+        "rgr": {
+            "mode": "primary",
+            "prompt": "{file:$role}",
+            "permission": {
+                "edit": "ask",
+                "bash": "allow",
+                "external_directory": "ask",
+                "webfetch": "deny",
+                "websearch": "deny",
+                "task": "deny",
+                "todowrite": "deny",
+                "skill": "deny",
+                "question": "deny",
+            },
+        },
+    },
+    "experimental": {"continue_loop_on_deny": True},
+}
+
+
+def _described(title: str, command: str, *arguments: str, install: str, sign_in: str) -> AcpPreset:
+    """Return the entry of a program that we have only read about: started as its makers say, and nothing else."""
+    return AcpPreset(
+        program=ForeignProgram(title=title, command=command, install=install, sign_in=sign_in),
+        always=StartingKit(arguments=arguments),
+        tried=False,
+    )
+
+
+PRESETS: Mapping[str, AcpPreset] = {
+    "gemini": AcpPreset(
+        program=ForeignProgram(
+            title="Gemini CLI",
+            command="gemini",
+            oldest="0.61.0",
+            install="npm install -g @google/gemini-cli@latest",
+            accounts=(".gemini/oauth_creds.json",),
+            sign_in="gemini",
+            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            provider="google",
+        ),
+        always=StartingKit(
+            arguments=("--acp", "-e", "none"),
+            env={"GEMINI_CLI_NO_RELAUNCH": "1", "GEMINI_SYSTEM_MD": "$role"},
+        ),
+        apart=StartingKit(
+            env={"GEMINI_CLI_HOME": "$home"}, files={".gemini/settings.json": json.dumps(_GEMINI_SETTINGS)}
+        ),
+        with_model=StartingKit(arguments=("-m", "$model")),
+        with_url=StartingKit(env={"GOOGLE_GEMINI_BASE_URL": "$url"}),
+        own_role=True,
+        auth={"GEMINI_API_KEY": "gemini-api-key", "GOOGLE_API_KEY": "vertex-ai", "": "oauth-personal"},
+        retried=r"^Attempt \d+ failed(?: with status)?:? (.*)\. Retrying",
+        strategies=EVERY_STRATEGY - {"fork"},
+    ),
+    "opencode": AcpPreset(
+        program=ForeignProgram(
+            title="opencode",
+            command="opencode",
+            oldest="1.18.33",
+            install="npm install -g opencode-ai@latest",
+            sign_in="opencode auth login",
+            keys=_KEYS,
+            telling={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"},
+        ),
+        always=StartingKit(
+            arguments=("acp", "--print-logs", "--log-level", "ERROR"),
+            env={"OPENCODE_CONFIG": "$home/opencode.json"},
+            files={"opencode.json": json.dumps(_OPENCODE_SETTINGS)},
+        ),
+        apart=StartingKit(
+            arguments=("--pure",),
+            env={
+                "XDG_CONFIG_HOME": "$home",
+                "OPENCODE_CONFIG_DIR": "$home",
+                "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+                "OPENCODE_DISABLE_CLAUDE_CODE": "1",
+                "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+                "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
+            },
+        ),
+        with_url=StartingKit(
+            env={"OPENCODE_CONFIG_CONTENT": '{"provider":{"$provider":{"options":{"baseURL":"$url"}}}}'}
+        ),
+        own_role=True,
+        counting=Counting.LAST,
+        retried=r'message="stream error".* error\.error="(?:AI_APICallError: )?(.*?)"',
+    ),
+    "qwen": AcpPreset(
+        program=ForeignProgram(
+            title="Qwen Code",
+            command="qwen",
+            oldest="0.15.10",
+            install="npm install -g @qwen-code/qwen-code@latest",
+            accounts=(".qwen/oauth_creds.json",),
+            sign_in="qwen",
+            keys=("OPENAI_API_KEY",),
+        ),
+        always=StartingKit(arguments=("--acp", "--auth-type", "$auth")),
+        with_model=StartingKit(arguments=("-m", "$model")),
+        with_url=StartingKit(env={"OPENAI_BASE_URL": "$url"}),
+        auth={"OPENAI_API_KEY": "openai", "": "qwen-oauth"},
+        strategies=EVERY_STRATEGY - {"fork"},
+        tried=False,
+    ),
+    "goose": _described(
+        "Goose", "goose", "acp", install="brew install block-goose-cli", sign_in="goose configure"
+    ),
+    "kimi": _described("Kimi CLI", "kimi", "acp", install="uv tool install kimi-cli", sign_in="kimi login"),
+    "copilot": _described(
+        "GitHub Copilot CLI",
+        "copilot",
+        "--acp",
+        install="npm install -g @github/copilot@latest",
+        sign_in="copilot login",
+    ),
+    "auggie": _described(
+        "Auggie",
+        "auggie",
+        "--acp",
+        install="npm install -g @augmentcode/auggie@latest",
+        sign_in="auggie login",
+    ),
+    "vibe": _described(
+        "Mistral Vibe", "vibe-acp", install="uv tool install mistral-vibe", sign_in="vibe --setup"
+    ),
+}
