@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import stat
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import NotReadyError
@@ -12,24 +14,22 @@ from redgreenrefactor.filesystem import below, cleared, head_of, is_pipe, remove
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, encoded, scrubbed
 from redgreenrefactor.git.local_files import COPY_BYTES, CopyAllowance, bring, is_installed, is_local
-from redgreenrefactor.git.objects import SUBMODULE, Objects
+from redgreenrefactor.git.objects import EMPTY, Objects
 from redgreenrefactor.git.repository import Repository, quoted, setting
 from redgreenrefactor.git.untracked import Untracked
 
 MOST_FILES = 2_000_000  # of a commit that is checked out
 MIRRORED = ("core.autocrlf", "core.eol", "core.symlinks", "core.ignorecase", "filter.")
+# What git tells by that a file is another one, whatever the user has set: a time of change can be set, its own cannot.
+LOOKS = {
+    "core.trustctime": "true",
+    "core.checkstat": "default",
+    "core.ignorestat": "false",
+    "core.sparsecheckout": "false",
+}
+SETTLED = 2_000_000_000  # nanoseconds: a folder that was changed later than that may change again under the same stamp
 
-
-Stamp = tuple[int, ...]  # size, and times of change: what `touch` can set, and what it cannot
-
-
-@dataclass(frozen=True, slots=True)
-class Original:
-    """A file before it was replaced; a link or a folder there, or a link on the way, only git can bring back."""
-
-    content: bytes | None = None
-    mode: int = 0
-    simple: bool = True
+Stamp = tuple[str, int, int, int]  # a folder's tree, and what tells the folder from what it was
 
 
 class CleanCheckout:
@@ -43,10 +43,11 @@ class CleanCheckout:
         # Of all checkouts: what is installed is compiled once, not again for every repository.
         self.compiled = repository.cache.parent / "compiled"
         self.untracked = Untracked(repository.root, repository.cache)
-        self._tree = ""  # what is checked out
+        self._tree: str | None = None  # what is checked out; None: nobody knows
+        self._swept: dict[str, Stamp] = {}  # the folders that hold nothing but what they should
         self._local_files: frozenset[str] = frozenset()  # the user's own files that git does not track
-        self._laid_out: dict[str, Stamp] = {}
-        self._originals: dict[str, Original] = {}  # what the overlay replaced
+        self._way: frozenset[str] = frozenset()  # the folders they lie in
+        self._overlay: tuple[str, ...] = ()  # what was replaced, or taken away
         self._submodules: set[str] = set()  # whose files are there
         self._allowance = CopyAllowance()
         self._ready = False
@@ -54,76 +55,29 @@ class CleanCheckout:
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
         """Lay out exactly this commit, some files replaced or taken away; return the folder."""
         tree = self._tree_of(commit)
-        there = self._ready and tree == self._tree and self._stamps(tree) == self._laid_out
-        if not (self._undo() and there):
-            self._check_out_somehow(commit)
-        # For whoever asks inside; our own git is told where its folder is, and tests cannot write there.
-        _remove(self.folder / ".git")
-        (self.folder / ".git").write_bytes(encoded(f"gitdir: {self._own}\n"))
-        self._sweep(tree)
-        self._populate(tree)
-        self._tree = tree
+        try:
+            self._check_out(commit, tree)
+        except (NotReadyError, OSError):
+            # Left half made by a kill or a full disk, perhaps: once more from nothing.
+            self.discard()
+            self._check_out(commit, tree)
+        self._overlay = tuple(overlay)
         for path, text in overlay.items():
-            self._originals[path] = self._original(path)
             self._put(path, None if text is None else encoded(text))
-        self._laid_out = self._stamps(tree)
         return self.folder
 
     def disturbed(self) -> tuple[str, ...]:
         """Return the files of the commit that somebody has changed since they were laid out."""
-        now = self._stamps(self._tree)
-        return tuple(path for path, stamp in self._laid_out.items() if now[path][:2] != stamp[:2])
-
-    def _stamps(self, tree: str) -> dict[str, Stamp]:
-        """Return size and times of every file of a tree; nothing for a file that is not there."""
-        stamps: dict[str, Stamp] = {}
-        for path, node in self._objects.files(tree):
-            if node.mode == SUBMODULE:
-                continue
-            try:
-                found = (self.folder / path).lstat()
-                stamps[path] = (found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-            except OSError:
-                stamps[path] = ()
-        return stamps
-
-    def _original(self, path: str) -> Original:
-        """Return what an overlay is about to replace, as far as we can bring it back ourselves."""
-        target = self.folder / path
-        way = [place for place in target.parents if place.is_relative_to(self.folder)]
-        if (
-            any(place.is_symlink() or place.is_file() for place in way)
-            or target.is_symlink()
-            or target.is_dir()
-        ):
-            return Original(simple=False)
-        return Original(target.read_bytes(), target.stat().st_mode) if target.is_file() else Original()
-
-    def _undo(self) -> bool:
-        """Take the last overlay back without asking git, for many are tried on one tree; tell if that was all."""
-        originals, self._originals = self._originals, {}
-        try:
-            for path, original in originals.items():
-                self._put(path, original.content)
-                if original.content is not None:
-                    (self.folder / path).chmod(original.mode)
-        except OSError:
-            return False
-        return all(original.simple for original in originals.values())
-
-    def _check_out_somehow(self, commit: str) -> None:
-        try:
-            self._check_out(commit)
-        except (NotReadyError, OSError):
-            # Left half made by a kill or a full disk, perhaps: once more from nothing.
-            self.discard()
-            self._check_out(commit)
+        found = self._git.fields(
+            "-c", "core.trustctime=false", "diff-files", "--name-only", "-z", "--ignore-submodules"
+        )
+        return tuple(path for path in found if not any(_in_each_other(path, ours) for ours in self._overlay))
 
     def discard(self) -> None:
         """Leave nothing of the checkout."""
         _remove(self.folder)
         _remove(self._own)
-        self._ready = False
+        self._tree, self._swept, self._ready = None, {}, False
 
     def _tree_of(self, commit: str) -> str:
         found = self._objects.require(commit)
@@ -134,19 +88,31 @@ class CleanCheckout:
             )
         return found.tree
 
-    def _check_out(self, commit: str) -> None:
+    def _check_out(self, commit: str, tree: str) -> None:
+        """Make the folder what a commit holds: by what differs, be it somebody's doing or another commit's."""
         if not self._ready:
             self._prepare()
-        for entry in below(self.folder):  # git would wait at one that it takes for a file of its own
-            if is_pipe(entry):
-                Path(entry.path).unlink()
-        self._git().raw("checkout", "--quiet", "--force", "--detach", commit)
+        if self._tree is None:
+            for entry in below(self.folder):  # git would wait at one that it takes for a file of its own
+                if is_pipe(entry):
+                    Path(entry.path).unlink()
+        else:
+            self._sweep(self._tree)
+        self._tree = None
+        self._git.raw("checkout", "--quiet", "--force", "--detach", commit)
+        # For whoever asks inside; our own git is told where its folder is, and tests cannot write there.
+        _remove(self.folder / ".git")
+        (self.folder / ".git").write_bytes(encoded(f"gitdir: {self._own}\n"))
+        self._sweep(tree)
+        self._populate(tree)
+        self._tree = tree
 
     @property
     def _own(self) -> Path:
         """Our repository's git folder: outside the checkout, which tests write to."""
         return self.folder.with_name(f"{self.folder.name}.git")
 
+    @cached_property
     def _git(self) -> Git:
         env = scrubbed(self._repository.environ, self._repository.root)
         return Git(self.folder, {**env, "GIT_DIR": str(self._own), "GIT_WORK_TREE": str(self.folder)})
@@ -158,7 +124,7 @@ class CleanCheckout:
         self.folder.mkdir(parents=True, exist_ok=True)
         object_format = "sha256" if len(self._repository.objects.resolve("HEAD") or "") > 40 else "sha1"  # noqa: PLR2004
         if not (self._own / "HEAD").exists():
-            self._git().raw("init", "--quiet", "--template=", f"--object-format={object_format}")
+            self._git.raw("init", "--quiet", "--template=", f"--object-format={object_format}")
         (self._own / "config").write_bytes(encoded("".join(self._mirrored(object_format))))
         for left in self._own.glob("*.lock"):
             left.unlink(missing_ok=True)
@@ -168,6 +134,8 @@ class CleanCheckout:
         self._allowance = CopyAllowance()
         self._submodules = set()
         self._local_files = frozenset(self._bring_local_files())
+        parents = (PurePosixPath(path).parents for path in self._local_files)
+        self._way = frozenset(str(parent) for around in parents for parent in around)
         self._ready = True
 
     def _mirrored(self, object_format: str) -> Iterator[str]:
@@ -176,6 +144,7 @@ class CleanCheckout:
         yield setting("core.bare", "false")
         if object_format != "sha1":
             yield setting("extensions.objectformat", object_format)
+        yield from (setting(key, value) for key, value in LOOKS.items())
         for key, value in self._repository.config.items():
             if key.startswith(MIRRORED):
                 yield setting(key, value)
@@ -212,10 +181,16 @@ class CleanCheckout:
 
     def _populate(self, tree: str) -> None:
         """Bring the files of submodules: git leaves their folders empty."""
-        for path, node in self._objects.files(tree):
-            if node.mode == SUBMODULE and (path not in self._submodules or _is_empty(self.folder / path)):
-                self._fetch(path)
-                self._submodules.add(path)
+        waiting = [("", tree)]
+        while waiting:
+            prefix, oid = waiting.pop()
+            for name, node in self._objects.inner(oid):
+                path = f"{prefix}{name}"
+                if node.is_tree:
+                    waiting.append((f"{path}/", node.oid))
+                elif path not in self._submodules or _is_empty(self.folder / path):
+                    self._fetch(path)
+                    self._submodules.add(path)
 
     def _fetch(self, path: str) -> None:
         target = cleared(self.folder, path)
@@ -229,14 +204,48 @@ class CleanCheckout:
         return left | {name for name in names if self.untracked.made(f"{home}/{name}")}
 
     def _sweep(self, tree: str) -> None:
-        """Remove everything that neither the commit nor the local files accounts for."""
-        tracked = {path for path, _ in self._objects.files(tree)}
-        folders = {
-            str(parent) for path in (*tracked, *self._local_files) for parent in PurePosixPath(path).parents
-        }
-        kept = tracked | self._local_files | {".git"}
-        for path in _beyond(self.folder, kept, folders):
-            _remove(self.folder / path)
+        """Remove pipes, and everything that neither a tree nor the local files accounts for.
+
+        Only folders are looked into that have changed since: whatever comes, goes or is replaced changes its folder.
+        """
+        swept: dict[str, Stamp] = {}
+        moment = time.time_ns() - SETTLED
+        waiting = [("", tree)]
+        while waiting:
+            prefix, oid = waiting.pop()
+            stamp = self._stamp(prefix, oid)
+            if stamp is None:
+                continue  # git brings it back
+            if self._swept.get(prefix) != stamp:
+                waiting += ((path, EMPTY) for path in self._cleared(prefix, oid))
+                stamp = self._stamp(prefix, oid) or stamp
+            if stamp[-1] < moment:
+                swept[prefix] = stamp
+            waiting += (
+                (f"{prefix}{name}/", node.oid) for name, node in self._objects.inner(oid) if node.is_tree
+            )
+        self._swept = swept
+
+    def _stamp(self, prefix: str, oid: str) -> Stamp | None:
+        """Return what tells a folder from what it was; None where there is none."""
+        with suppress(OSError):
+            found = (self.folder / prefix).lstat()
+            if stat.S_ISDIR(found.st_mode):
+                return oid, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+        return None
+
+    def _cleared(self, prefix: str, oid: str) -> Iterator[str]:
+        """Remove what does not belong right into a folder; yield the folders that do only for what is inside them."""
+        tracked = self._objects.tree(oid)
+        for entry in list(os.scandir(self.folder / prefix)):
+            path = f"{prefix}{entry.name}"
+            if entry.name in tracked:
+                if is_pipe(entry):
+                    Path(entry.path).unlink()
+            elif path in self._way and entry.is_dir(follow_symlinks=False):
+                yield f"{path}/"
+            elif path not in self._local_files and path != ".git":
+                _remove(Path(entry.path))
 
     def _put(self, path: str, content: bytes | None) -> None:
         target = cleared(self.folder, path)
@@ -259,17 +268,8 @@ def apart(repository: Repository) -> Generator[CleanCheckout]:
             _remove(clean.compiled / str(clean.folder).lstrip("/"))
 
 
-def _beyond(folder: Path, kept: set[str], folders: set[str]) -> Iterator[str]:
-    """Yield the topmost paths below a folder that are neither kept nor on the way to something kept."""
-    waiting = [""]
-    while waiting:
-        prefix = waiting.pop()
-        for entry in list(os.scandir(folder / prefix)):
-            path = f"{prefix}{entry.name}"
-            if path in folders and path not in kept and entry.is_dir(follow_symlinks=False):
-                waiting.append(f"{path}/")
-            elif path not in kept:
-                yield path
+def _in_each_other(one: str, two: str) -> bool:
+    return f"{one}/".startswith(f"{two}/") or f"{two}/".startswith(f"{one}/")
 
 
 def _is_empty(folder: Path) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 
 from redgreenrefactor.errors import some_of
-from redgreenrefactor.git.executable import Git, encoded
+from redgreenrefactor.git.executable import Git, decoded, encoded
 
 NAMED = 5  # files that a warning names before it counts the rest
 ASSUMED, SKIPPED = "assume-unchanged", "skip-worktree"
@@ -14,20 +14,23 @@ _BITS: Mapping[str, Callable[[str], bool]] = {ASSUMED: str.islower, SKIPPED: lam
 
 def hidden_in(git: Git) -> dict[str, str]:
     """Return the files git does not look at, each with git's letter for why."""
-    return {path: tag for path, tag in _tags(git).items() if _is_hidden(tag)}
+    # Most files are plain, and there may be very many: only the others become text.
+    odd = (entry for entry in _listed(git) if entry and not entry.startswith(b"H "))
+    found = {decoded(entry[2:]): chr(entry[0]) for entry in odd}
+    return {path: tag for path, tag in found.items() if any(has(tag) for has in _BITS.values())}
 
 
 def shown_again(git: Git, before: Mapping[str, str]) -> tuple[str, ...]:
     """Let git look at every file but those that were hidden before, and not at those; return what was hidden since."""
-    now = _tags(git)
-    if {path: tag for path, tag in now.items() if _is_hidden(tag)} == before:
+    now = hidden_in(git)
+    if now == before:
         return ()
     found: set[str] = set()
     for bit, has in _BITS.items():
         was = {path for path, tag in before.items() if has(tag)}
         is_now = {path for path, tag in now.items() if has(tag)}
         _mark(git, f"no-{bit}", is_now - was)
-        _mark(git, bit, (was - is_now) & now.keys())
+        _mark(git, bit, (was - is_now) & _tracked(git))
         found |= is_now - was
     return tuple(sorted(found))
 
@@ -37,7 +40,7 @@ def left_alone(git: Git, hidden: Mapping[str, str]) -> Generator[None]:
     """Keep these files as they are while the others are reset: git would replace what is only assumed to be unchanged."""
     assumed = {path for path, tag in hidden.items() if not _BITS[SKIPPED](tag)}
     if assumed:
-        _mark(git, SKIPPED, assumed & _tags(git).keys())
+        _mark(git, SKIPPED, assumed & _tracked(git))
     try:
         yield
     finally:
@@ -51,12 +54,12 @@ def told(paths: tuple[str, ...]) -> tuple[str, ...]:
     return (f"{what}: {some_of(paths, NAMED)}",) if paths else ()
 
 
-def _tags(git: Git) -> dict[str, str]:
-    return {entry[2:]: entry[0] for entry in git.fields("ls-files", "-v", "-z")}
+def _listed(git: Git) -> list[bytes]:
+    return git.raw("ls-files", "-v", "-z").split(b"\0")
 
 
-def _is_hidden(tag: str) -> bool:
-    return any(has(tag) for has in _BITS.values())
+def _tracked(git: Git) -> set[str]:
+    return {decoded(entry[2:]) for entry in _listed(git)}
 
 
 def _mark(git: Git, how: str, paths: Iterable[str]) -> None:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from redgreenrefactor.errors import some_of
-from redgreenrefactor.filesystem import below
 from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded
 
@@ -39,13 +38,23 @@ def clear_away(root: Path, gits: Iterable[Path], moment: int) -> tuple[list[str]
 
 
 def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield what is no folder and has changed since a moment; among dependencies only root's rights matter."""
-    for entry in below(folder, lambda inner: os.getuid() == 0 or inner.name not in NAMES):
-        with suppress(OSError):
-            if not entry.is_dir(follow_symlinks=False):
-                status = entry.stat(follow_symlinks=False)
-                if status.st_ctime_ns >= moment:
-                    yield Path(entry.path), status
+    """Yield what is no folder and has changed since a moment; among dependencies only root's rights matter.
+
+    Every file is looked at after every session, and there may be very many: nothing else is done to most of them.
+    """
+    left = frozenset[str]() if os.getuid() == 0 else NAMES
+    waiting = [os.fspath(folder)]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in left:
+                        waiting.append(entry.path)
+                    continue
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_ctime_ns >= moment:
+                        yield Path(entry.path), status
 
 
 def remove_holes(git: Git, found: Mapping[Path, int]) -> tuple[str, ...]:

@@ -52,6 +52,8 @@ class Objects:
         self._git = git
         self._partner = None  # started with the first question
         self._trees: dict[str, Mapping[str, Node]] = {}
+        self._inner: dict[str, tuple[tuple[str, Node], ...]] = {}
+        self._extents: dict[str, int] = {}
 
     def close(self) -> None:
         """End the git process."""
@@ -133,6 +135,13 @@ class Objects:
             self._trees[oid] = dict(_entries(content, len(oid) // 2))
         return self._trees[oid]
 
+    def inner(self, oid: str) -> tuple[tuple[str, Node], ...]:
+        """Return the folders and the submodules that a folder holds."""
+        if oid not in self._inner:
+            entries = self.tree(oid).items()
+            self._inner[oid] = tuple(entry for entry in entries if entry[1].mode in (TREE, SUBMODULE))
+        return self._inner[oid]
+
     def node(self, tree: str, path: str) -> Node | None:
         """Return what stands at a path of a tree."""
         node = Node(TREE, tree)
@@ -160,15 +169,14 @@ class Objects:
 
     def extent(self, tree: str) -> int:
         """Return how many files and folders a tree unfolds to; folders that stand in many places are read once."""
-        known: dict[str, int] = {}
-        waiting = [tree]
-        while waiting:
-            entries = self.tree(waiting[-1])
-            folders = [node.oid for node in entries.values() if node.is_tree]
+        known, waiting = self._extents, [tree]
+        while tree not in known:
+            folders = [node.oid for _, node in self.inner(waiting[-1]) if node.is_tree]
             if unknown := dict.fromkeys(oid for oid in folders if oid not in known):
                 waiting += unknown
             else:
-                known[waiting.pop()] = len(entries) + sum(known[oid] for oid in folders)
+                oid = waiting.pop()
+                known[oid] = len(self.tree(oid)) + sum(known[inner] for inner in folders)
         return known[tree]
 
     def differences(self, before: str, after: str) -> Iterator[tuple[str, Node | None, Node | None]]:

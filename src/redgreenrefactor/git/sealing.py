@@ -1,12 +1,13 @@
 """Everything that was done since a commit, as exactly one commit on top of it."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from redgreenrefactor.filesystem import below, remove
 from redgreenrefactor.git.artifacts import left_out
 from redgreenrefactor.git.commit_message import fits, mended
-from redgreenrefactor.git.executable import encoded, nul_terminated
+from redgreenrefactor.git.executable import decoded, encoded, nul_terminated
 from redgreenrefactor.git.nested import has_commit
 from redgreenrefactor.git.objects import SUBMODULE, Commit
 from redgreenrefactor.git.obstacles import insist
@@ -14,6 +15,7 @@ from redgreenrefactor.git.ref_guard import RefGuard
 from redgreenrefactor.git.repository import CheckoutStatus, Repository
 from redgreenrefactor.model.workflow import Phase
 
+NAMED = 50  # changed paths; each is looked for among all files
 NO_CHANGES = "refactor: no changes needed"
 
 
@@ -72,7 +74,7 @@ class Sealer:
     def stage(self, start: Commit, status: CheckoutStatus) -> str:
         """Stage everything but what is left out; return the tree of it."""
         self._absorb([self._repository.root / path for path in status.untracked if path.endswith("/")])
-        self._add_everything()
+        self._add(status.dirty)
         tree = self._git.text("write-tree")
         root = self._repository.root
         added = self._objects.added(start.tree, tree)
@@ -90,14 +92,21 @@ class Sealer:
             if inner.is_dir() and not has_commit(inner):
                 remove(inner)
 
-    def _add_everything(self) -> None:
+    def _add(self, dirty: Sequence[str]) -> None:
         """Stage everything; repositories in the repository by where they stand, without git going into them.
 
-        Adding the usual way, git looks there for changes, with the settings, and so the programs, that it finds.
+        Adding the usual way, git looks there for changes, with the settings, and so the programs, that it finds. Few
+        paths are named, if all are there: then git does not look at all the others.
         """
-        listing = self._git.fields("ls-files", "--stage", "-z")
-        inner = [entry.partition("\t")[2] for entry in listing if entry.startswith(f"{SUBMODULE} ")]
-        insist(self._git, "add", "--all", "--", ":/", *(f":(top,literal,exclude){path}" for path in inner))
+        listing = self._git.raw("ls-files", "--stage", "-z")
+        rows = decoded(listing).split("\0") if SUBMODULE.encode() in listing else []
+        inner = [row.partition("\t")[2] for row in rows if row.startswith(f"{SUBMODULE} ")]
+        found = [path for path in dirty if path not in inner]
+        few = len(found) <= NAMED and all(os.path.lexists(self._repository.root / path) for path in found)
+        where = [f":(top,literal){path}" for path in found] if few else [":/"]
+        if where:
+            excluded = (f":(top,literal,exclude){path}" for path in inner)
+            insist(self._git, "add", "--all", "--", *where, *excluded)
         if inner:
             self._update_index(inner, "--add", "--remove")
 

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -433,3 +434,108 @@ def test_a_pipe_that_a_suite_left_is_not_waited_at(place: Place) -> None:
     (folder / "sub/code.py").unlink()
     assert (place.lay_out() / "sub/code.py").read_text() == "x = 1\n"
     assert sorted(path.name for path in (folder / "sub").iterdir()) == ["code.py"]
+
+
+# --- what tests leave behind
+
+
+def _as_old(place: Path, change: Callable[[Path], object]) -> None:
+    """Change something so that its size and the time that can be set are what they were."""
+    before = place.stat()
+    change(place)
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _tick(folder: Path) -> None:
+    """Return when the clock of the file system has moved on."""
+    place = folder / "tick"
+    place.touch()
+    before = place.stat().st_mtime_ns
+    while place.stat().st_mtime_ns == before:
+        place.touch()
+
+
+def _emptied(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
+DISTURBANCES: dict[str, Callable[[Path], object]] = {
+    "same size": lambda folder: (folder / "pkg/a.py").write_text("2\n"),
+    "same size and time": lambda folder: _as_old(folder / "pkg/a.py", lambda it: it.write_text("2\n")),
+    "by a link elsewhere": lambda folder: (
+        os.link(folder / "pkg/a.py", folder.parent / "link"),
+        (folder.parent / "link").write_text("2\n"),
+    ),
+    "another file in its place": lambda folder: (
+        (folder / "new").write_text("2\n"),
+        (folder / "new").rename(folder / "pkg/a.py"),
+    ),
+    "gone": lambda folder: (folder / "pkg/a.py").unlink(),
+    "executable": lambda folder: (folder / "pkg/a.py").chmod(0o755),
+    "a folder emptied": lambda folder: _emptied(folder / "pkg"),
+    "a folder gone": lambda folder: shutil.rmtree(folder / "pkg"),
+    "a link for a folder": lambda folder: (
+        (folder / "pkg").rename(folder / "moved"),
+        (folder / "pkg").symlink_to("moved"),
+    ),
+    "a link for a file": lambda folder: (
+        (folder / "pkg/a.py").unlink(),
+        (folder / "pkg/a.py").symlink_to("../b.py"),
+    ),
+    "a pipe for a file": lambda folder: ((folder / "pkg/a.py").unlink(), os.mkfifo(folder / "pkg/a.py")),
+    "a pipe for attributes": lambda folder: os.mkfifo(folder / "pkg/.gitattributes"),
+    "byte code": lambda folder: (
+        (folder / "pkg/__pycache__").mkdir(),
+        (folder / "pkg/__pycache__/a.pyc").touch(),
+    ),
+    "ignored": lambda folder: (folder / "pkg/x.log").write_text("x"),
+    "ignored, its folder as old": lambda folder: _as_old(
+        folder / "pkg", lambda it: (it / "x.log").write_text("x")
+    ),
+    "a repository": lambda folder: (folder / "pkg/.git").mkdir(),
+    "its own git": lambda folder: (folder / ".git").write_text("gitdir: elsewhere\n"),
+    "an empty folder": lambda folder: (folder / "pkg/deep/empty").mkdir(parents=True),
+}
+
+
+@pytest.mark.parametrize("age", [0, 100], ids=["fresh", "old"])
+@pytest.mark.parametrize("disturb", DISTURBANCES.values(), ids=DISTURBANCES)
+def test_what_tests_disturbed_is_as_the_commit_has_it(
+    place: Place, disturb: Callable[[Path], object], age: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = place.repo.commit("feat: a", {"pkg/a.py": "1\n", "b.py": "2\n", ".gitignore": "*.log\n"})
+    later = place.repo.commit("feat: c", {"pkg/c.py": "3\n"})
+    clean = place.clean()
+    before, then = (everything(clean.lay_out(commit, {})) for commit in (head, later))
+    # Folders that were not changed for a while are not looked into again.
+    clock = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: clock() + age * 10**9)
+    for commit, expected in ((later, then), (head, before)):
+        clean.lay_out(commit, {})
+        _tick(clean.folder.parent)
+        disturb(clean.folder)
+        (clean.folder.parent / "link").unlink(missing_ok=True)
+        assert everything(clean.lay_out(commit, {})) == expected
+        assert clean.disturbed() == ()
+
+
+def test_folders_that_nobody_has_changed_are_not_looked_into(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = place.repo.commit("feat: many", {f"data/{n}/x.txt": "1\n" for n in range(20)})
+    clean = place.clean()
+    clock = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: clock() + 10**11)
+    clean.lay_out(head, {})
+    looked: list[str] = []
+    scan = os.scandir
+
+    def scandir(path: Path) -> object:
+        looked.append(str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    folder = clean.lay_out(head, {"data/7/new.txt": "1\n"})
+    clean.lay_out(head, {})
+    assert {path.removeprefix(f"{folder}").strip("/") for path in looked} == {"", "data/7"}
