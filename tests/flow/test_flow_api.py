@@ -200,6 +200,7 @@ def test_any_providers_model_can_do_the_work(spec: str, repo: Repo, server: Mode
     ],
     ids=["key", "model", "address", "network"],
 )
+@pytest.mark.long
 def test_what_hinders_the_first_request_is_said_and_nothing_is_left_behind(
     trouble: Answer, kind: str, told: str, repo: Repo, server: ModelServer
 ) -> None:
@@ -285,6 +286,7 @@ def test_roles_have_models_of_their_own(make_repo: MakeRepo) -> None:
     assert sum(event.usage.output_tokens for event in [result] if event.usage) == 20 * len(server.asked)
 
 
+@pytest.mark.long
 def test_trouble_that_does_not_pass_stops_the_run_and_is_nobodys_failure(
     repo: Repo, server: ModelServer
 ) -> None:
@@ -410,6 +412,7 @@ def test_requests_are_small_and_begin_alike(repo: Repo, server: ModelServer) -> 
     assert min(within.values()) >= 0.95, within
 
 
+@pytest.mark.long
 def test_every_request_of_a_session_begins_with_the_one_before(repo: Repo, server: ModelServer) -> None:
     run(repo, server, max_cycles=1)
     for before, after in zip(server.asked, server.asked[1:], strict=False):

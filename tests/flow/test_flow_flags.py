@@ -131,6 +131,7 @@ def test_while_a_list_waits_anything_else_is_still_dirt(make_repo: MakeRepo) -> 
     assert (stage.repo.path / "test-list.md").read_text() == listed(0, 2)
 
 
+@pytest.mark.long
 def test_on_a_terminal_the_editor_opens(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {**calculator(2), "RED-1": FAILS})
     stage.play({**stage.parts, "PLAN-1": calculator(1)["PLAN-1"]})
@@ -205,6 +206,7 @@ def test_quiet_tells_only_the_end(make_repo: MakeRepo) -> None:
     assert "complete" in done.out
 
 
+@pytest.mark.long
 def test_with_json_everything_for_people_is_on_standard_error(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=STRICT), {"PLAN": FAILS})
     done = stage.run("--json")
@@ -302,6 +304,7 @@ def test_a_worktree_that_was_removed_comes_back_from_its_branch(make_repo: MakeR
     assert (stage.repo.path.parent / ".codex-worktrees/calc/calc.py").exists()
 
 
+@pytest.mark.long
 def test_resuming_in_a_worktree_that_never_was_makes_none(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN))
     done = stage.resume("--worktree", "calc", "--json")

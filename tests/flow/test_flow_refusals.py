@@ -212,6 +212,7 @@ def _state(stage: Stage) -> dict[str, bytes]:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("agent", ["api", "codex", "claude-code", "gemini", "opencode"])
+@pytest.mark.long
 def test_an_agent_that_is_not_ready_is_named(make_repo: MakeRepo, agent: str) -> None:
     stage = Stage(make_repo(files=GREENFIELD))
     done = stage.rgr("run", "x", "--agent", agent, "--json", env={"PATH": f"{BIN}:/usr/bin:/bin"})
@@ -268,6 +269,7 @@ def test_reading_commands_refuse_unreadable_notes_too(make_repo: MakeRepo) -> No
         assert "repair-notes" in done.json["hint"]
 
 
+@pytest.mark.long
 def test_dependency_folders_and_ignored_files_are_not_dirt(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files={**PLAIN, ".gitignore": "*.log\n"}), {"PLAN": {"exit": 1}})
     for name in ("node_modules/a/b.js", "venv/pyvenv.cfg", "venv/bin/x", "my.log", "__pycache__/a.pyc"):
@@ -313,6 +315,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", [".git/objects", ".git"])
+@pytest.mark.long
 def test_a_repository_that_cannot_be_written_to_is_refused(make_repo: MakeRepo, place: str) -> None:
     stage = Stage(make_repo(files=PLAIN))
     folders = [

@@ -233,6 +233,7 @@ def test_refs_a_session_destroyed_come_back(stage: Stage) -> None:
     assert stage.repo.git("rev-parse", "v1") == stage.repo.git("rev-list", "--max-parents=0", "HEAD")
 
 
+@pytest.mark.long
 def test_history_shows_the_run_and_on_demand_its_attempts(stage: Stage) -> None:
     plain = stage.rgr("history", "--json").json
     assert [entry["commit"] for entry in plain] == stage.repo.git("rev-list", "HEAD").split()
@@ -348,6 +349,7 @@ def test_a_session_that_runs_past_its_limit_is_ended_even_if_it_would_not_be(mak
     assert "ran past its limit of 1 s" in stage.session("PLAN-1-2")["brief"]
 
 
+@pytest.mark.long
 def test_without_retries_the_first_rejection_is_the_last(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=GREENFIELD), calculator(1) | {"PLAN-1": {"exit": 7}})
     done = stage.run("--json", env={"TDD_MAX_RETRIES": "0"})

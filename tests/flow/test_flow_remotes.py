@@ -54,6 +54,7 @@ def test_a_run_that_is_pushed_as_it_goes_goes_on_in_another_clone(make_repo: Mak
     assert first.rgr("status", "--json").json["nextPhase"] == "COMPLETE"
 
 
+@pytest.mark.long
 def test_a_run_is_not_lost_by_a_push_that_fails(make_repo: MakeRepo) -> None:
     stage = Stage(make_repo(files=PLAIN), calculator(1))
     stage.repo.git("remote", "add", "origin", "http://ada:s3cret@127.0.0.1:9/x.git")

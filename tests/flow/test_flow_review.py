@@ -137,6 +137,7 @@ def test_reviews_that_are_used_up_fail_with_what_there_is(alone: ReviewStage) ->
     assert alone.turns == ["CODE-1-1", "REVIEW-1-1", "CODE-2-1", "REVIEW-2-1"]
 
 
+@pytest.mark.long
 def test_no_token_is_noticed_before_anything_is_begun(alone: ReviewStage) -> None:
     done = alone.tdd("SPEC.md", "--json", env={"GITHUB_API_URL": "http://127.0.0.1:9"})
     assert done.code == 3, done
@@ -146,6 +147,7 @@ def test_no_token_is_noticed_before_anything_is_begun(alone: ReviewStage) -> Non
     assert alone.branches() == ["main"]
 
 
+@pytest.mark.long
 def test_a_refused_token_is_noticed_before_anything_is_begun(
     stage: ReviewStage, server: GitHubServer
 ) -> None:
@@ -171,6 +173,7 @@ def test_a_host_that_nobody_named_and_a_page_that_is_not_githubs_are_told_before
     assert (stage.sessions, stage.branches()) == ([], ["main"])
 
 
+@pytest.mark.long
 def test_what_cannot_start_leaves_nothing_behind(alone: ReviewStage) -> None:
     alone.repo.commit("chore: a suite that fails", {"run_all.py": "raise SystemExit(1)\n"})
     done = alone.tdd("SPEC.md", "--forge", "none", "--json")
@@ -429,6 +432,7 @@ def test_what_cannot_be_done_is_refused_in_words(
         ('{"taskId": "20260101-000000-abcd"}', "StateMalformed"),
     ],
 )
+@pytest.mark.long
 def test_a_broken_state_file_without_notes_says_what_is_wrong_with_it(
     alone: ReviewStage, text: str, kind: str
 ) -> None:

@@ -54,6 +54,7 @@ def test_ignored_dependencies_of_the_main_checkout_reach_a_task_and_stay_whole(
     assert stage.repo.git("status", "--porcelain") == "?? draft.txt"
 
 
+@pytest.mark.long
 def test_where_nothing_is_installed_the_task_does_not_start(stage: ReviewStage) -> None:
     done = stage.tdd("SPEC.md", "--forge", "none", "--json")
     assert done.code == 3, done

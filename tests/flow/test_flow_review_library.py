@@ -33,6 +33,7 @@ def around(stage: ReviewStage, **more: Any) -> dict[str, Any]:
     return {"project": stage.repo.path, "agent": stage.agent, "environ": environ, **more}
 
 
+@pytest.mark.long
 def test_a_specification_becomes_a_pull_request(stage: ReviewStage, server: GitHubServer) -> None:
     heard: list[Event] = []
     result = rgr.tdd(
@@ -83,6 +84,7 @@ def test_a_task_that_fails_is_a_result_and_goes_on_with_more_reviews(
     assert len(server.pulls) == 1
 
 
+@pytest.mark.long
 def test_a_whole_run_may_be_the_coder(stage: ReviewStage) -> None:
     stage.play({**stages.calculator(1), "REVIEW-1": said(APPROVE)})
     spec = stage.repo.path / "SPEC.md"
@@ -108,6 +110,7 @@ def test_what_cannot_start_is_an_exception(stage: ReviewStage, server: GitHubSer
     assert stage.states() == {}
 
 
+@pytest.mark.long
 def test_an_exception_of_a_listener_leaves_a_task_that_goes_on(stage: ReviewStage) -> None:
     class EnoughError(Exception):
         pass

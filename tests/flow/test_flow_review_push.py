@@ -30,6 +30,7 @@ def remote(stage: ReviewStage) -> Iterator[GitServer]:
         yield serving
 
 
+@pytest.mark.long
 def test_branch_notes_and_refs_are_pushed_with_a_token_that_nobody_sees(
     stage: ReviewStage, remote: GitServer, api: GitHubServer
 ) -> None:

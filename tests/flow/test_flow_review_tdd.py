@@ -134,6 +134,7 @@ def test_an_inner_run_that_cannot_measure_stops_the_task_and_resuming_it_goes_on
     went_on(stage)
 
 
+@pytest.mark.long
 def test_an_inner_run_whose_tests_cannot_be_run_is_not_ready(stage: ReviewStage) -> None:
     stage.repo.commit("chore: no tests", {"tdd.properties": "retry.backoff=0\n"})
     done = begun(stage)
@@ -160,6 +161,7 @@ def test_an_interrupted_inner_run_interrupts_the_task_and_resuming_it_goes_on(
     went_on(stage)
 
 
+@pytest.mark.long
 def test_a_task_interrupted_before_anything_was_begun_leaves_nothing_behind(stage: ReviewStage) -> None:
     working = stage.repo.path.parent / "working"
     stage.env = {"TDD_TEST_COMMAND": f"touch {working}; sleep 300"}

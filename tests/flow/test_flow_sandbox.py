@@ -66,6 +66,7 @@ def test_tests_see_neither_keys_nor_the_outside(make_repo: MakeRepo) -> None:
 
 
 @needs_bubblewrap
+@pytest.mark.long
 def test_a_suite_that_needs_the_network_gets_it_and_everybody_is_told(
     make_repo: MakeRepo, listener: int
 ) -> None:

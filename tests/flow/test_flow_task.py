@@ -158,6 +158,7 @@ def test_coverage_below_the_target_is_one_more_iteration(make_repo: MakeRepo) ->
     )  # --agent does not say who diagnoses, where somebody was chosen for it
 
 
+@pytest.mark.long
 def test_a_missing_tool_blocks_the_task(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     done = stage.rgr_task(document=task(convergence={"criteria": ["$ no-such-tool --test"]}))
@@ -170,6 +171,7 @@ def test_a_missing_tool_blocks_the_task(make_repo: MakeRepo) -> None:
     assert stage.is_clean()
 
 
+@pytest.mark.long
 def test_tests_that_cannot_be_collected_block_the_task_before_anybody_works(make_repo: MakeRepo) -> None:
     tests = "import absent\n\n\ndef test_old() -> None:\n    pass\n"
     stage = staged(make_repo, files={**FILES, "tests/test_old.py": tests})

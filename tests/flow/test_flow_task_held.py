@@ -26,6 +26,7 @@ LOOKS = [
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.long
 def test_commands_of_the_analysis_touch_nothing_of_the_users(level: str, make_repo: MakeRepo) -> None:
     means(level)
     settings = f"{PLAIN_SETTINGS}setup.command=touch prepared\n"
@@ -55,6 +56,7 @@ def test_commands_of_the_analysis_touch_nothing_of_the_users(level: str, make_re
     assert again.code == 0, again
 
 
+@pytest.mark.long
 def test_a_criterions_program_is_looked_for_before_anybody_works(make_repo: MakeRepo) -> None:
     stage = staged(make_repo, files=PLAIN)
     criteria = [f"$ {RUNS}", "$ ls && no-such-linter .", "$ ./lint.sh"]

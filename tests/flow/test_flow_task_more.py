@@ -14,6 +14,7 @@ from repos import MakeRepo
 from task_samples import SEED_EXAMPLE
 
 
+@pytest.mark.long
 def test_a_malformed_file_is_bad_usage(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)
     done = stage.rgr_task("--json", document={"description": "", "convergence": {"criteria": []}, "id": "/"})

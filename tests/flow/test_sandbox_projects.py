@@ -183,6 +183,7 @@ def needs(*programs: str) -> None:
 
 
 @both
+@pytest.mark.long
 def test_pytest_with_everything_a_suite_may_do(level: str, make_repo: MakeRepo) -> None:
     env = users()
     env["PATH"] = f"{BIN}{os.pathsep}{env['PATH']}"

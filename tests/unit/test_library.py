@@ -112,6 +112,7 @@ def swift(environ: dict[str, str]) -> dict[str, str]:
     return {**environ, "TDD_TEST_COMMAND": f"{shlex.quote(sys.executable)} -I -S -B run_all.py"}
 
 
+@pytest.mark.long
 def test_a_workflow_runs_in_any_thread_stops_at_a_limit_and_is_resumed_to_its_end(
     project: Repo, agent: str, environ: dict[str, str]
 ) -> None:
@@ -147,6 +148,7 @@ def test_a_workflow_runs_in_any_thread_stops_at_a_limit_and_is_resumed_to_its_en
     assert history[0].handoff.completed_tests == ("2 is doubled",)
 
 
+@pytest.mark.long
 def test_an_exception_of_a_listener_ends_the_call_and_resume_goes_on(
     project: Repo, agent: str, swift: dict[str, str]
 ) -> None:
@@ -171,6 +173,7 @@ def test_an_exception_of_a_listener_ends_the_call_and_resume_goes_on(
     assert project.subjects() == SUBJECTS
 
 
+@pytest.mark.long
 def test_a_run_that_fails_is_a_result_and_a_new_one_may_be_started(
     project: Repo, tmp_path: Path, agent: str, swift: dict[str, str]
 ) -> None:

@@ -143,6 +143,7 @@ def test_a_detached_head_carries_notes_and_refs(mine: Repo, bare: Repo, run: Tol
 # --- two people
 
 
+@pytest.mark.long
 def test_two_peoples_notes_come_together_by_the_newest(mine: Repo, bare: Repo, run: Told) -> None:
     push(mine)
     theirs = clone(bare)
@@ -221,6 +222,7 @@ def test_after_a_rollback_the_branch_is_the_persons_to_force(mine: Repo, bare: R
     assert feature(mine, run.commits["1-REFACTOR"])
 
 
+@pytest.mark.long
 def test_a_name_that_others_have_taken_is_not_taken_away(mine: Repo, bare: Repo, run: Told) -> None:
     push(mine)
     theirs = clone(bare)
@@ -242,6 +244,7 @@ def test_a_name_that_others_have_taken_is_not_taken_away(mine: Repo, bare: Repo,
     assert set(bare.refs()) - set(before) <= {f"refs/tdd/kept/attempts/r/1-RED-2-{odd[:10]}"}
 
 
+@pytest.mark.long
 def test_many_refs_go_in_several_pieces(mine: Repo, bare: Repo, run: Told) -> None:
     head = run.commits["1-RED"]
     lines = "".join(f"update refs/tdd/kept/r/many-{number} {head}\n" for number in range(450))
@@ -251,6 +254,7 @@ def test_many_refs_go_in_several_pieces(mine: Repo, bare: Repo, run: Told) -> No
     assert fetch(theirs).refs == 453
 
 
+@pytest.mark.long
 def test_merging_waits_for_nobody_who_works_here(mine: Repo, bare: Repo, run: Told) -> None:
     push(mine)
     theirs = clone(bare)
@@ -328,6 +332,7 @@ def test_notes_here_that_are_none_are_repaired_before_they_are_carried(
 
 
 @pytest.mark.parametrize("thing", ["main", "main:README.md"])
+@pytest.mark.long
 def test_notes_there_that_are_none_are_the_persons_to_replace(
     mine: Repo, bare: Repo, run: Told, thing: str
 ) -> None:
@@ -352,6 +357,7 @@ def test_a_tag_that_is_called_like_the_branch_changes_nothing(mine: Repo, bare: 
     assert fetch(mine).branch == "main"
 
 
+@pytest.mark.long
 def test_two_who_went_on_with_the_same_run_are_told_that_they_have_gone_different_ways(
     mine: Repo, bare: Repo, run: Told
 ) -> None:
