@@ -25,17 +25,19 @@ _KINDS = {
 }
 
 
-def head_of(path: Path, most: int, *, follow: bool = True) -> bytes:
+def head_of(path: Path, most: int, *, follow: bool = True, start: int = 0) -> bytes:
     """Return what a regular file holds, at most so many bytes of it; anything else is an OSError that says what it is.
 
     A pipe or a device is not even opened, for that alone may wait for ever or set something off. A link is one of
-    those things, unless it is to be followed.
+    those things, unless it is to be followed. `start`: where reading begins; before the end, where it is negative.
     """
     _require_regular(path, path.stat(follow_symlinks=follow))
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     try:
-        _require_regular(path, os.fstat(file))
+        status = os.fstat(file)
+        _require_regular(path, status)
+        os.lseek(file, max(status.st_size + start, 0) if start < 0 else start, os.SEEK_SET)
         return _read(file, most)
     finally:
         os.close(file)

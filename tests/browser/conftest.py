@@ -39,9 +39,14 @@ def chromium() -> Generator[Any]:
 
 
 @pytest.fixture
-def visit(chromium: Any) -> Generator[Callable[..., Any]]:
+def complaints() -> list[str]:
+    """What the consoles of all pages complain of."""
+    return []
+
+
+@pytest.fixture
+def visit(chromium: Any, complaints: list[str]) -> Generator[Callable[..., Any]]:
     """Open an address in a page of its own; whatever its console has to complain of fails the test."""
-    complaints: list[str] = []
     pages: list[Any] = []
 
     def heard(told: Any) -> None:

@@ -29,6 +29,7 @@ COMMANDS = {  # each with the module it is in, which is imported when it is call
     "tdd": ("review", "Coder and reviewer work until a pull request stands."),
     "trust": ("trust", "Approve what tdd.properties executes or loosens."),
     "verify": ("verify", "Judge a workflow again from its commits and notes."),
+    "watch": ("watch", "Show runs in a browser while they go on."),
 }
 SLOW = {"run", "resume", "demo"}  # everything is loaded for them
 UNTOLD = {"-h", "--help", "--quiet"}

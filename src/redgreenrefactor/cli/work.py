@@ -51,6 +51,7 @@ def working(command: Command) -> Command:
         WORKTREE,
         click.option("--max-cycles", metavar="N", type=click.IntRange(1), help="Stop after N cases."),
         click.option("--push", is_flag=True, help="Push to the remote after every case and at the end."),
+        click.option("--watch", is_flag=True, help="Show the run in a browser while it goes on."),
     ):
         command = option(command)
     return agents_work(command)
@@ -82,6 +83,10 @@ def surroundings(flags: dict[str, Any], *, aside: bool = False) -> Generator[Sur
         where, traced = project(flags), "agent" in flags
         around = stack.enter_context(invocation(where, os.environ, Flags(**given), *listeners, traced=traced))
         stack.enter_context(around.interrupt.listen())
+        if flags.get("watch"):
+            from redgreenrefactor.cli.watch import watched  # noqa: PLC0415 - a server that few ask for
+
+            stack.enter_context(watched(flags))
         person = sys.stdin.isatty() and sys.stdout.isatty() and not flags["as_json"]
         yield _with_person(around, view) if person else around
 

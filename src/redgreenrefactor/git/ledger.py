@@ -144,9 +144,12 @@ class GitLedger:
         later = (self.read(tip) for tip in set(listing.split()) - {entry.commit})
         return any(handoff is not None and of_run(handoff, entry.handoff.run_id) for handoff in later)
 
-    def attempts(self, run_id: str) -> list[Entry]:
-        """Return a run's rejected attempts in the order they were made."""
-        listing = self._git.text("for-each-ref", "--format=%(objectname)", f"{ATTEMPTS}{folder_of(run_id)}/")
+    def attempts(self, run_id: str, most: int | None = None) -> list[Entry]:
+        """Return a run's rejected attempts in the order they were made; `most`: only the latest ones."""
+        limit = () if most is None else ("--sort=-committerdate", f"--count={most}")
+        listing = self._git.text(
+            "for-each-ref", *limit, "--format=%(objectname)", f"{ATTEMPTS}{folder_of(run_id)}/"
+        )
         found = [(oid, self.read(oid)) for oid in listing.split()]
         entries = [Entry(oid, handoff) for oid, handoff in found if handoff is not None]
         return sorted(entries, key=lambda entry: (entry.handoff.timestamp, entry.handoff.attempts))

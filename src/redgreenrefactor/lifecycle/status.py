@@ -73,10 +73,17 @@ def history_with_attempts(project: Path, environ: Mapping[str, str]) -> Generato
 
 
 def turns_of(
-    repository: Repository, ledger: GitLedger, run_id: str | None, start: str = "HEAD"
+    repository: Repository,
+    ledger: GitLedger,
+    run_id: str | None,
+    start: str = "HEAD",
+    most: int | None = None,
 ) -> Iterator[Entry]:
-    """Yield the handoffs and attempts of a run along a commit's first parents, as `history_with_attempts` does."""
-    tried = ledger.attempts(run_id) if run_id else []
+    """Yield the handoffs and attempts of a run along a commit's first parents, as `history_with_attempts` does.
+
+    `most`: of the attempts only the latest.
+    """
+    tried = ledger.attempts(run_id, most) if run_id else []
     commits = [repository.objects.commit(one.commit) for one in tried]
     for entry in ledger.history(run_id, start):
         own = zip(tried, commits, strict=True)

@@ -121,6 +121,12 @@ class RunReport:
         working = note.next_phase in (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
         return note.cases_open + (1 if working and note.current_test else 0)
 
+    def due_in(self, cycle: ReportedCycle) -> PhaseName | None:
+        """Return the phase of a cycle that somebody is at work at."""
+        note = self.latest.handoff
+        here = self.status == "running" and cycle_of(note) == cycle.number
+        return note.next_phase if here else None
+
     @property
     def turns(self) -> tuple[ReportedTurn, ...]:
         """Every turn, in the order they were taken."""

@@ -1,7 +1,7 @@
 """Runs as people look at them: found, told from their notes and commits alone, and shown as a page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.run_report import RunReport, run_report
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 
+AS_LISTED = ("completed_tests", "pending_tests")  # in JSON alone, and there as the list has them
 NOTHING = "no run has been started here"
 
 
@@ -124,13 +125,21 @@ def _in_work(repository: Repository, ledger: GitLedger) -> set[str]:
     return busy
 
 
-def report_of(repository: Repository, ledger: GitLedger, run: KnownRun, most: int | None = None) -> RunReport:
-    """Return what is told of one run, secrets masked; `most`: only so many of its latest turns."""
-    entries = list(islice(turns_of(repository, ledger, run.run_id, run.latest.commit), most))
+def report_of(
+    repository: Repository,
+    ledger: GitLedger,
+    run: KnownRun,
+    *,
+    start: str | None = None,
+    most: int | None = None,
+) -> RunReport:
+    """Return what is told of one run, secrets masked; `most`: only so many turns, up to `start` or the latest."""
+    turns = turns_of(repository, ledger, run.run_id, start or run.latest.commit, most)
+    entries = list(islice(turns, most))
     changed = patches(repository.git, (entry.commit for entry in entries if entry.handoff.cycle_number))
     report = run_report(entries, changed, at_work=run.at_work)
     if report is None:
         raise NotReadyError(f"the notes of run {run.run_id} are gone", hint="Type 'rgr repair-notes'.")
-    # The same words stand in many notes of a run.
-    masked: RunReport = masked_in(report, cache(masking(repository.environ)))
+    mask = cache(masking(repository.environ))  # the same words stand in many notes of a run
+    masked: RunReport = masked_in(replace(report, latest=run.latest), mask, AS_LISTED)
     return masked

@@ -9,9 +9,9 @@ from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.diffs import FileDiff, files_of
+from redgreenrefactor.views.evidence_words import evidence
 from redgreenrefactor.views.lines import count, seconds, short
 from redgreenrefactor.views.markup import Child, Markup, joined, tag
-from redgreenrefactor.views.turn_words import evidence
 
 TRACK = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 ROUND = (PhaseName.CODE, PhaseName.REVIEW)
@@ -28,8 +28,16 @@ OUTCOMES = {
 }
 
 
-def cycle_section(cycle: ReportedCycle, *, within: str, level: int, allowance: int, unfold: bool) -> Markup:
-    """Return one cycle; `allowance` is how many characters of each turn's diff are shown."""
+def cycle_section(
+    cycle: ReportedCycle,
+    *,
+    within: str,
+    level: int,
+    allowance: int,
+    unfold: bool,
+    due: PhaseName | None = None,
+) -> Markup:
+    """Return one cycle; `allowance` is how many characters of each turn's diff are shown, `due` the phase in work."""
     turns = [turn_details(turn, within=within, allowance=allowance, unfold=unfold) for turn in cycle.turns]
     retries = count(len(cycle.rejected), "rejected attempt") if cycle.rejected else None
     told = [seconds(cycle.seconds) if cycle.seconds else None, retries]
@@ -42,7 +50,7 @@ def cycle_section(cycle: ReportedCycle, *, within: str, level: int, allowance: i
             class_="head",
         ),
         tag("p", " · ".join(part for part in told if part), class_="faint"),
-        track(cycle),
+        track(cycle, due),
         turns,
         class_="cycle",
         id=place_of_cycle(cycle, within),
@@ -69,16 +77,27 @@ def place_of_cycle(cycle: ReportedCycle, within: str) -> str:
     return f"{within}c{cycle.number}"
 
 
-def track(cycle: ReportedCycle) -> Markup | None:
-    """Return the way of a case through its phases: which are behind it, how often each was tried, which was none's."""
+def track(cycle: ReportedCycle, due: PhaseName | None = None) -> Markup | None:
+    """Return the way of a case through its phases: which are behind it, how often each was tried, which one is due."""
     if cycle.outcome == "closed":
         return None
     phases = ROUND if any(turn.handoff.phase in ROUND for turn in cycle.turns) else TRACK
-    steps = [tag("li", *_step(cycle, phase), class_=_step_class(cycle, phase)) for phase in phases]
+    steps = [
+        tag(
+            "li",
+            *_step(cycle, phase),
+            " …" if phase is due else None,
+            class_=_step_class(cycle, phase, due),
+            aria_current="step" if phase is due else None,
+        )
+        for phase in phases
+    ]
     return tag("ol", steps, class_="track", aria_label="phases")
 
 
-def _step_class(cycle: ReportedCycle, phase: PhaseName) -> str:
+def _step_class(cycle: ReportedCycle, phase: PhaseName, due: PhaseName | None) -> str:
+    if phase is due:
+        return f"{phase.lower()} now"
     state = "behind" if phase in cycle.accepted else "tried" if _refused(cycle, phase) else "ahead"
     return f"{phase.lower()} {state}"
 

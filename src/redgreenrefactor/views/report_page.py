@@ -1,7 +1,7 @@
 """A run, or several, as one HTML file that needs nothing else: words, plots, and the story with its diffs."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -83,7 +83,7 @@ def _body(main: Markup, script: str, made: str) -> Markup:
             "footer",
             tag(
                 "p",
-                f"Made{told} from git's notes by rgr report; ",
+                f"Made{told} from git's notes by rgr; ",
                 tag("code", "rgr verify"),
                 " judges all of it again.",
             ),
@@ -110,7 +110,9 @@ def run_article(run: RunReport, *, within: str = "", level: int = 1, allowance: 
     """Return one run: what was asked for, how it stands, its plots and its cycles."""
     unfold = len(run.cycles) <= FEW
     cycles = [
-        cycle_section(cycle, within=within, level=level + 1, allowance=allowance, unfold=unfold)
+        cycle_section(
+            cycle, within=within, level=level + 1, allowance=allowance, unfold=unfold, due=run.due_in(cycle)
+        )
         for cycle in run.cycles
     ]
     return tag(
@@ -158,20 +160,26 @@ def _standing(run: RunReport) -> str:
 
 
 def _figures(run: RunReport) -> list[tuple[str, str]]:
-    note, usage = run.latest.handoff, run.expense.usage
+    note = run.latest.handoff
     done = note.cases_done
-    refused = sum(len(cycle.rejected) for cycle in run.cycles)
     told = [
         ("cases done", f"{done} of {done + run.cases_open}"),
-        ("rejected attempts", str(refused)),
-        ("time at work", seconds(run.expense.seconds)),
-        ("cost", dollars(usage.cost_usd) if usage and usage.cost_usd is not None else ""),
-        ("tokens", short_number(tokens_of(usage)) if usage else ""),
+        *(_spent(run) if run.whole else ()),
         ("began", moment_words(run.began)),
         ("agent", note.agent or ""),
         ("model", note.model or ""),
     ]
     return [(name, words) for name, words in told if words]
+
+
+def _spent(run: RunReport) -> Iterator[tuple[str, str]]:
+    usage = run.expense.usage
+    yield "rejected attempts", str(sum(len(cycle.rejected) for cycle in run.cycles))
+    yield "time at work", seconds(run.expense.seconds)
+    if usage and usage.cost_usd is not None:
+        yield "cost", dollars(usage.cost_usd)
+    if usage:
+        yield "tokens", short_number(tokens_of(usage))
 
 
 def moment_words(timestamp: str) -> str:
@@ -182,7 +190,7 @@ def moment_words(timestamp: str) -> str:
 def _cycles_list(run: RunReport, within: str, level: int) -> Markup | None:
     if not run.cycles:
         return None
-    rows = [cycle_row(cycle, within) for cycle in run.cycles]
+    rows = [cycle_row(run, cycle, within) for cycle in run.cycles]
     return tag(
         "nav",
         tag(f"h{level + 1}", "Cycles"),
@@ -191,11 +199,11 @@ def _cycles_list(run: RunReport, within: str, level: int) -> Markup | None:
     )
 
 
-def cycle_row(cycle: ReportedCycle, within: str) -> Markup:
+def cycle_row(run: RunReport, cycle: ReportedCycle, within: str) -> Markup:
     """Return a line of the list of cycles."""
     link = tag("a", number_of(cycle), title_of_cycle(cycle), href=f"#{place_of_cycle(cycle, within)}")
     badge = tag("span", OUTCOMES[cycle.outcome], class_=f"badge {cycle.outcome}")
-    return tag("li", link, track(cycle), badge, id=f"{within}row{cycle.number}")
+    return tag("li", link, track(cycle, run.due_in(cycle)), badge, id=f"{within}row{cycle.number}")
 
 
 def _index(runs: Sequence[RunReport]) -> Markup:

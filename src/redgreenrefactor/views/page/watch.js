@@ -1,0 +1,16 @@
+const link = document.getElementById("link");
+const put = ({ id, markup, into }) => {
+  const made = document.createElement("template");
+  made.innerHTML = markup;
+  const fresh = made.content.firstElementChild, old = document.getElementById(id);
+  fresh.querySelectorAll("details[id]").forEach((one) => {
+    const before = document.getElementById(one.id);
+    if (before) one.open = before.open;
+  });
+  if (old) old.replaceWith(fresh); else document.getElementById(into).append(fresh);
+};
+const source = new EventSource(location.pathname.replace(/\/$/, "") + "/events");
+source.addEventListener("open", () => { link.textContent = "live"; });
+source.addEventListener("error", () => { link.textContent = "no answer: connecting again …"; });
+source.addEventListener("message", (told) => JSON.parse(told.data).forEach(put));
+source.addEventListener("reload", () => location.reload());

@@ -1,0 +1,121 @@
+"""Runs as they go on, in a browser: the page of the report in parts, each of which can be sent again when it changes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from redgreenrefactor.model.goal import title_of
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.run_report import RunReport
+from redgreenrefactor.views.lines import Ink
+from redgreenrefactor.views.markup import Markup, joined, tag
+from redgreenrefactor.views.report_cycles import cycle_section
+from redgreenrefactor.views.report_figures import figures
+from redgreenrefactor.views.report_page import MARKS, asset, cycle_row, page, run_head
+
+ALLOWANCE = 20_000  # characters of each turn's diff
+STORY, ROWS = "story", "cycles"
+_INK = Ink()
+
+
+@dataclass(frozen=True, slots=True)
+class LivePart:
+    """A piece of the page: its id, and what it is put into where it is not there yet."""
+
+    id: str
+    markup: Markup
+    into: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What a session is doing, or what became of it a moment ago."""
+
+    turn: str
+    standing: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run in the list of runs: its latest handoff, and the address of its page."""
+
+    latest: Handoff
+    address: str
+    at_work: bool
+    shown: bool = False
+
+
+def watch_page(parts: Sequence[LivePart], title: str, *, earlier: str = "", live: bool = True) -> str:
+    """Return the page around its parts; `earlier` leads to the turns before those that it shows, `live` has it change."""
+    inner = {name: [part.markup for part in parts if part.into == name] for name in ("main", ROWS, STORY)}
+    body = joined(
+        [
+            tag("p", "connecting …", id="link", role="status", class_="faint") if live else None,
+            inner["main"],
+            tag(
+                "nav",
+                tag("h2", "Cycles"),
+                tag("ol", inner[ROWS], class_="cycles", id=ROWS),
+                aria_label="Cycles",
+            ),
+            tag("p", tag("a", "Earlier turns", href=earlier)) if earlier else None,
+            tag("div", inner[STORY], id=STORY),
+        ]
+    )
+    script = asset("report.js") + (asset("watch.js") if live else "")
+    return page(title, body, script=script, connect="'self'")
+
+
+def empty_page(parts: Sequence[LivePart]) -> str:
+    """Return the page of a repository without a run: it waits for the first."""
+    words = joined(
+        [tag("h1", "No run has been started here"), tag("p", "This page shows the first as soon as it is.")]
+    )
+    return watch_page([*parts, LivePart("head", tag("div", words, id="head"))], "waiting for a run")
+
+
+def run_parts(run: RunReport) -> Iterator[LivePart]:
+    """Yield the pieces of a run's page."""
+    yield LivePart("head", run_head(run, within="", level=1))
+    yield LivePart("figures", figures(run, "", 1) or tag("section", id="figures", hidden=True))
+    for cycle in run.cycles:
+        yield LivePart(f"row{cycle.number}", cycle_row(run, cycle, ""), ROWS)
+    for cycle in run.cycles:
+        shown = cycle is run.cycles[-1]
+        markup = cycle_section(
+            cycle, within="", level=2, allowance=ALLOWANCE, unfold=shown, due=run.due_in(cycle)
+        )
+        yield LivePart(f"c{cycle.number}", markup, STORY)
+
+
+def now_part(glimpse: Glimpse | None) -> LivePart:
+    """Return what is going on right now."""
+    if glimpse is None:
+        return LivePart("now", tag("section", id="now", hidden=True))
+    lines = "\n".join(map(_INK.line, glimpse.lines))
+    words = (tag("strong", glimpse.turn), f" {glimpse.standing}")
+    inner = (tag("p", *words), tag("pre", lines) if lines else None)
+    return LivePart("now", tag("section", *inner, id="now", aria_label="Right now"))
+
+
+def runs_part(runs: Sequence[ListedRun], more: str = "") -> LivePart:
+    """Return the list of runs; `more` leads to all of them."""
+    rows = [tag("li", *_listed(run)) for run in runs]
+    rest = tag("p", tag("a", "All runs", href=more)) if more else None
+    listed = tag(
+        "details", tag("summary", f"Runs ({len(runs)})"), tag("ol", rows, class_="cycles"), rest, id="runlist"
+    )
+    return LivePart("runs", tag("nav", listed, id="runs", aria_label="Runs"))
+
+
+def _listed(run: ListedRun) -> Iterator[Markup]:
+    note = run.latest
+    state = (
+        "running"
+        if run.at_work
+        else str(note.state).replace("aborted", "failed").replace("running", "cut off")
+    )
+    current = "page" if run.shown else None
+    yield tag("a", title_of(note.feature) or note.run_id, href=run.address, aria_current=current)
+    yield tag("span", f"{note.run_id} · {note.cases_done} done", class_="faint")
+    yield tag("span", f"{MARKS[state]} {state}", class_=f"badge {state.replace(' ', '-')}")
