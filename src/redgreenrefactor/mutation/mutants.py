@@ -268,6 +268,8 @@ def _rgr_other(value, depth=3):
         return value[:-1] if value else kind([None])
     if kind is dict:
         return {**value, "~": None}
+    if depth and isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*[_rgr_other(item, depth - 1) for item in value])
     return _rgr_other_object(value, depth)
 
 

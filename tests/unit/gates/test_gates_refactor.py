@@ -623,3 +623,24 @@ def test_a_reason_may_move_from_an_equality_into_an_anchored_pattern() -> None:
     played = rewritten(test.format(", match=r'^3 is no$')", ""), before)
     assert accepted(played), played.told
     assert rewritten(test.format(")", ""), before).types == [FindingType.TEST_TAMPERING]
+
+
+AS_DICTIONARY: Files = {
+    "thing.py": "def parse(line):\n    name, age = line.split(';')\n    return {'name': name, 'age': int(age)}\n",
+    "test_thing.py": "from thing import parse\n\n\ndef test_parses():\n    person = parse('Ada;36')\n"
+    "    assert person['name'] == 'Ada'\n    assert person['age'] == 36\n",
+}
+AS_TUPLE = (
+    "from collections import namedtuple\n\nPerson = namedtuple('Person', 'name age')\n\n\n"
+    "def parse(line):\n    name, age = line.split(';')\n    return Person(name, int(age))\n"
+)
+
+
+def test_a_dictionary_may_become_an_object_that_is_compared_as_a_whole() -> None:
+    files = {"thing.py": AS_TUPLE}
+    test = "from thing import Person, parse\n\n\ndef test_parses():\n    {}\n"
+    whole = test.format("assert parse('Ada;36') == Person('Ada', 36)")
+    played = rewritten(whole, AS_DICTIONARY, files=files)
+    assert accepted(played), played.told
+    kind = test.format("assert isinstance(parse('Ada;36'), Person)\n    assert Person('Ada', 36).age == 36")
+    assert rewritten(kind, AS_DICTIONARY, files=files).types == [FindingType.TEST_TAMPERING]

@@ -31,6 +31,7 @@ from redgreenrefactor.mutation.detection import (
     seen_in,
     spread,
 )
+from redgreenrefactor.mutation.either_way import reading_either_way
 
 SLIGHT, GROSS = 4, 5  # mutants of each sort that are tried
 Findings = Generator[Question, SuiteRun, list[Finding]]
@@ -61,21 +62,39 @@ def _behaviour(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     )
     if not ids:
         return []
-    trial = Trial(evidence.head, overlay=old_tests(evidence), tests=ids)
-    run = yield trial
-    failed = [run.results[name] for name in ids if name in run.results and not _excused(run.results[name])]
+    trial, run = yield from _as_they_were(evidence, ids)
+    failed = [
+        run.results[name] for name in ids if name in run.results and not _excused(evidence, run.results[name])
+    ]
     changed = [result for result in failed if not _follows(rewrites, (result.file, result.function))]
     old = [result for result in changed if result.id in measured.legacy.ids]
     recheck = yield from rechecked(evidence.base, trial, old)
     return [_changed(result) for result in changed if result not in old or result in recheck.broken]
 
 
-def _excused(result: TestResult) -> bool:
-    """Tell whether an old test passes, or fails only because a name it uses was moved or renamed."""
+def _as_they_were(
+    evidence: Evidence, ids: Sequence[TestId]
+) -> Generator[Question, SuiteRun, tuple[Trial, SuiteRun]]:
+    """Return how the tests as they were are run, and what they do; where that helps, they read results in either way."""
+    trial = Trial(evidence.head, overlay=old_tests(evidence), tests=tuple(ids))
+    run = yield trial
+    if len(run.passed) == len(ids):
+        return trial, run
+    overlay = tuple(
+        (path, reading_either_way(text) if path.endswith(".py") else text) for path, text in trial.overlay
+    )
+    other = replace(trial, overlay=overlay)
+    either = (yield other) if overlay != trial.overlay else run
+    return (other, either) if len(either.passed) > len(run.passed) else (trial, run)
+
+
+def _excused(evidence: Evidence, result: TestResult) -> bool:
+    """Tell whether an old test passes, or fails only because a name was moved, or the code is to be given something else."""
     if result.passed or result.missing is not None or result.exception == "AttributeError":
         return True
     interface = "argument" in result.message or "not callable" in result.message
-    return result.exception == "TypeError" and interface
+    in_code = result.frames and not is_test(evidence, f"{evidence.prefix}{result.frames[-1].file}")
+    return result.exception == "TypeError" and bool(interface or in_code)
 
 
 def _follows(rewrites: Rewritten, key: Key) -> bool:
@@ -156,11 +175,10 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     )
     if not new or not old:
         return [_weaker(rewrites, "they were taken away and nothing took their place")] if old else []
-    overlay = old_tests(evidence)
-    was = yield Trial(evidence.head, overlay=overlay, tests=old)
+    trial, was = yield from _as_they_were(evidence, old)
     runnable = tuple(name for name in old if name in was.passed)
     traced = yield Trial(
-        evidence.head, overlay=overlay if runnable else (), tests=runnable or new, trace=True
+        evidence.head, overlay=trial.overlay if runnable else (), tests=runnable or new, trace=True
     )
     mutants = mutants_in(evidence, seen_in(evidence, traced))
     now = yield Trial(evidence.head, tests=new, trace=True)
@@ -174,9 +192,9 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
             return lost
     slightly = not mutants  # whether the old tests notice a value that is a little off
     for item in mutants:
-        then, lost = yield from _no_longer_noticed(evidence, rewrites, (runnable, new), item)
+        then, lost = yield from _no_longer_noticed(replace(trial, tests=runnable), rewrites, new, item)
         slightly = slightly or (item.mutation.slight and bool(then.by_assertion))
-        again = _no_longer_noticed(evidence, rewrites, (runnable, new), item, seed=SEED + 1)
+        again = _no_longer_noticed(replace(trial, tests=runnable), rewrites, new, item, seed=SEED + 1)
         if lost is not None and (yield from again)[1] is not None:
             return [_weaker(rewrites, f"they no longer notice {item.place}", lost)]
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
@@ -196,21 +214,18 @@ def _part(rewrites: Rewritten, results: Sequence[TestResult]) -> Rewritten:
 
 
 def _no_longer_noticed(
-    evidence: Evidence,
-    rewrites: Rewritten,
-    sides: tuple[Sequence[TestId], Sequence[TestId]],
-    item: Mutant,
-    seed: int = SEED,
+    old: Trial, rewrites: Rewritten, new: Sequence[TestId], item: Mutant, seed: int = SEED
 ) -> Generator[Question, SuiteRun, tuple[Noticed, list[Key] | None]]:
     """Return how the old tests notice a mutant, and which do if the new ones do not; chance is the same for both.
 
     Where a value is a little off, every test has to notice that did, unless another one does it now in its stead.
     """
-    (old, new), overlay = sides, old_tests(evidence)
-    then = yield from noticed_by(evidence.head, old, [item], enough=1, least=1, overlay=overlay, seed=seed)
+    then = yield from noticed_by(
+        old.commit, old.tests, [item], enough=1, least=1, overlay=old.overlay, seed=seed
+    )
     if not then.by_failing:
         return then, None
-    now = yield from noticed_by(evidence.head, new, [item], enough=1, least=1, seed=seed)
+    now = yield from noticed_by(old.commit, new, [item], enough=1, least=1, seed=seed)
     noticing, still = ({(r.file, r.function): r.kind for r in side.failed} for side in (then, now))
     if not now.by_failing:
         return then, list(noticing) if now.tried else None
