@@ -65,6 +65,7 @@ DEFAULTS: dict[str, object] = {
     "coverage.min": None,
     "minimality.min": None,
     "probe.budget": 60,
+    "probe.warm": "on",
     "github.host": "github.com",
     "budget.usd": None,
     "budget.phase.usd": None,
@@ -87,6 +88,7 @@ TEXTS = ["test.command", "setup.command", "prompts.dir", "worktree.dir", "on.fin
 CHOICES = {
     "red.on.pass": ["cover", "abort", "warn"],
     "plan.sessions": ["needed", "always"],
+    "probe.warm": ["on", "off"],
     "legacy.on.break": ["block", "report"],
     "legacy.tests": ["keep", "prove"],
     "sandbox": ["auto", "bubblewrap", "landlock", "off"],

@@ -72,6 +72,7 @@ class Settings:
     coverage_min: float | None
     minimality_min: float | None
     probe_budget: float
+    probe_warm: Literal["on", "off"]
     github_host: str
     budget_usd: float | None
     budget_phase_usd: float | None

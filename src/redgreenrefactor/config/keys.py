@@ -261,6 +261,12 @@ KEYS = (
     _key("minimality.min", PERCENT, None, "least minimality, per cent"),
     _key("probe.budget", SECONDS, 60.0, "seconds a turn for measurements that are only counted"),
     _key(
+        "probe.warm",
+        _one_of("on", "off"),
+        "on",
+        "whether probes are forks of a process that has the runner loaded, where that can be",
+    ),
+    _key(
         "github.host",
         HOST,
         "github.com",

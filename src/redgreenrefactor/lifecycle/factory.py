@@ -24,6 +24,7 @@ from redgreenrefactor.runners.editable import imported_from
 from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext, identity
 from redgreenrefactor.runners.virtual import activated, typed
+from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings
 
@@ -49,6 +50,9 @@ class Factory:
     around: Surroundings
     compiled: Path  # what suites compile
     confinement: Confinement
+    warm: WarmProcesses | None = (
+        None  # what keeps runners loaded for probes, and is closed by whoever made it
+    )
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -70,6 +74,7 @@ class Factory:
             interrupt=self.around.interrupt,
             cage=self.confinement.suite,
             main=self.repository.main_project,
+            warm=self.warm,
         )
 
     def suite(self, command: str | None = None) -> Suite:
@@ -108,6 +113,7 @@ class Factory:
             time.monotonic,
             self.settings.probe_budget,
             suite_of=self.task_suite,
+            warm=self.warm is not None,
         )
 
     def meter(self, command: str, project: Path) -> CoverageMeter:

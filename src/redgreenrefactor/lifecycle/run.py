@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
@@ -28,6 +28,7 @@ from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Agent, Suite
+from redgreenrefactor.runners.warm_process import WarmProcesses
 
 NO_LIMITS = RunLimits()
 
@@ -40,6 +41,11 @@ class Equipment:
     suite: Suite
     lab: Lab
     sessions: Sessions
+
+    def close(self) -> None:
+        """End what was kept running for it."""
+        if self.factory.warm is not None:
+            self.factory.warm.close()
 
 
 def equip(project: OpenProject, job: Job[Result]) -> Equipment:
@@ -58,7 +64,9 @@ def equip(project: OpenProject, job: Job[Result]) -> Equipment:
         may_lack=project.around.may_lack_sandbox,
     )
     around = replace(project.around, emit=emit)
-    factory = Factory(project.repository, job.settings(), around, project.workspace.compiled, confinement)
+    settings, compiled = job.settings(), project.workspace.compiled
+    warm = WarmProcesses() if settings.probe_warm == "on" else None
+    factory = Factory(project.repository, settings, around, compiled, confinement, warm)
     return assemble(project, job, factory, job.suite(factory))
 
 
@@ -96,12 +104,14 @@ def begin(project: OpenProject, job: Job[Result], run_id: str, limits: RunLimits
     """Do a job from its start to its end; what is missing is found out before anything is touched."""
     with _nothing_begun():
         equipment = equip(project, job)
-    return Run(project, job, equipment, limits).begin(run_id)
+    with closing(equipment):
+        return Run(project, job, equipment, limits).begin(run_id)
 
 
 def go_on(project: OpenProject, job: Job[Result], latest: Entry, limits: RunLimits = NO_LIMITS) -> Result:
     """Go on with a job from its latest handoff to its end."""
-    return Run(project, job, equip(project, job), limits).go_on(latest)
+    with closing(equip(project, job)) as equipment:
+        return Run(project, job, equipment, limits).go_on(latest)
 
 
 @dataclass(frozen=True)

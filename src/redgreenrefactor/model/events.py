@@ -133,6 +133,7 @@ class SuiteEnded:
     seconds: float
     per_test: bool
     exit_code: int
+    warm: bool = False  # by a fork of a process that has the runner loaded
 
 
 @dataclass(frozen=True, slots=True)

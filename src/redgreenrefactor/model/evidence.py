@@ -204,6 +204,8 @@ class SuiteRun:
     foreign: tuple[str, ...] = ()  # files of the project that were loaded from outside the checkout
     cut_off: TestId | None = None  # the test that was running when the run died or its time was up
     coverage: Coverage = NO_COVERAGE
+    warm: bool = False  # by a fork of a process that has the runner loaded
+    cold: str = ""  # why it could not be, where it was to be
 
     @cached_property
     def ids(self) -> frozenset[TestId]:
@@ -247,6 +249,7 @@ class Manner:
     seed: int | None = None
     limit: float | None = None  # in seconds, where the usual one is too generous
     keeps: bool = False
+    warm: bool = False  # by a fork of a process that has the runner loaded, or not at all
 
 
 ALL = Manner()

@@ -33,6 +33,14 @@ def last_invocation(command: str) -> Invocation | None:
     return _invocation(words) if words else None
 
 
+def stands_alone(command: str) -> bool:
+    """Tell whether a line is a runner and nothing else: what stands around one may start, watch or count things."""
+    words = [word for word in shell_words(command) or [] if not _ASSIGNMENT.match(word)]
+    name = PurePosixPath(words[0]).name if words else ""
+    known = name in _PYTEST or name in _RUNNERS or _PYTHON.fullmatch(name) is not None
+    return known and "coverage" not in words and not set("<>`$;|&\n") & set(command.strip())
+
+
 def _last_segment(command: str) -> list[str]:
     """Return the words after the last operator; none where the line is too much for us, or runs on alone."""
     if "\n" in command.strip():

@@ -5,10 +5,11 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from redgreenrefactor.model.evidence import (
     ALL,
+    UNANSWERED,
     CollectError,
     Manner,
     Measure,
@@ -18,6 +19,7 @@ from redgreenrefactor.model.evidence import (
 )
 from redgreenrefactor.runners.report import Heard, read
 from redgreenrefactor.runners.suite_context import SuiteContext
+from redgreenrefactor.runners.warm_process import SEED, STALE, STUCK, Runner, warms
 from redgreenrefactor.sandbox import process
 
 PROBES = Path(__file__).with_name("probes")
@@ -34,6 +36,7 @@ class ProbeInsertion:
     line: str  # what the shell is given
     variables: _Variables  # what is added to the environment, and taken out again by the probe
     current_folder_first: bool = False  # where imports are looked for
+    alone: bool = False  # nothing but the runner is started by the line, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,37 +63,99 @@ class ProbedSuite:
         return Measure.PER_TEST
 
     def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
-        """Run the tests, or just these, in a checkout of the project; never raises for what tests do."""
-        return told(listen(self.where, self.probing, folder, manner), self.where)
+        """Run the tests, or just these, in a checkout of the project; never raises for what tests do.
+
+        One that shall be warm and cannot be is not answered, and says why where that is worth a word.
+        """
+        if not manner.warm:
+            return told(listen(self.where, self.probing, folder, manner), self.where)
+        hearing = listen_warm(self.where, self.probing, folder, manner)
+        if isinstance(hearing, str):
+            return replace(UNANSWERED, cold=hearing)
+        return replace(told(hearing, self.where), warm=True)
 
 
 def listen(where: SuiteContext, probing: ProbeInsertion, folder: Path, manner: Manner) -> Hearing:
     """Run a command with its probe and return what came of it."""
-    env = where.prepared(folder, keeps=manner.keeps)
-    if manner.seed is not None:
-        env = {**env, "PYTHONHASHSEED": str(manner.seed)}
-    added = probing.variables(env)
-    nonce, canary = secrets.token_hex(16), secrets.token_hex(8)
+    ask = _Asking.of(where, probing, folder, manner)
     with where.drop() as drop, (drop / "report").open("x+b") as report:
-        order = {
-            "report": str(drop / "report"),
-            "scratch": str(drop / "scratch"),
-            "nonce": nonce,
-            "canary": canary,
+        (drop / "order").write_text(json.dumps(ask.order(drop)), encoding="utf-8")
+        around = {**ask.around, "RGR_PROBE": str(drop / "order")}
+        ended = where.run(probing.line, folder, manner, env=around, drop=drop)
+        # What we have opened is what is read, whatever has been put in its place.
+        heard = read(report, ask.nonce)
+    if where.warm is not None and not manner.tests and heard.modules:
+        where.warm.learn(probing.line, heard.modules)
+    return Hearing(ended, heard, folder, ask.canary)
+
+
+def listen_warm(where: SuiteContext, probing: ProbeInsertion, folder: Path, manner: Manner) -> Hearing | str:
+    """Run a command with its probe in a fork of a process that has it loaded; return why not, if that cannot be."""
+    ask = _Asking.of(where, probing, folder, manner)
+    if where.warm is None or not probing.alone or not warms(manner, ask.env):
+        return ""
+    limit = min(where.timeout, manner.limit or where.timeout)
+    for _ in range(2):  # what was loaded may have changed since
+        around = {**ask.around, "PYTHONHASHSEED": str(SEED)}
+        cage = where.cage(folder, manner)
+        runner = Runner(probing.line, folder, around, ask.order(folder), cage, where.interrupt)
+        loaded = where.warm.at(runner, where.runs())
+        if isinstance(loaded, str):
+            return loaded
+        with loaded.place() as drop, (drop / "report").open("x+b") as report:
+            ended = loaded.run(ask.order(drop), drop, limit)
+            if not isinstance(ended, str):
+                heard = read(report, ask.nonce)
+                stuck = heard.finished if ended.timed_out else not heard.sessions
+                return STUCK if stuck else Hearing(ended, heard, folder, ask.canary)
+        if ended != STALE:
+            return ended
+    return STALE
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What one run is asked, wherever it is started."""
+
+    env: Mapping[str, str]  # as the tests find it
+    added: Mapping[str, str]  # so that the probe is found
+    asked: Mapping[str, Any]
+    nonce: str
+    canary: str
+
+    @classmethod
+    def of(cls, where: SuiteContext, probing: ProbeInsertion, folder: Path, manner: Manner) -> "_Asking":
+        env = where.prepared(folder, keeps=manner.keeps)
+        if manner.seed is not None:
+            env = {**env, "PYTHONHASHSEED": str(manner.seed)}
+        asked = {
             "folder": str(folder.absolute()),
             "homes": [str(home.absolute()) for home in where.homes],
             "tests": list(manner.tests),
             "trace": manner.trace,
             "disguise": manner.disguise,
             "seed": manner.seed,
-            "environ": {name: env.get(name) for name in added},
+            "modules": where.warm is not None and not manner.tests,
             "current_folder_first": probing.current_folder_first,
         }
-        (drop / "order").write_text(json.dumps(order), encoding="utf-8")
-        around = {**env, **added, "RGR_PROBE": str(drop / "order")}
-        ended = where.run(probing.line, folder, manner, env=around, drop=drop)
-        # What we have opened is what is read, whatever has been put in its place.
-        return Hearing(ended, read(report, nonce), folder, canary)
+        return cls(env, probing.variables(env), asked, secrets.token_hex(16), secrets.token_hex(8))
+
+    @property
+    def around(self) -> Mapping[str, str]:
+        """The environment the process is started with."""
+        return {**self.env, **self.added}
+
+    def order(self, drop: Path) -> dict[str, Any]:
+        """Return what the probe is told, which writes into a folder of its own."""
+        names = [*self.added, *(["PYTHONHASHSEED"] if self.asked["tests"] else [])]
+        return {
+            **self.asked,
+            "report": str(drop / "report"),
+            "scratch": str(drop / "scratch"),
+            "nonce": self.nonce,
+            "canary": self.canary,
+            "environ": {name: self.env.get(name) for name in names},
+        }
 
 
 def told(hearing: Hearing, where: SuiteContext, *, exits_as_runner: bool = True) -> SuiteRun:

@@ -7,10 +7,10 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.runners.command_line import last_invocation
+from redgreenrefactor.runners.command_line import last_invocation, stands_alone
 from redgreenrefactor.runners.probed import PROBES, ProbedSuite, ProbeInsertion
 from redgreenrefactor.runners.suite_context import SuiteContext
 
@@ -23,7 +23,8 @@ def recognise(command: str, where: SuiteContext) -> ProbedSuite | None:
     if invocation is None or invocation.runner != "pytest":
         return None
     line, as_module = _resolved(command, where)
-    return ProbedSuite(command, where, pytest_probing(line, as_module=invocation.as_module or as_module))
+    probing = pytest_probing(line, as_module=invocation.as_module or as_module)
+    return ProbedSuite(command, where, replace(probing, alone=stands_alone(command)))
 
 
 def pytest_probing(line: str, *, as_module: bool) -> ProbeInsertion:

@@ -56,6 +56,7 @@ class Heard:
     foreign: set[str] = field(default_factory=set[str])
     hooks: set[Hook] = field(default_factory=set[Hook])
     reach: Reach = NO_REACH
+    modules: tuple[str, ...] = ()  # imported from installed packages, in their order
     running: TestId | None = None
     _tests: dict[TestId, TestResult] = field(default_factory=dict[TestId, TestResult])
 
@@ -177,6 +178,10 @@ class Heard:
         """Files were loaded from outside the checkout."""
         self.foreign |= set(_texts(record.get("files")))
 
+    def know(self, record: _Json) -> None:
+        """Modules were imported from installed packages."""
+        self.modules = tuple(_texts(record.get("names")))
+
 
 _EVENTS: Mapping[str, Callable[[Heard, _Json], None]] = {
     "begin": Heard.begin,
@@ -189,6 +194,7 @@ _EVENTS: Mapping[str, Callable[[Heard, _Json], None]] = {
     "hook": Heard.hook,
     "reach": Heard.used,
     "foreign": Heard.load,
+    "modules": Heard.know,
     "finish": Heard.finish,
 }
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from redgreenrefactor.filesystem import below, head_of, remove
 from redgreenrefactor.model.evidence import ALL, Manner
 from redgreenrefactor.runners.virtual import activated
+from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.cage import Cage
 from redgreenrefactor.sandbox.permissions import BYTECODE
@@ -54,6 +55,7 @@ class SuiteContext:
     interrupt: Interrupt | None = None
     cage: ConfineSuite = unheld  # what holds a run in a checkout
     main: Path | None = None  # the same project in the main checkout, where its dependencies were installed
+    warm: WarmProcesses | None = None  # what keeps runners loaded, for probes
 
     def using(self, command: str) -> "SuiteContext":
         """Return the same with the project's own virtual environment active, as the command's package manager wants it."""
@@ -105,14 +107,18 @@ class SuiteContext:
     @contextlib.contextmanager
     def drop(self) -> Generator[Path]:
         """Make a folder for what one run has to say, of which nobody knows the name, and take it away again."""
-        runs = self.cache / RUNS
-        runs.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=runs)).resolve()
+        folder = Path(tempfile.mkdtemp(dir=self.runs())).resolve()
         try:
             yield folder
         finally:
             with contextlib.suppress(OSError):
                 remove(folder)
+
+    def runs(self) -> Path:
+        """Return where such folders are made."""
+        runs = self.cache / RUNS
+        runs.mkdir(parents=True, exist_ok=True)
+        return runs
 
     def anchored(self, command: str) -> str:
         """Return the command with the project's virtual environments, which no checkout has, found all the same."""

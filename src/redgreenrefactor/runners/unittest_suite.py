@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from redgreenrefactor.runners.command_line import last_invocation
+from redgreenrefactor.runners.command_line import last_invocation, stands_alone
 from redgreenrefactor.runners.probed import PROBES, ProbedSuite, ProbeInsertion
 from redgreenrefactor.runners.suite_context import SuiteContext
 
@@ -20,7 +20,8 @@ def recognise(command: str, where: SuiteContext) -> ProbedSuite | None:
         return None
     script = shlex.quote(str(PROBES / "rgr_unittest_probe.py"))
     line = line[: places[-1].start()] + script + line[places[-1].end() :]
-    return ProbedSuite(command, where, ProbeInsertion(line, _nothing, current_folder_first=True))
+    probing = ProbeInsertion(line, _nothing, current_folder_first=True, alone=stands_alone(command))
+    return ProbedSuite(command, where, probing)
 
 
 def _nothing(_: Mapping[str, str]) -> Mapping[str, str]:

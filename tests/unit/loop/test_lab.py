@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redgreenrefactor.loop import lab as lab_module
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Event, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
@@ -250,3 +251,113 @@ def test_without_a_place_to_keep_them_results_are_measured_again(setup: Setup) -
     setup.lab.recall(["a receipt"])
     setup.lab.answer(Trial(setup.workspace.head()))
     assert setup.lab.keep_result(setup.workspace.head()) is None
+
+
+# --- probes that are forks
+
+
+@dataclass
+class Forking:
+    """Tests that answer warm, or say why they do not."""
+
+    __test__ = False
+
+    results: dict[str, TestResult]
+    forked: SuiteRun  # what every warm run says
+    asked: list[Manner] = field(default_factory=list[Manner])
+    command: str = "tests"
+    measure: Measure = Measure.PER_TEST
+
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
+        self.asked.append(manner)
+        return self.forked if manner.warm else SuiteRun(self.results)
+
+
+PASSED = {"a": TestResult("a", Status.PASSED)}
+WARM = SuiteRun(PASSED, warm=True)
+
+
+def probing(commit: str, *, whole: bool = True) -> Judgement:
+    if whole:
+        yield Trial(commit)
+    for text in ("1", "2"):
+        yield Trial(commit, (("a.py", text),), ("a",), seed=1, probe=True)
+    yield Trial(commit, tests=("a",), seed=1, probe=True)
+    return Verdict(Ruling.ACCEPTED)
+
+
+@pytest.mark.parametrize(
+    ("forked", "whole", "kinds", "noted"),
+    [
+        (
+            WARM,
+            True,
+            "cwww",
+            "",
+        ),  # compared, then one fork for each overlay; the last question is known by then
+        (WARM, False, "ccc", ""),  # with what should it be compared?
+        (replace(WARM, results={"a": TestResult("a", Status.FAILED)}), True, "cwccc", lab_module.DIFFERS),
+        (replace(WARM, results={"b": TestResult("b", Status.PASSED)}), True, "cwccc", lab_module.DIFFERS),
+        (replace(WARM, results={}), True, "cwccc", lab_module.DIFFERS),
+        (replace(WARM, errors=(CollectError("d.py", "x"),)), True, "cwccc", lab_module.DIFFERS),
+        (replace(WARM, tampering=("x",)), True, "cwccc", lab_module.DIFFERS),
+        (replace(UNANSWERED, cold="threads"), True, "cwccc", "threads"),
+        (UNANSWERED, True, "cwccc", ""),
+    ],
+)
+def test_probes_are_warm_once_a_warm_run_has_said_what_the_cold_one_said(
+    setup: Setup, forked: SuiteRun, whole: bool, kinds: str, noted: str
+) -> None:
+    suite = Forking(PASSED, forked)
+    lab = replace(setup.lab, suite=suite, warm=True)
+
+    verdict = lab.judge(probing(setup.workspace.head(), whole=whole))
+
+    assert "".join("w" if manner.warm else "c" for manner in suite.asked) == kinds
+    assert verdict.facts.cold_probes == noted
+    assert lab.warm is (forked is not UNANSWERED)
+
+
+def test_a_fork_that_fails_on_the_way_leaves_the_rest_of_the_turn_cold_and_the_next_turn_warm(
+    setup: Setup,
+) -> None:
+    suite = Forking(PASSED, WARM)
+    lab = replace(setup.lab, suite=suite, warm=True)
+    commit = setup.workspace.head()
+
+    def failing() -> Judgement:
+        yield Trial(commit)
+        yield Trial(commit, tests=("a",))
+        suite.forked = replace(UNANSWERED, cold="it was ended")
+        yield Trial(commit, (("a.py", "1"),), ("a",))
+        suite.forked = WARM
+        yield Trial(commit, (("a.py", "2"),), ("a",))
+        return Verdict(Ruling.ACCEPTED)
+
+    def next_one() -> Judgement:
+        yield Trial(commit, (("a.py", "3"),), ("a",))
+        return Verdict(Ruling.ACCEPTED)
+
+    assert lab.judge(failing()).facts.cold_probes == "it was ended"
+    assert [manner.warm for manner in suite.asked] == [False, True, True, False, False]
+    assert lab.judge(next_one()).facts.cold_probes == ""
+    assert [manner.warm for manner in suite.asked[5:]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        Trial("", tests=("a",), repeat=1),
+        Trial("", tests=("a",), seed=2),
+        Trial("", tests=("a",), keeps=True),
+        Trial("", overlay=(("a.py", "1"),)),
+    ],
+)
+def test_chance_and_whole_suites_are_started_cold(setup: Setup, trial: Trial) -> None:
+    suite = Forking(PASSED, WARM)
+    lab, commit = replace(setup.lab, suite=suite, warm=True), setup.workspace.head()
+    lab.answer(Trial(commit))
+
+    lab.answer(replace(trial, commit=commit))
+
+    assert not any(manner.warm for manner in suite.asked)

@@ -69,5 +69,18 @@ def foreign_files(of: Redirection) -> list[str]:
     return sorted({file for file in found if file})
 
 
+def installed_modules() -> list[str]:
+    """Return the modules that were imported from installed packages and the language's own, in their order."""
+    library = _closed(os.path.dirname(os.__file__))  # noqa: PTH120
+    found: list[str] = []
+    for name, module in list(sys.modules.items()):
+        spec, file = getattr(module, "__spec__", None), getattr(module, "__file__", None)
+        if not isinstance(file, str) or getattr(spec, "name", None) != name or name[:4] == "rgr_":
+            continue
+        if file.startswith(library) or is_installed(file):
+            found.append(name)
+    return found
+
+
 def _closed(path: str) -> str:
     return path.rstrip(os.sep) + os.sep

@@ -13,8 +13,8 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import pytest
-from rgr_imports import Redirection, foreign_files, redirect
-from rgr_reach import Originals, Reach, hiding
+from rgr_imports import Redirection, foreign_files, installed_modules, redirect
+from rgr_reach import Reach, hiding
 from rgr_records import (
     Order,
     Paths,
@@ -64,13 +64,16 @@ class Probe:
     def __init__(self) -> None:
         self.order = Order()
         self.report = Report(self.order.report, self.order.nonce)
-        self.paths = Paths(self.order.folder)
+        self.paths = self.order.paths
         self.redirection = Redirection(self.order.homes, self.order.folder)
         self.canaries: frozenset[str] = frozenset()
         self.hooks: set[tuple[str, str]] = set()
         self.planned = 0
         self.started = 0
-        self.reach, self.originals = Reach(self.paths, closely=bool(self.order.tests)), Originals(self.paths)
+        self.reach, self.originals = (
+            Reach(self.paths, closely=bool(self.order.tests)),
+            self.order.originals,
+        )
         self.lines: Any = None
         if self.order.trace:
             from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
@@ -210,6 +213,8 @@ class _Session:
         foreign = foreign_files(probe.redirection)
         if foreign:
             probe.report.write("foreign", files=foreign)
+        if probe.order.modules:
+            probe.report.write("modules", names=installed_modules())
         probe.report.write(
             "finish", exit=int(session.exitstatus), planned=probe.planned, started=probe.started
         )

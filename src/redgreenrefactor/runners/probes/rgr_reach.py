@@ -16,7 +16,6 @@ _FRAMES = frozenset(("sys._getframe", "sys._current_frames", "gc.get_objects", "
 _HEARD = _STARTS | _FRAMES | {"open", "import"}
 _WALKERS = ("inspect", "traceback")  # modules that ask for frames on somebody's behalf
 _QUOTING = (*_WALKERS, "warnings")  # modules that open a source to quote from it
-_PROCESS = [f"/proc/{who}/{what}" for who in ("self", os.getpid()) for what in ("cmdline", "environ")]
 _RUNNERS = ("pytest", "_pytest", "pluggy", "unittest", "hypothesis", "coverage", "builtins")
 
 
@@ -30,6 +29,8 @@ class Reach:
         self._lookups: set[tuple[str, int, str]] = set()
         self._started = 0
         self._hears = True
+        owners = ("self", os.getpid())
+        self._process = [f"/proc/{who}/{what}" for who in owners for what in ("cmdline", "environ")]
         if closely:  # every call of id() is an event: too dear for a whole suite
             sys.addaudithook(self._heard)
         else:
@@ -88,7 +89,7 @@ class Reach:
             self.asked("frames", frame)
 
     def _opens(self, path: str, frame: Any) -> None:
-        own = path in _PROCESS
+        own = path in self._process
         file = "" if own else self._paths.inside(os.path.abspath(path))  # noqa: PTH100
         if not file and not own:
             return
@@ -108,6 +109,14 @@ class Reach:
         return None
 
 
+def at_start(folder: str) -> tuple[Paths, Originals]:
+    """Return where files lie, with all that is loaded looked up, and what the runner consists of, before any test."""
+    paths = Paths(folder)
+    for module in list(sys.modules.values()):
+        _file(module, paths)
+    return paths, Originals(paths)
+
+
 class Originals:
     """What the runner and the language consist of before anything of the project is loaded."""
 
@@ -116,6 +125,12 @@ class Originals:
         self._before = {
             owner: {name: value for name, value in space.items() if _is_code(value)}
             for owner, space in _spaces()
+        }
+        self._projects_own = {
+            (owner, name)
+            for owner, space in self._before.items()
+            for name, value in space.items()
+            if self._home(value)[0]
         }
 
     def replaced(self) -> list[list[Any]]:
@@ -130,6 +145,8 @@ class Originals:
 
     def _is_new(self, owner: str, name: str, value: Any) -> bool:
         known = self._before.get(owner, {}).get(name)
+        if known is value:
+            return (owner, name) in self._projects_own
         own = str(getattr(value, "__module__", "")).partition(".")[0] in _RUNNERS
         return bool(self._home(value)[0]) or (own and known not in (None, value))
 

@@ -6,6 +6,7 @@ ours but the modules of this folder, and as few traces in the process as possibl
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -37,6 +38,20 @@ class Order:
     def __init__(self) -> None:
         with open(os.environ.pop(VARIABLE), encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs an import
             asked: dict[str, Any] = json.load(file)
+        _restore_environment(asked)
+        gc.freeze()  # what is there by now stays: looking through it again and again takes a runner's time
+        from rgr_reach import at_start  # noqa: PLC0415 - in a circle otherwise
+
+        if "warm" in asked:
+            from rgr_warm import continued, load  # noqa: PLC0415 - seldom asked for
+
+            load(asked["warm"]["modules"])
+            self.paths, self.originals = at_start(asked["folder"])  # once for all forks
+            asked = continued(asked)
+            del sys.modules["rgr_warm"]
+            _restore_environment(asked)
+        else:
+            self.paths, self.originals = at_start(asked["folder"])
         self.report: str = asked["report"]
         self.nonce: str = asked["nonce"]
         self.canary: str = asked["canary"]
@@ -47,11 +62,7 @@ class Order:
         self.trace: bool = asked["trace"]
         self.disguise: str = asked["disguise"]
         self.seed: int | None = asked["seed"]
-        for name, value in asked["environ"].items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        self.modules: bool = asked["modules"]
         if asked["current_folder_first"] and sys.path[:1] != [os.getcwd()]:  # noqa: PTH109
             sys.path.insert(0, os.getcwd())  # noqa: PTH109
 
@@ -81,6 +92,15 @@ class Order:
         while name and name not in self.tests:
             name = name.rpartition(separator)[0]
         return bool(name)
+
+
+def _restore_environment(asked: dict[str, Any]) -> None:
+    """Leave no variable that was set only so that we are found."""
+    for name, value in asked["environ"].items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 class Report:
@@ -125,6 +145,7 @@ class Paths:
     def __init__(self, folder: str) -> None:
         self._roots = {folder.rstrip(os.sep) + os.sep, os.path.realpath(folder).rstrip(os.sep) + os.sep}
         self._known: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
 
     def inside(self, path: str) -> str:
         """Return the path relative to the project, or nothing for what is not part of it."""
@@ -140,11 +161,20 @@ class Paths:
     def _relative(self, path: str) -> str:
         if not path or path.startswith("<"):
             return ""
-        for spelled in (os.path.abspath(path), os.path.realpath(path)):  # noqa: PTH100
+        for spelled in (os.path.abspath(path), self._real(path)):  # noqa: PTH100
             for root in self._roots:
                 if spelled.startswith(root) and not is_installed(spelled, root):
                     return spelled[len(root) :].replace(os.sep, "/")
         return ""
+
+    def _real(self, path: str) -> str:
+        """Return where a path leads; most lie in few folders, which are looked at once."""
+        if os.path.islink(path):  # noqa: PTH114
+            return os.path.realpath(path)
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._folders[folder], name)  # noqa: PTH118
 
 
 def is_installed(path: str, root: str = "") -> bool:

@@ -10,9 +10,9 @@ import unittest.loader
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rgr_imports import Redirection, foreign_files, redirect
-from rgr_reach import Originals, Reach, hiding
-from rgr_records import Order, Paths, Report, definition, describe, describe_collection, in_fixture
+from rgr_imports import Redirection, foreign_files, installed_modules, redirect
+from rgr_reach import Reach, hiding
+from rgr_records import Order, Report, definition, describe, describe_collection, in_fixture
 
 
 class Probe:
@@ -21,14 +21,14 @@ class Probe:
     def __init__(self) -> None:
         self.order = Order()
         self.report = Report(self.order.report, self.order.nonce)
-        self.paths = Paths(self.order.folder)
+        self.paths = self.order.paths
         self.canaries: frozenset[str] = frozenset()
         self._redirection = Redirection(self.order.homes, self.order.folder)
         self._classes: dict[str, type[Any]] = {}  # of the tests that are to run
         self._started: list[str] = []
         self._reach, self._originals = (
             Reach(self.paths, closely=bool(self.order.tests)),
-            Originals(self.paths),
+            self.order.originals,
         )
         self._lines: Any = None
         self._disguise: Any = None
@@ -159,6 +159,8 @@ class Probe:
         foreign = foreign_files(self._redirection)
         if foreign:
             self.report.write("foreign", files=foreign)
+        if self.order.modules:
+            self.report.write("modules", names=installed_modules())
         self.report.write(
             "finish",
             exit=code,
