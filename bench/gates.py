@@ -1,7 +1,7 @@
 """Measures the gates: cheats that are accepted, and honest turns that are blocked.
 
     python bench/gates.py [--filter TEXT] [--every N] [--json FILE] [--like FILE] [--docs FILE] [--corpus FOLDER]
-        [--processes N]
+        [--processes N] [--cold | --both]
 
 Every entry of `corpus/` is one turn, played for real. Wrong verdicts are printed with their findings, then a
 table; the exit code is 1 if any verdict is wrong, or another than in the file of an earlier measurement.
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("no entry matches", file=sys.stderr)
         return 2
     played: list[Played] = []
-    for item in play_side_by_side(entries, int(wanted.processes)):
+    for item in play_side_by_side(entries, int(wanted.processes), warm=not wanted.cold):
         played.append(item)
         if item.grade is not Grade.RIGHT:
             print(described(item), end="\n\n", flush=True)
@@ -71,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         page = Path(wanted.docs)
         page.write_text(published(page.read_text(), played))
     other = differences(played, json.loads(Path(wanted.like).read_text())) if wanted.like else []
+    if wanted.both:
+        cold = play_side_by_side(entries, int(wanted.processes), warm=False)
+        other += differences(played, [as_json(item) for item in cold])
     print("".join(f"\nDIFFERS: {line}" for line in other), end="\n" if other else "")
     return 1 if other or any(item.grade is not Grade.RIGHT for item in played) else 0
 
@@ -104,6 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--docs", help="put the table into this page, between its marks")
     parser.add_argument("--corpus", default=str(CORPUS), help="another folder of entries")
     parser.add_argument("--processes", default=2, type=int)
+    parser.add_argument("--cold", action="store_true", help="start every probe as a process of its own")
+    parser.add_argument("--both", action="store_true", help="name the verdicts that differ when all are")
     return parser
 
 
@@ -112,11 +117,11 @@ def _matches(entry: Entry, wanted: Sequence[str]) -> bool:
     return not wanted or any(text in word for text in wanted for word in words)
 
 
-def play_side_by_side(entries: Sequence[Entry], processes: int) -> Iterator[Played]:
+def play_side_by_side(entries: Sequence[Entry], processes: int, *, warm: bool = True) -> Iterator[Played]:
     """Play entries in several processes, those with a common past together, and yield them as they are done."""
     groups = list(_grouped(entries))
     with tempfile.TemporaryDirectory(prefix="rgr-corpus-cache-", ignore_cleanup_errors=True) as folder:
-        task = partial(play_all, cache=Path(folder))
+        task = partial(play_all, cache=Path(folder), warm=warm)
         if processes == 1 or len(groups) == 1:
             for group in groups:
                 yield from task(group)

@@ -112,17 +112,17 @@ class Commit:
     case: Case | None = None
 
 
-def play_all(entries: Sequence[Entry], cache: Path) -> list[Played]:
+def play_all(entries: Sequence[Entry], cache: Path, *, warm: bool = True) -> list[Played]:
     """Play entries one after another; what is known about a tree is not measured again."""
     known: Known = {}
-    return [play(entry, cache, known) for entry in entries]
+    return [play(entry, cache, known, warm=warm) for entry in entries]
 
 
-def play(entry: Entry, cache: Path, known: Known) -> Played:
+def play(entry: Entry, cache: Path, known: Known, *, warm: bool = True) -> Played:
     """Play one turn in a repository of its own and grade the verdict."""
     folder = Path(tempfile.mkdtemp(prefix="rgr-corpus-"))
     try:
-        stage = Stage(entry, folder, cache, known)
+        stage = Stage(entry, folder, cache, known, warm=warm)
         verdict, cost = stage.perform()
         return _graded(entry, verdict, cost)
     except Exception:  # noqa: BLE001 - one entry that cannot be played must not hide the others
@@ -230,6 +230,7 @@ class Stage:
     folder: Path
     cache: Path  # of all entries: the byte code of what is installed is the same for all
     known: Known
+    warm: bool = True  # whether probes are forks, where they can be
     events: list[Event] = field(default_factory=list[Event])
 
     @property
@@ -271,14 +272,15 @@ class Stage:
         usual = equip(project, job)
         emit, clock = usual.sessions.emit, usual.sessions.clock
         patience = float(self.entry.settings.get("probe.budget", PATIENCE))
-        lab = Lab(project.workspace, usual.suite, emit, clock, patience, _known=self.known)
+        lab = Lab(project.workspace, usual.suite, emit, clock, patience, warm=self.warm, _known=self.known)
         start = self._noted(project, lab, commits, oids)
         agents = {phase.name: FakeAgent(self._session) for phase in TDD.phases}
         own = replace(usual, lab=lab, sessions=replace(usual.sessions, agents=agents))
         engine = replace(Run(project, job, own).engine(oids[0]), pause=_stop, now=lambda: TIMESTAMP)
         self.events.clear()
         before = _cpu()
-        engine.run(start, NO_LIMITS)
+        with closing(usual):
+            engine.run(start, NO_LIMITS)
         return self._told(_cpu() - before)
 
     def _made(self, commits: Sequence[Commit]) -> list[str]:

@@ -107,6 +107,7 @@ def test_fields_keep_their_values() -> None:
         "seconds": 0.5,
         "perTest": True,
         "exitCode": 1,
+        "warm": False,
     }
 
 
