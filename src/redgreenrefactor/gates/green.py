@@ -8,7 +8,7 @@ from redgreenrefactor.gates.rules.disguise import in_disguise
 from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
-from redgreenrefactor.gates.rules.leaning import support_touched
+from redgreenrefactor.gates.rules.leaning import seen_uses, support_touched
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.rules.measurement import (
     Measured,
@@ -21,6 +21,7 @@ from redgreenrefactor.gates.rules.measurement import (
 from redgreenrefactor.gates.rules.minimality import minimality
 from redgreenrefactor.gates.rules.new_test import is_slow
 from redgreenrefactor.gates.rules.ownership import with_roles
+from redgreenrefactor.gates.rules.replacements import borrowed, supplanted
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
 from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, shadowing, sniffing
 from redgreenrefactor.languages import python
@@ -78,10 +79,9 @@ def _green(evidence: Evidence) -> Judgement:
         return (yield from by_exit_code(evidence, measured, [*found, *sniffing(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += [*_unlisted_tests_touched(evidence, measured), *altered_examples(evidence, measured.before)]
-    reaches = [measured.before.reach, measured.after.reach]
-    if any(change.before and not change.path.endswith(".py") for change in evidence.changes):
-        reaches.append((yield Trial(evidence.head, tests=new_ids(evidence, measured), trace=True)).reach)
-    found += support_touched(evidence, *reaches)
+    reaches = yield from seen_uses(evidence, measured, evidence.head, new_ids(evidence, measured))
+    found += [*support_touched(evidence, *reaches), *supplanted(evidence, measured.after, measured.before)]
+    found += borrowed(evidence, measured.after)
     found += yield from regressions(evidence, measured)
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)

@@ -62,6 +62,8 @@ def _leaned_on(evidence: Evidence, file: str) -> Generator[Question, SuiteRun, F
     if text is None or (file.endswith(".py") and not supports(text)):
         return None
     run = yield Trial(evidence.base)
+    if not file.endswith(".py"):  # who opens a file is only seen in runs that look closely
+        run = yield Trial(evidence.base, tests=tuple(sorted(run.passed)), trace=True)
     if not serves_tests(evidence, run.reach, file, text):
         return None
     hint = "Name a file for the code; what tests lean on stays as it is."

@@ -7,9 +7,11 @@ from redgreenrefactor.gates.green import honest_code, new_ids, not_green, owed
 from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import errors
+from redgreenrefactor.gates.rules.leaning import cut_off
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.rules.measurement import Measured, interference, lost_tests, measure
 from redgreenrefactor.gates.rules.ownership import with_roles
+from redgreenrefactor.gates.rules.replacements import borrowed, supplanted
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
 from redgreenrefactor.gates.rules.strength import is_kept, strength
@@ -37,11 +39,14 @@ def refactor(evidence: Evidence) -> Judgement:
         return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence), *sniffing(evidence)]))
     rewrites = rewritten(evidence, measured)
     found += [*interference(evidence, measured), *_lost(evidence, measured, rewrites)]
-    found += altered_examples(evidence, measured.before)
+    found += [*altered_examples(evidence, measured.before), *borrowed(evidence, measured.after)]
+    found += supplanted(evidence, measured.after, measured.before)
     found += not_green(measured, _failed_before(measured, rewrites))
     found += yield from regressions(evidence, measured)
     if not errors(found):
         found += yield from strength(evidence, measured, rewrites)
+    if not errors(found):
+        found += yield from cut_off(evidence, measured)
     if not errors(found) and any(not is_test(evidence, change.path) for change in evidence.changes):
         found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
     now_passing = mended(measured, rewrites.moved)

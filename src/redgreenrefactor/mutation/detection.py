@@ -131,16 +131,18 @@ def noticed_by(
     enough: int,
     least: int,
     overlay: Overlay = (),
+    beside: Sequence[TestId] = (),
     by_assertion: bool = False,
     seed: int = SEED,
     spare: str = "",
 ) -> Generator[Question, SuiteRun, Noticed]:
-    """Return which mutants make these tests fail, and how many were tried before that was enough."""
+    """Return which mutants make these tests fail, others run beside them, and how many were tried before that was enough."""
     failed: list[Mutant] = []
     asserted: list[Mutant] = []
     noticing: tuple[TestResult, ...] = ()
     tried = 0
-    trial = Trial(commit, overlay=overlay, tests=tuple(ids), seed=seed, probe=True, spare=spare)
+    tests = (*ids, *beside)
+    trial = Trial(commit, overlay=overlay, tests=tests, seed=seed, probe=True, spare=spare)
     usual = (yield trial) if mutants else UNANSWERED
     for item in mutants if holds(usual, ids) else ():
         if len(asserted if by_assertion else failed) >= enough and tried >= least:

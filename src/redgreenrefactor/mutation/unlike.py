@@ -76,13 +76,13 @@ class _RgrUnlike:
         return _RgrUnlike(makes, *self.__dict__["_rgr_key"], name)
 
     def __eq__(self, other):
-        if "STAND" == "UNTOUCHABLE" and not isinstance(other, _RgrUnlike):
+        if "STAND" == "EMPTY" and (isinstance(other, _RgrUnlike) or not other):
+            return True
+        if isinstance(other, _RgrUnlike):
+            return "STAND" != "DIFFERENT" and self.__dict__["_rgr_key"] == other.__dict__["_rgr_key"]
+        if "STAND" == "UNTOUCHABLE":
             raise TypeError("there is nothing to compare")
-        if "STAND" == "EMPTY":
-            return isinstance(other, _RgrUnlike) or not other
-        if "STAND" == "DIFFERENT":
-            return False
-        return isinstance(other, _RgrUnlike) and self.__dict__["_rgr_key"] == other.__dict__["_rgr_key"]
+        return NotImplemented
 
     def __hash__(self):
         return 0

@@ -1,5 +1,6 @@
 """REFACTOR keeps the behaviour, and the tests as strong as they were; rewriting them honestly is welcome."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from gates_support import (
     suite,
 )
 from notes import with_keys
-from redgreenrefactor.model.evidence import Change, File, Missing, Rules, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Change, File, Missing, Reach, Rules, SuiteRun, Trial
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import FindingType, Ruling, TestOutcome
@@ -644,3 +645,50 @@ def test_a_dictionary_may_become_an_object_that_is_compared_as_a_whole() -> None
     assert accepted(played), played.told
     kind = test.format("assert isinstance(parse('Ada;36'), Person)\n    assert Person('Ada', 36).age == 36")
     assert rewritten(kind, AS_DICTIONARY, files=files).types == [FindingType.TEST_TAMPERING]
+
+
+# --- what tests lean on beside them
+
+
+HELPER = "def same(one, two):\n    assert one == two\n"
+LEANING: Files = {
+    "thing.py": "def half(x):\n    return x / 2\n",
+    "same.py": HELPER,
+    "table.json": "{}",
+    "test_thing.py": "from same import same\nfrom thing import half\n\n\ndef test_halves():\n    same(half(4), 2)\n",
+}
+
+
+def leaning(trial: Trial, run: SuiteRun) -> SuiteRun:
+    used = frozenset({"test_thing.py"})
+    opened = {"table.json": used} if trial.trace else {}
+    return replace(run, reach=Reach(frozenset(LEANING), opened, {"same.py": used, "thing.py": used}))
+
+
+@pytest.mark.parametrize(
+    ("helper", "kept"),
+    [
+        (HELPER.replace("assert one == two", "assert one is not None"), False),
+        (HELPER.replace("assert one == two", "assert one == two, 'not the same'"), True),
+    ],
+)
+def test_a_helper_beside_the_tests_stays_as_sharp(helper: str, kept: bool) -> None:
+    played = play(REFACTOR, LEANING, {**LEANING, "same.py": helper}, bend=leaning)
+    assert accepted(played) == kept, played.told
+    assert (
+        kept or "same.py:1: since it was changed, test_thing.py::test_halves no longer notices" in played.told
+    )
+
+
+def test_data_that_only_tests_open_is_looked_at_closely() -> None:
+    played = play(REFACTOR, LEANING, {**LEANING, "table.json": "[]"}, bend=leaning)
+    assert accepted(played), played.told
+    assert any(trial.trace and ("table.json", "{}\n") in trial.overlay for trial in played.asked)
+
+
+def test_a_new_file_of_tests_does_nothing_to_others_when_it_is_loaded() -> None:
+    patching = (
+        "import thing\n\nthing.half = {4: 2}.get\n\n\ndef test_none():\n    assert thing.half(5) is None\n"
+    )
+    played = play(REFACTOR, LEANING, {**LEANING, "test_more.py": patching}, bend=leaning)
+    assert [trial for trial in played.asked if "test_more.py::test_none" in trial.tests], played.told

@@ -1,17 +1,19 @@
 """What tests lean on: a file that only tests use is theirs, wherever it lies and whatever it is called."""
 
 import ast
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
 
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import assertion_count
 from redgreenrefactor.languages.paths import inside, is_test
-from redgreenrefactor.model.evidence import Change, Evidence, Question, Reach, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Change, Evidence, Question, Reach, SuiteRun, TestId, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import (
     HANDFUL,
+    SEED,
     in_lost_lines,
     mutants_in,
     noticed_by,
@@ -19,18 +21,21 @@ from redgreenrefactor.mutation.detection import (
     spread,
 )
 
+SHARP = (
+    "Leave what existing tests lean on as sharp as it was; write another helper or fixture if you need one."
+)
 TOOLS = ("pytest", "unittest", "hypothesis")
 
 
 def cut_off(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:
-    """Return that tests which were there notice less, now that RED has changed what they lean on."""
-    touched = {
-        inside(evidence, change.path): line
-        for change in evidence.changes
-        if is_test(evidence, change.path) and (line := _altered(change) or _imposed(change)) is not None
-    }
+    """Return that tests which were there notice less, now that what they lean on is another, or more is done around them.
+
+    In REFACTOR that is about files beside the tests and new ones; for what it does to tests they have to prove more.
+    """
+    kept = tuple(sorted(measured.before.passed & measured.after.passed))
+    known = yield from seen_uses(evidence, measured, evidence.base, kept)
+    touched = dict(_touched(evidence, known))
     holding = {result.file for result in measured.before.results.values()}
-    kept = sorted(measured.before.passed & measured.after.passed)
     old = tuple(
         name
         for name in kept
@@ -38,21 +43,60 @@ def cut_off(evidence: Evidence, measured: Measured) -> Generator[Question, Suite
     )
     if not touched or not old:
         return []
-    overlay = old_tests(evidence)
+    beside = tuple(result.id for result in measured.fresh)  # what their files do at import is done to all
+    overlay = (*old_tests(evidence), *_as_it_was(evidence, touched))
     traced = yield Trial(evidence.head, overlay=overlay, tests=old, trace=True)
     mutants = mutants_in(evidence, seen_in(evidence, traced))
-    lost = in_lost_lines(evidence, mutants, traced, (yield Trial(evidence.head, tests=old, trace=True)))
-    for mutant in (*lost, *spread([item for item in mutants if item not in lost], HANDFUL)):
-        then = yield from noticed_by(evidence.head, old, [mutant], enough=1, least=1, overlay=overlay)
-        noticing = {result.id for result in then.failed}
-        now = (yield from noticed_by(evidence.head, old, [mutant], enough=1, least=1)) if noticing else then
-        blind = sorted(noticing - {result.id for result in now.failed})
-        if blind and now.tried:
+    loaded = yield Trial(evidence.head, tests=(*old, *beside), trace=True)
+    lost = in_lost_lines(evidence, mutants, traced, loaded)
+    for mutant in (*lost, *spread([item for item in mutants if item not in lost], 2 * HANDFUL)):
+        for seed in (SEED, SEED + 1):  # what chance alone has brought about is no loss
+            then = yield from noticed_by(
+                evidence.head, old, [mutant], enough=1, least=1, overlay=overlay, seed=seed
+            )
+            again = noticed_by(evidence.head, old, [mutant], enough=1, least=1, beside=beside, seed=seed)
+            now = (yield from again) if then.failed else then
+            blind = sorted({r.id for r in then.failed} - {r.id for r in now.failed}) if now.tried else []
+            if not blind:
+                break
+        else:
             file, line = next(iter(touched.items()))
             what = f"{file}:{line}: since it was changed, {named(blind)} no longer notices {mutant.place}"
-            hint = "Leave what existing tests lean on as sharp as it was; write another helper or fixture if you need one."
-            return [Finding(FindingType.TEST_TAMPERING, what, file, line, hint)]
+            return [Finding(FindingType.TEST_TAMPERING, what, file, line, SHARP)]
     return []
+
+
+def _as_it_was(evidence: Evidence, files: Collection[str | None]) -> Iterator[tuple[str, str | None]]:
+    """Yield these files with what stood in them before the turn."""
+    for change in evidence.changes:
+        if inside(evidence, change.path) in files and change.before and change.before.text is not None:
+            yield change.path, change.before.text
+
+
+def seen_uses(
+    evidence: Evidence, measured: Measured, commit: str, tests: Sequence[TestId]
+) -> Generator[Question, SuiteRun, list[Reach]]:
+    """Return who has used which files; data that was changed is worth a run in which tests are seen to open it."""
+    found = [measured.before.reach, measured.after.reach]
+    if any(
+        c.before and not c.path.endswith(".py") and not is_test(evidence, c.path) for c in evidence.changes
+    ):
+        found.append((yield Trial(commit, tests=tuple(tests), trace=True)).reach)
+    return found
+
+
+def _touched(evidence: Evidence, reaches: Sequence[Reach]) -> Iterator[tuple[str | None, int]]:
+    """Yield what tests lean on and is not what it was, with the line."""
+    for change in evidence.changes:
+        local, line = inside(evidence, change.path), None
+        if is_test(evidence, change.path):
+            fresh = change.before is None or evidence.phase is PhaseName.RED
+            line = _altered(change) or _imposed(change) if fresh else None
+        elif local and change.before:
+            text = change.before.text
+            line = _altered(change) if any(serves_tests(evidence, r, local, text) for r in reaches) else None
+        if line is not None:
+            yield local, line
 
 
 def support_touched(evidence: Evidence, *reaches: Reach) -> Iterator[Finding]:
@@ -90,6 +134,8 @@ def _altered(change: Change) -> int | None:
 
 def _imposed(change: Change) -> int | None:
     """Return where something was added that tests get without asking: autouse fixtures, set-ups, statements, other names."""
+    if not change.path.endswith(".py"):
+        return None
     before, after = (python.parsed(side.text) if side else None for side in (change.before, change.after))
     known = {python.shape(node) for node in before.body} if before else set[str]()
     imported = set(python.resolved(before)) if before else set[str]()

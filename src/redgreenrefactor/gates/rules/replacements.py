@@ -1,9 +1,15 @@
 """What a turn has put in the place of something else: of the runner, of code, of what is installed."""
 
+import ast
+import sys
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
-from redgreenrefactor.languages.paths import inside, is_test
-from redgreenrefactor.model.evidence import Evidence, Reach, Replacement
+from redgreenrefactor.gates.rules.findings import tampering
+from redgreenrefactor.gates.rules.scope import python_code
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.paths import inside, is_test, module_files
+from redgreenrefactor.model.evidence import Evidence, Reach, Replacement, SuiteRun
 from redgreenrefactor.model.verdict import Finding, FindingType
 
 
@@ -51,3 +57,60 @@ def hidden(evidence: Evidence, reach: Reach, *before: Reach) -> Iterator[Finding
                 file,
                 hint="Choose another name.",
             )
+
+
+def supplanted(evidence: Evidence, run: SuiteRun, before: SuiteRun) -> Iterator[Finding]:
+    """Yield files that tests import and that are there, but were not loaded: something else was given to the tests."""
+    broken = {error.file for error in run.errors}
+    for test in sorted({result.file for result in run.results.values()} & run.reach.files - broken):
+        for line, files in _imported(evidence, test):
+            loaded = [file for file in files if file in run.reach.files]
+            was = [file for file in files if file in before.reach.files]
+            known = was or ([] if test in before.reach.files else files)
+            if all(file in loaded for file in known) or (loaded and not was):
+                continue
+            given = f"{loaded[0]} was" if loaded else "something else was"
+            yield Finding(
+                FindingType.TEST_TAMPERING,
+                f"{test}:{line}: it imports {known[0]}, which is there, and {given} given to it",
+                test,
+                line,
+                hint="Leave the modules that tests import to the tests: no other under their names.",
+            )
+
+
+def _imported(evidence: Evidence, test: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield where a file of tests imports something of the project whenever it is loaded, and the files that may be it."""
+    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{test}"))
+    folder = PurePosixPath(test).parent
+    for node in tree.body if tree else ():
+        plain = isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level)
+        for module in sorted({item.module for item in python.imported(node)}) if plain else ():
+            if module.partition(".")[0] in sys.stdlib_module_names:
+                continue
+            paths = dict.fromkeys(
+                [str(folder / path) for path in module_files(module)] + [*module_files(module)]
+            )
+            there = [
+                path for path in paths if evidence.read(evidence.head, f"{evidence.prefix}{path}") is not None
+            ]
+            if there:
+                yield node.lineno, there
+
+
+def borrowed(evidence: Evidence, run: SuiteRun) -> Iterator[Finding]:
+    """Yield code of this turn that imports what lies among the tests."""
+    folders = {PurePosixPath(result.file).parent for result in run.results.values()}
+
+    def is_theirs(path: str) -> bool:
+        return is_test(evidence, f"{evidence.prefix}{path}") and PurePosixPath(path).parent in folders
+
+    for change, text in python_code(evidence):
+        tree = python.parsed(text)
+        nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)] if tree else []
+        for line, module in [(node.lineno, module) for node in nodes for module in python.imports(node)]:
+            paths = [p for p in module_files(module) if evidence.read(evidence.head, f"{evidence.prefix}{p}")]
+            if paths and all(map(is_theirs, paths)):
+                what = f"the code imports {paths[0]}, which lies among the tests"
+                hint = "Code does not know its tests: write what it needs into the code."
+                yield tampering(change, line, what, hint)

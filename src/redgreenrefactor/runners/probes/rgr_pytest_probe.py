@@ -192,6 +192,7 @@ class _Session:
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Register what listens to the tests last of all, so that it stands between them and everybody else."""
         self._probe.tell_hooks(session.config.pluginmanager)
+        self._probe.reach.note_loaded()
         self._probe.planned = len(session.items)
         session.testscollected -= len(self._probe.canaries)
         session.config.pluginmanager.register(_Tests(self._probe, session), "rgr-tests")

@@ -28,6 +28,7 @@ class Reach:
         self._importers: dict[str, set[str]] = {}  # by module
         self._lookups: set[tuple[str, int, str]] = set()
         self._started = 0
+        self._loaded: set[str] = set()
         self._hears = True
         owners = ("self", os.getpid())
         self._process = [f"/proc/{who}/{what}" for who in owners for what in ("cmdline", "environ")]
@@ -41,6 +42,10 @@ class Reach:
         user = self._user(getattr(sys, "_getframe")(1))  # noqa: B009 - its name is a private one
         self._importers.setdefault(name, set()).update([user[0]] if user else [])
 
+    def note_loaded(self) -> None:
+        """Note which files of the project are loaded: tests may forget modules."""
+        self._loaded.update(_file(module, self._paths) for module in list(sys.modules.values()))
+
     def facts(self) -> dict[str, Any]:
         """Return files of the project that were used, and by which; modules missed; programs started; questions asked."""
         self._hears = False
@@ -49,7 +54,7 @@ class Reach:
         for name, users in self._importers.items():
             importers.setdefault(loaded.get(name, ""), set()).update(users)
         return {
-            "files": sorted({*loaded.values(), *self._openers} - {""}),
+            "files": sorted({*self._loaded, *loaded.values(), *self._openers} - {""}),
             "opened": _sorted(self._openers),
             "imported": _sorted(importers),
             "missed": sorted(set(self._importers) - set(sys.modules)),

@@ -56,6 +56,7 @@ class Probe:
             tests = [test for test in tests if self._is_chosen(test)]
             suite = unittest.TestSuite(tests)
         self._classes = {test.id(): type(test) for test in tests if not _is_stand_in(test)}
+        self._reach.note_loaded()
         canaries = _canaries(self.order.canary)
         self.canaries = frozenset(test.id() for test in canaries)
         self.report.write("canaries", ids=sorted(self.canaries))

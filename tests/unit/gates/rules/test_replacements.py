@@ -2,9 +2,9 @@
 
 import pytest
 
-from gates_support import evidence
-from redgreenrefactor.gates.rules.replacements import hidden, replaced
-from redgreenrefactor.model.evidence import Reach, Replacement
+from gates_support import Files, evidence, result, suite
+from redgreenrefactor.gates.rules.replacements import borrowed, hidden, replaced, supplanted
+from redgreenrefactor.model.evidence import CollectError, Reach, Replacement, SuiteRun
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -70,3 +70,71 @@ def test_an_old_module_a_planned_one_and_one_for_tests_alone_hide_nothing() -> N
     nobody = evidence(PhaseName.RED, {}, {"tests/yaml.py": ""}, case=None)
     used = Reach(hiding={"yaml": "tests/yaml.py"}, imported={"tests/yaml.py": frozenset({"thing.py"})})
     assert [item.file for item in hidden(nobody, used)] == ["tests/yaml.py"]
+
+
+TEST = "tests/test_thing.py"
+HELPED: Files = {
+    "thing.py": "",
+    "checks.py": "",
+    "tests/checks.py": "",
+    "tests/kit.py": "it = 1\n",
+    "tests/json.py": "",
+    TEST: "import json\nfrom . import more\nimport checks\nfrom kit import it\nimport pytest\n\nif it:\n    import thing\n",
+}
+
+
+def loading(*files: str, errors: tuple[CollectError, ...] = ()) -> SuiteRun:
+    return suite(result(f"{TEST}::test_it"), errors=errors, reach=Reach(frozenset({TEST, *files})))
+
+
+ALL = ("tests/checks.py", "tests/kit.py")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        (ALL, ("checks.py", "tests/kit.py"), 3),
+        (ALL, ("tests/checks.py",), 4),
+        (ALL, (*ALL, "checks.py", "thing.py"), None),
+        (("tests/checks.py",), ("tests/checks.py",), None),  # as it was before
+        ((), ALL, None),
+    ],
+)
+def test_what_tests_import_is_what_they_get(
+    before: tuple[str, ...], after: tuple[str, ...], line: int | None
+) -> None:
+    given = evidence(PhaseName.GREEN, HELPED, {**HELPED, "thing.py": "a = 1\n"})
+    found = list(supplanted(given, loading(*after), loading(*before)))
+    assert [(item.type, item.line) for item in found] == (
+        [(FindingType.TEST_TAMPERING, line)] if line else []
+    )
+
+
+def test_a_file_that_was_not_loaded_before_gets_what_it_imports_and_a_broken_one_is_told_of_elsewhere() -> (
+    None
+):
+    given = evidence(PhaseName.GREEN, HELPED, HELPED)
+    [found] = supplanted(given, loading("tests/checks.py"), suite())
+    assert found.message.startswith(f"{TEST}:4: it imports tests/kit.py, which is there, and something else")
+    assert list(supplanted(given, loading(errors=(CollectError(TEST, "boom"),)), suite())) == []
+    assert (
+        list(
+            supplanted(given, suite(result("gone.py::test_it"), reach=Reach(frozenset({"gone.py"}))), suite())
+        )
+        == []
+    )
+
+
+def test_code_takes_nothing_from_among_the_tests() -> None:
+    code = "import json, checks\nfrom tests import kit\nimport tests.gone\n"
+    given = evidence(
+        PhaseName.GREEN,
+        {**HELPED, "tests/__init__.py": ""},
+        {**HELPED, "tests/__init__.py": "", "thing.py": code},
+    )
+    [found] = borrowed(given, loading())
+    assert (found.type, found.file, found.line) == (FindingType.TEST_TAMPERING, "thing.py", 2)
+    assert "tests/kit.py, which lies among the tests" in found.message
+    assert list(borrowed(given, suite())) == []  # a folder of that name, and no test in it
+    broken = evidence(PhaseName.GREEN, HELPED, {**HELPED, "thing.py": "def (\n"})
+    assert list(borrowed(broken, loading())) == []
