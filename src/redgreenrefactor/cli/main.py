@@ -13,7 +13,9 @@ EPILOGUE = """Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 surr
 4 stopped by a limit, 130 interrupted (after 4 and 130 'rgr resume' goes on)."""
 
 COMMANDS = {  # each with the module it is in, which is imported when it is called, and what it does
+    "completion": ("completion", "Have bash, zsh or fish complete commands and flags."),
     "demo": ("run", "Play a whole workflow on a kata: no key, no network."),
+    "diff": ("turns", "Show what a turn changed."),
     "doctor": ("doctor", "Look at what a run needs; changes nothing."),
     "fetch": ("recovery", "Bring branch and notes from a remote."),
     "history": ("status", "Show the handoffs of the latest run."),
@@ -24,6 +26,7 @@ COMMANDS = {  # each with the module it is in, which is imported when it is call
     "resume": ("run", "Go on from the last handoff."),
     "rollback": ("recovery", "Go back to an earlier handoff; nothing is lost."),
     "run": ("run", "Take a feature through the whole workflow."),
+    "show": ("turns", "Show a turn: its verdict with the evidence."),
     "status": ("status", "Show where the workflow stands."),
     "task": ("task", "Do the work of TDD task files."),
     "tdd": ("review", "Coder and reviewer work until a pull request stands."),
@@ -44,6 +47,8 @@ class Commands(click.Group):
         """Find the command that is called; where loading it takes a moment, a word comes before."""
         if args[0] in SLOW and UNTOLD.isdisjoint(args):
             click.echo(f"rgr {args[0]}: one moment", err="--json" in args)
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise UsageError(f"there is no command {args[0]!r:.60}", hint=_meant(args[0]))
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -62,6 +67,16 @@ class Commands(click.Group):
         """Write what each of them does."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+def _meant(word: str) -> str:
+    """Return what somebody may have meant who typed a command that is none."""
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    close = get_close_matches(word.lower(), COMMANDS, n=2, cutoff=0.6)
+    if close:
+        return "Did you mean " + " or ".join(f"'rgr {name}'" for name in close) + "?"
+    return "Type 'rgr --help' for all commands; a feature comes after run, in quotes: rgr run \"FEATURE\"."
 
 
 @click.group(
@@ -97,6 +112,8 @@ def main() -> None:
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         _fail(UsageError(error.format_message()), context)
+    except UsageError as error:
+        _fail(error)
     except (KeyboardInterrupt, click.Abort):
         _fail(InterruptedRunError("interrupted"))
     except BrokenPipeError:
@@ -110,7 +127,7 @@ def main() -> None:
 def _fail(error: RgrError, context: click.Context | None = None) -> NoReturn:
     from redgreenrefactor.cli.common import fail, how_to_use  # noqa: PLC0415
 
-    if isinstance(error, UsageError):
+    if error.hint == UsageError.hint:
         error.hint = how_to_use(context)
     fail(error, as_json="--json" in sys.argv)
 

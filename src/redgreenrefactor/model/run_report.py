@@ -198,11 +198,12 @@ def _cycle_object(cycle: ReportedCycle) -> Json:
         "cycleNumber": cycle.number,
         "test": cycle.case.description if cycle.case else None,
         "outcome": cycle.outcome,
-        "turns": [_turn_object(turn) for turn in cycle.turns],
+        "turns": [turn_object(turn) for turn in cycle.turns],
     }
 
 
-def _turn_object(turn: ReportedTurn) -> Json:
+def turn_object(turn: ReportedTurn) -> Json:
+    """Return what is told of a turn in JSON."""
     return {
         "turn": turn.name,
         "ruling": "accepted" if turn.accepted else "rejected",

@@ -1,0 +1,61 @@
+"""One turn: what was found, and what it changed."""
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from redgreenrefactor.cli.common import common, print_json, project, tell, width
+from redgreenrefactor.model.run_report import turn_object
+from redgreenrefactor.reports.turns import steps_of, turn_named
+from redgreenrefactor.views.diffs import files_of
+from redgreenrefactor.views.lines import ink_for
+from redgreenrefactor.views.turn_text import diff_rows, turn_text
+
+COLORS = {"good": "green", "bad": "red", "hint": "cyan"}
+
+
+@click.command()
+@click.argument("turn")
+@common
+def show(turn: str, **flags: Any) -> None:
+    """Show a turn: its verdict with the evidence, and what its session did in short.
+
+    TURN is a commit, CYCLE-PHASE, or CYCLE-PHASE-ATTEMPT of the latest run.
+
+    Example: rgr show 1-GREEN
+    """
+    found = turn_named(project(flags), os.environ, turn)
+    steps = steps_of(project(flags), os.environ, found)
+    text = turn_text(found, steps, width=width(), ink=ink_for(sys.stdout))
+    tell(flags, {**turn_object(found), "transcript": steps}, text)
+
+
+@click.command()
+@click.argument("turn")
+@common
+def diff(turn: str, **flags: Any) -> None:
+    """Show what a turn changed, as git does.
+
+    TURN is a commit, CYCLE-PHASE, or CYCLE-PHASE-ATTEMPT of the latest run.
+
+    Example: rgr diff 1-GREEN-1
+    """
+    found = turn_named(project(flags), os.environ, turn)
+    patch = found.patch.text
+    if flags["as_json"]:
+        files = [
+            {"path": file.path, "what": file.what or "edited", "added": file.added, "removed": file.removed}
+            for file in files_of(patch)
+        ]
+        print_json({"turn": found.name, "commit": found.commit or None, "files": files, "diff": patch})
+    elif not sys.stdout.isatty():
+        click.echo(
+            patch.encode("utf-8", "surrogateescape"), nl=bool(patch)
+        )  # for another program, as git prints it
+    else:
+        plain = flags["no_color"] or bool(os.environ.get("NO_COLOR"))
+        for (span,) in diff_rows(patch, ink_for(sys.stdout)):
+            bold = span.tone == "strong"
+            click.echo(span.text if plain else click.style(span.text, fg=COLORS.get(span.tone), bold=bold))
