@@ -147,7 +147,7 @@ class Lab:
     def _run(self, trial: Trial, *, warm: bool = False) -> SuiteRun:
         beyond = trial.probe or trial.overlay or trial.tests or trial.coverage or trial.command
         purpose = "probe" if beyond else "suite"
-        self.emit(SuiteStarted(purpose))
+        self.emit(SuiteStarted(purpose, trial.asks))
         run = self._measured(trial, self.workspace.checkout(trial.commit, dict(trial.overlay)), warm=warm)
         if not run.answered:
             self._cold, self.warm = run.cold, bool(run.cold)  # without a word: this suite is never run so

@@ -72,7 +72,8 @@ class Sessions:
     def start(self, here: Entry, phase: Phase, attempt: int, who: str) -> None:
         """Tell who works at a phase, and remember beyond a crash that whatever appears from now on is its work."""
         handoff = here.handoff
-        self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, who))
+        cases = (handoff.cases_done, handoff.cases_open)
+        self.emit(TurnStarted(phase.name, cycle_of(handoff), attempt, handoff.current_test, who, *cases))
         if not phase.inner:
             self.workspace.begin(handoff.run_id, here.commit)
 

@@ -33,6 +33,8 @@ class TurnStarted:
     attempt: int
     case: Case | None
     agent: str
+    done: int = 0  # cases of the list
+    to_do: int = 0  # cases that come after this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ class SuiteStarted:
     """Tests are being run by us."""
 
     purpose: str
+    question: str = ""  # that a probe is to answer
 
 
 @dataclass(frozen=True, slots=True)

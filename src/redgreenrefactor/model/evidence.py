@@ -273,6 +273,22 @@ class Trial:
     command: str = ""  # this command instead of the tests
     keeps: bool = False  # what is compiled may serve later runs: no session has written any of it
 
+    @property
+    def asks(self) -> str:
+        """What it is to find out, in words for people; nothing for a plain run of the whole suite."""
+        words = (
+            (self.coverage, "how much of the change do the tests reach?"),
+            (self.command, "does the criterion hold?"),
+            (self.spare, f"{self.spare}?"),
+            (self.disguise is not Guise.OPEN, "is it the same where the code cannot see its tests?"),
+            (self.overlay and self.probe, "do the tests notice wrong code?"),
+            (self.overlay, "do the tests of before still hold?"),
+            (self.trace, "what do the tests reach?"),
+            (self.repeat or self.seed is not None, "does the test say the same again?"),
+            (self.tests, "does the test say the same by itself?"),
+        )
+        return next((question for asked, question in words if asked), "")
+
 
 Question = Trial
 Judgement = Generator[Question, SuiteRun, Verdict]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from redgreenrefactor.model.events import Event, RunEnded, SessionSaid
+from redgreenrefactor.views.attention import Waiting
 from redgreenrefactor.views.lines import (
     NARROWEST,
     WIDEST,
@@ -19,7 +20,7 @@ from redgreenrefactor.views.lines import (
     ink_for,
     measure,
 )
-from redgreenrefactor.views.story import Story, Waiting
+from redgreenrefactor.views.story import Story
 
 if TYPE_CHECKING:
     from rich.text import Text

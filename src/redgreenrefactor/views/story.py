@@ -1,7 +1,6 @@
 """Events told as rows of text, and what is being waited for meanwhile."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.model.events import (
     Diagnosed,
@@ -15,7 +14,6 @@ from redgreenrefactor.model.events import (
     SessionEnded,
     SessionSaid,
     SuiteEnded,
-    SuiteStarted,
     TurnStarted,
     Warned,
 )
@@ -23,6 +21,7 @@ from redgreenrefactor.model.evidence import Measure
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, Outcome, Ruling, Severity
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.attention import Attention, Waiting
 from redgreenrefactor.views.lines import (
     Ink,
     Row,
@@ -55,15 +54,6 @@ MOST_FINDINGS = 4
 LONG = 10.0  # seconds from which on proving is worth a line of its own
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What the run is waiting for; the places are given from the outermost inwards."""
-
-    what: str
-    where: tuple[str, ...] = ()
-    so_far: str = ""  # how much of it is done
-
-
 class Story:
     """Everything that happened so far, as far as the next line needs it."""
 
@@ -78,7 +68,7 @@ class Story:
         self._probes: list[float] = []  # seconds of each probe of this turn
         self._cycle = 0
         self._headed = False
-        self.waiting: Waiting | None = None
+        self._attention = Attention(ink)
         self.said = ""
 
     def tell(self, event: Event, width: int) -> list[Row]:
@@ -105,52 +95,18 @@ class Story:
             case SessionSaid():
                 self.said = next((line for line in reversed(self._ink.lines(event.text)) if line), self.said)
             case SessionEnded():
-                self._session = event.seconds
+                self._session, self.said = event.seconds, ""
             case SuiteEnded():
                 self._suite = fuller(self._suite, event)
                 self._probes += [event.seconds] if event.purpose == PROBE else []
             case _:
                 pass
-        self._wait(event)
+        self._attention.notice(event)
 
-    def _wait(self, event: Event) -> None:
-        """Know what is waited for from now on."""
-        match event:
-            case TurnStarted():
-                self._await("session at work")
-            case SessionEnded():
-                self.said = ""
-                self._await("sealing and judging")
-            case SuiteStarted() | SuiteEnded():
-                self._await_tests(event)
-            case Judged() | RunStarted():
-                self._await("getting ready")
-            case ModelAsked():
-                self._await(f"asking {self._ink.line(event.model)}")
-            case Paused():
-                self._await(f"waiting {pause(event.seconds)} before the next attempt")
-            case LookedBack():
-                self.waiting = Waiting(f"judging again {event.number} of {event.total}: {event.what}")
-            case RunEnded():
-                self.waiting = None
-            case _:
-                pass
-
-    def _await_tests(self, event: SuiteStarted | SuiteEnded) -> None:
-        """Probes follow each other closely: between two of them the waiting goes on."""
-        ended = isinstance(event, SuiteEnded)
-        if event.purpose == PROBE and (self._turn or not ended):
-            done = len(self._probes) if self._turn else 0
-            self._await("probing", f"{done} so far" if done else "")
-        elif ended:
-            self._await("judging" if self._turn else "getting ready")
-        else:
-            self._await("running the suite")
-
-    def _await(self, what: str, so_far: str = "") -> None:
-        turn = self._turn
-        where = (f"cycle {turn.cycle}", str(turn.phase), f"attempt {turn.attempt}") if turn else ()
-        self.waiting = Waiting(what, where, so_far)
+    @property
+    def waiting(self) -> Waiting | None:
+        """What the run is waiting for."""
+        return self._attention.waiting
 
     def _progress(self, event: Event, width: int) -> list[Row]:
         """Tell what is neither a verdict nor the end."""

@@ -54,6 +54,7 @@ from redgreenrefactor.model.verdict import (
     Verdict,
 )
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.attention import Waiting
 from redgreenrefactor.views.console import (
     PlainView,
     TerminalView,
@@ -63,7 +64,6 @@ from redgreenrefactor.views.console import (
     view_for,
 )
 from redgreenrefactor.views.lines import Ink, cells
-from redgreenrefactor.views.story import Waiting
 
 OURS = re.compile(
     r"\r|\x1b\[(?:0|1|2|3[1-6]|1;3[1-6])m|\x1b\[1A|\x1b\[2K|\x1b\[\?25[lh]|(?<=\n)\x07"
