@@ -164,7 +164,7 @@ def git(patient: Patient) -> Iterator[Remark]:
         yield Remark("there is no commit yet; a run makes an empty first one")
     dirty = patient.repository.status().dirty
     if dirty:
-        cut_off = mark.read(patient.repository.mark)
+        cut_off = mark.read(patient.repository.mark, mark.Mark)
         at_work = lock.is_held(patient.repository.git_dir / lock.NAME)
         names = some_of(dirty, NAMED)
         if cut_off and not at_work:

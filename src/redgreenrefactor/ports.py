@@ -11,7 +11,7 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, Step, Usage
 from redgreenrefactor.model.verdict import Finding
-from redgreenrefactor.model.workflow import Phase
+from redgreenrefactor.model.workflow import Phase, PhaseName
 
 Say = Callable[[str], None]
 Note = Callable[[Step], None]  # what an agent that knows its steps tells for the transcript
@@ -107,6 +107,20 @@ class Sealed:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SealedWork:
+    """What a session has said and done, sealed and about to be judged: whoever finds it judges it, and pays nobody again."""
+
+    run_id: str
+    base: str
+    phase: PhaseName
+    attempt: int
+    agent: str
+    report: Report
+    sealed: Sealed
+    seconds: float  # that it took
+
+
 class Snapshots(Protocol):
     """Commits as they are stored: read, compared, and laid out where tests can be run."""
 
@@ -177,6 +191,18 @@ class Workspace(Snapshots, Protocol):
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
+        ...
+
+    def remember(self, work: SealedWork) -> None:
+        """Remember, beyond a crash and until the session is forgotten, what is about to be judged."""
+        ...
+
+    def unjudged(self, run_id: str, phase: PhaseName, attempt: int) -> SealedWork | None:
+        """Return the sealed work of an attempt whose judgement was cut off."""
+        ...
+
+    def take_up(self, work: SealedWork) -> None:
+        """Check out such work again, as it was when it was sealed."""
         ...
 
     def lay_out(self, run_id: str, attempt: str) -> None:

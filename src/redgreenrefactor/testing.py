@@ -23,8 +23,8 @@ from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, answered
-from redgreenrefactor.model.workflow import Phase
-from redgreenrefactor.ports import Say, Sealed
+from redgreenrefactor.model.workflow import Phase, PhaseName
+from redgreenrefactor.ports import Say, Sealed, SealedWork
 
 
 class FakeAgent:
@@ -67,6 +67,7 @@ class FakeWorkspace:
         self.commits: dict[str, FakeCommit] = {}
         self.refs: dict[str, str] = {}
         self.session: tuple[str, str] | None = None  # run and base of the one that is under way
+        self._sealed_work: SealedWork | None = None  # that is about to be judged
         self._clean = folder / "checkout"
         self._laid_out: dict[str, str] = {}
         self._ground: Mapping[str, str] | None = None  # what the session goes on from
@@ -144,12 +145,27 @@ class FakeWorkspace:
         run_id, base = self.session
         kept = self.keep(run_id, base, "interrupted session")
         self.rewind(base)
-        self.end()
+        self.session = None
         return kept
 
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
-        self.session = None
+        self.session = self._sealed_work = None
+
+    def remember(self, work: SealedWork) -> None:
+        """Remember what is about to be judged."""
+        self._sealed_work = work
+
+    def unjudged(self, run_id: str, phase: PhaseName, attempt: int) -> SealedWork | None:
+        """Return the sealed work of an attempt whose judgement was cut off."""
+        found = self._sealed_work
+        asked = (run_id, phase, attempt)
+        return found if found and (found.run_id, found.phase, found.attempt) == asked else None
+
+    def take_up(self, work: SealedWork) -> None:
+        """Check out such work again."""
+        self.begin(work.run_id, work.base)
+        self.reset(work.sealed.commit)
 
     def lay_out(self, run_id: str, attempt: str) -> None:
         """Make the files those of an attempt, without checking it out."""

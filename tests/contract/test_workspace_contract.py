@@ -9,8 +9,9 @@ import pytest
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
+from redgreenrefactor.model.session import Report, Usage
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Sealed, Workspace
+from redgreenrefactor.ports import Sealed, SealedWork, Workspace
 from redgreenrefactor.testing import FakeWorkspace
 from repos import MakeRepo, Repo
 
@@ -226,6 +227,31 @@ def test_an_abandoned_session_leaves_nothing_but_what_is_kept(desk: Desk, base: 
     assert ref is not None
     assert desk.workspace.source(desk.refs()[ref], "README.md") == "spoiled\n"
     assert (desk.files(), desk.workspace.head()) == (START, base)
+
+
+def _sealed_work(desk: Desk, base: str) -> SealedWork:
+    desk.write("new.py", "1\n")
+    phase = TDD.phase(PhaseName.RED)
+    sealed = desk.workspace.seal(base, phase, "a case", empty=False)
+    report = Report("done", Usage(1, 2, cost_usd=0.25), model="m", refused=("rm",))
+    work = SealedWork(RUN, base, phase.name, 2, "fake", report, sealed, 1.5)
+    desk.workspace.remember(work)
+    return work
+
+
+def test_sealed_work_is_there_to_be_judged_after_it_was_abandoned(desk: Desk, base: str) -> None:
+    work = _sealed_work(desk, base)
+    for _ in range(2):
+        assert desk.workspace.abandon() is not None
+        assert (desk.files(), desk.workspace.head()) == (START, base)
+        assert desk.workspace.unjudged(RUN, PhaseName.RED, 2) == work
+        desk.workspace.take_up(work)
+        assert (desk.files(), desk.workspace.head()) == ({**START, "new.py": "1\n"}, work.sealed.commit)
+    assert desk.workspace.unjudged(RUN, PhaseName.RED, 3) is None
+    assert desk.workspace.unjudged("run-2", PhaseName.RED, 2) is None
+    assert desk.workspace.unjudged(RUN, PhaseName.GREEN, 2) is None
+    desk.workspace.end()
+    assert desk.workspace.unjudged(RUN, PhaseName.RED, 2) is None
 
 
 def test_a_session_that_did_nothing_is_abandoned_without_a_trace(desk: Desk, base: str) -> None:

@@ -69,22 +69,29 @@ def test_a_session_that_is_interrupted_ends_with_all_it_started_and_is_made_agai
 
 
 @pytest.mark.long
-def test_work_that_is_being_judged_is_kept_and_made_again(make_repo: MakeRepo) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["asked", "killed"])
+def test_work_that_is_being_judged_is_kept_and_judged_later(make_repo: MakeRepo, how: signal.Signals) -> None:
     stage = Stage(make_repo(files=PLAIN))
     working = stage.repo.path.parent / "working"
-    slow = f"import pathlib, time\npathlib.Path({str(working)!r}).touch()\ntime.sleep(300)\n"
-    stage.play({**calculator(1), "RED-1": {"files": {"tests/test_calc.py": slow}, "commit": "test: slow"}})
-    done = struck(stage, signal.SIGINT, "run", "A calculator")
-    assert (done.code, done.json["status"]) == (130, "interrupted"), done
+    parts = calculator(1)
+    test = parts["RED-1"]["files"]["tests/test_calc.py"]
+    once = f"place = pathlib.Path({str(working)!r})\nif not place.exists():\n    place.touch()\n    time.sleep(300)\n"
+    slow = f"import pathlib, time\n{once}{test}"
+    stage.play({**parts, "RED-1": {"files": {"tests/test_calc.py": slow}, "commit": "test: slow"}})
+    done = struck(stage, how, "run", "A calculator")
+    if how is signal.SIGINT:
+        assert (done.code, done.json["status"]) == (130, "interrupted"), done
+        assert stage.is_clean()
+        assert stage.repo.subjects()[1:] == ["plan: list the cases"]
+        [(ref, kept)] = stage.kept().items()
+        assert ref in done.err
+        assert stage.repo.git("log", "-1", "--format=%s", kept) == "test: slow"
+    resumed = stage.resume()
+    assert resumed.code == 0, resumed
+    assert stage.turns == ["PLAN-1-1", "RED-1-1", "GREEN-1-1", "REFACTOR-1-1", "PLAN-2-1"]
+    assert stage.repo.subjects()[2:3] == ["test: slow"]
     assert stage.is_clean()
-    assert stage.repo.subjects()[1:] == ["plan: list the cases"]
-    [(ref, kept)] = stage.kept().items()
-    assert ref in done.err
-    assert stage.repo.git("log", "-1", "--format=%s", kept) == "test: slow"
-    stage.play(calculator(1))
-    assert stage.resume().code == 0
-    assert stage.turns[1:3] == ["RED-1-1", "RED-1-1"]
-    assert stage.repo.subjects()[1:] == subjects(1)
+    assert stage.rgr("verify").code == 0
 
 
 @pytest.mark.long

@@ -298,7 +298,7 @@ def read_mark(text: str) -> None:
     with TemporaryDirectory() as folder:
         place = Path(folder) / "mark.json"
         place.write_bytes(text.encode("utf-8", "surrogatepass"))
-        mark.read(place)
+        mark.read(place, mark.Mark)
 
 
 scripts = plain | st.lists(

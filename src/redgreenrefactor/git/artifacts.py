@@ -1,11 +1,12 @@
 """Files that no commit should hold: dependency folders, caches and build outputs; logs, scratch and editor files."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import some_of
+from redgreenrefactor.filesystem import below
 from redgreenrefactor.git.executable import Git, nul_terminated, temporary_index
 
 NAMES = frozenset(
@@ -119,3 +120,17 @@ def delete_files(root: Path, paths: Sequence[str]) -> None:
 def warning(paths: Sequence[str], ref: str) -> str:
     """Return what is said about files that were left out."""
     return f"left out of the commit, being used by nothing: {some_of(paths, NAMED)}; kept at {ref}"
+
+
+def outputs(root: Path, path: str) -> Iterator[str]:
+    """Yield environments and build outputs at, or in, an untracked path."""
+    folder = root / path
+    if path.endswith("/") and folder.is_dir():
+        entries = list(below(folder))
+        for place in (Path(entry.path) for entry in entries if entry.name == "pyvenv.cfg"):
+            yield place.parent.relative_to(root).as_posix()
+        built = (entry for entry in entries if entry.name in BESIDE and entry.is_dir())
+        for place in (folder, *(Path(entry.path) for entry in built)):
+            relative = place.relative_to(root).as_posix()
+            if left_out(f"{relative}/x", lambda name: (root / name).exists()):
+                yield relative

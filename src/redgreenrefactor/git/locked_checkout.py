@@ -49,7 +49,7 @@ def steered_back(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     for folder in (real, *real.parents):
         for home in own_folders(environ, folder):
             place = mark.place_of(home, folder)
-            found = mark.read(place)
+            found = mark.read(place, mark.Mark)
             if found is None or found.steering is None or found.sealed:
                 continue
             with lock.held(_lock_of(place)):

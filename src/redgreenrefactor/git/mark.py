@@ -6,11 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.executable import encoded
 from redgreenrefactor.git.guard import Steering
 from redgreenrefactor.git.refs import Refs
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +38,21 @@ def place_of(home: Path, root: Path) -> Path:
     return home / "sessions" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
-def write(place: Path, mark: Mark) -> None:
-    """Remember a mark, at once."""
+def write(place: Path, what: "DataclassInstance") -> None:
+    """Remember a mark, or what goes with it, at once."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     body = json.dumps(
-        asdict(mark), default=lambda value: str(value) if isinstance(value, Path) else sorted(value)
+        asdict(what), default=lambda value: str(value) if isinstance(value, Path) else sorted(value)
     )
     replace_file(place, encoded(body))
 
 
-def read(place: Path) -> Mark | None:
-    """Return the mark that lies there; one that cannot be read says nothing."""
+def read(place: Path, kind: type[Found]) -> Found | None:
+    """Return what lies there; what cannot be read says nothing."""
     try:
         body = json.loads(place.read_bytes())
         from pydantic import TypeAdapter  # noqa: PLC0415 - slow to load, and seldom is anything to be read
 
-        return TypeAdapter(Mark).validate_python(body)
+        return TypeAdapter(kind).validate_python(body)
     except (OSError, ValueError, RecursionError):
         return None

@@ -11,7 +11,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -126,6 +126,21 @@ class StandIn:
         yield "[commit]\n\tgpgsign = false\n[tag]\n\tgpgsign = false\n[gc]\n\tauto = 0\n"
 
     # --- afterwards
+
+    def take_over(self, base: str, own: str | None) -> Taken:
+        """Take over what the session committed; of commits that were made here, those that unfold beyond reason go."""
+        taken, head = self.take(own), self._repository.objects.resolve("HEAD")
+        if taken.refs is None and head and head != base:
+            try:
+                require_bounded(self._repository, base, head)
+            except GitError as problem:
+                self._repository.git.raw("update-ref", "HEAD", base)
+                self._repository.git.raw("read-tree", "--reset", base)
+                told = (
+                    f"the session's commits are not kept ({problem.message}); its files are as it left them"
+                )
+                return replace(taken, warnings=(*taken.warnings, told))
+        return taken
 
     def take(self, own: str | None) -> Taken:
         """Bring what was committed in it into the repository, the own branch and new refs included; then remove it.

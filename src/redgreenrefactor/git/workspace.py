@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError, some_of
-from redgreenrefactor.filesystem import below, replace_file
+from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git import artifacts, guard, hidden, mark
 from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.litter import clear_away, remove_holes
@@ -28,10 +28,10 @@ from redgreenrefactor.git.repository import CheckoutStatus, Repository
 from redgreenrefactor.git.rewinding import Rewinder
 from redgreenrefactor.git.sealing import Sealer
 from redgreenrefactor.git.snapshots import GitSnapshots
-from redgreenrefactor.git.stand_in import StandIn, Taken, require_bounded
+from redgreenrefactor.git.stand_in import StandIn
 from redgreenrefactor.model.goal import LIST
-from redgreenrefactor.model.workflow import Phase
-from redgreenrefactor.ports import Sealed
+from redgreenrefactor.model.workflow import Phase, PhaseName
+from redgreenrefactor.ports import Sealed, SealedWork
 
 NAMED = 10  # files a refusal names before it counts the rest
 
@@ -72,27 +72,15 @@ class GitWorkspace(GitSnapshots):
     def status(self) -> CheckoutStatus:
         """Have git ignore build outputs and environments that are there by now; return the state of the checkout."""
         status = self._repository.status()
-        outputs = {found for path in status.untracked for found in self._outputs(path)}
+        outputs = {
+            found for path in status.untracked for found in artifacts.outputs(self._repository.root, path)
+        }
         if outputs:
             self._excluded |= outputs
             self._repository.write_excludes(*sorted(self._excluded))
             status = self._repository.status()
         self._listed = status.ignored
         return status
-
-    def _outputs(self, path: str) -> Iterator[str]:
-        """Yield environments and build outputs at, or in, an untracked path."""
-        root = self._repository.root
-        folder = root / path
-        if path.endswith("/") and folder.is_dir():
-            entries = list(below(folder))
-            for place in (Path(entry.path) for entry in entries if entry.name == "pyvenv.cfg"):
-                yield place.parent.relative_to(root).as_posix()
-            outputs = (entry for entry in entries if entry.name in artifacts.BESIDE and entry.is_dir())
-            for place in (folder, *(Path(entry.path) for entry in outputs)):
-                relative = place.relative_to(root).as_posix()
-                if artifacts.left_out(f"{relative}/x", lambda name: (root / name).exists()):
-                    yield relative
 
     def local_files_digest(self) -> str:
         """Return what differs where the user's untracked files do."""
@@ -177,6 +165,7 @@ class GitWorkspace(GitSnapshots):
     def end(self) -> None:
         """Forget the session: what is checked out is accounted for."""
         self._refs.remove_mark()
+        self._sealed_work.unlink(missing_ok=True)
 
     # --- sealing its work
 
@@ -187,7 +176,7 @@ class GitWorkspace(GitSnapshots):
         """
         warnings = self._restore_steering()
         self._refs.clear_locks()
-        taken = self._taken(base, self._refs.branch())
+        taken = self._stand_in.take_over(base, self._refs.branch())
         unhidden = hidden.shown_again(self._git, self._refs.hidden())
         status, swept = self._sweep_scratch(base, self.status())
         later = read_refs(self._git)
@@ -217,21 +206,6 @@ class GitWorkspace(GitSnapshots):
             advice=tuple(push.advice for push in pushed),
             warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden), *swept),
         )
-
-    def _taken(self, base: str, branch: str | None) -> Taken:
-        """Take over what the session committed; of commits that were made here, those that unfold beyond reason go."""
-        taken, head = self._stand_in.take(branch), self._objects.resolve("HEAD")
-        if taken.refs is None and head and head != base:
-            try:
-                require_bounded(self._repository, base, head)
-            except GitError as problem:
-                self._git.raw("update-ref", "HEAD", base)
-                self._git.raw("read-tree", "--reset", base)
-                told = (
-                    f"the session's commits are not kept ({problem.message}); its files are as it left them"
-                )
-                return replace(taken, warnings=(*taken.warnings, told))
-        return taken
 
     def _work(self, base: str, status: CheckoutStatus) -> Commit:
         return self._objects.commit(status.head or base) or self._objects.require(base)
@@ -303,6 +277,30 @@ class GitWorkspace(GitSnapshots):
             head = self._git.text("commit-tree", tree, "-p", head, "-m", f"kept: {why}")
         return self._refs.keep(run_id, why.replace(" ", "-"), head)
 
+    # --- judging it
+
+    @property
+    def _sealed_work(self) -> Path:
+        return self._repository.mark.with_suffix(".sealed")
+
+    def remember(self, work: SealedWork) -> None:
+        """Remember, beyond a crash and until the session is forgotten, what is about to be judged."""
+        mark.write(self._sealed_work, work)
+
+    def unjudged(self, run_id: str, phase: PhaseName, attempt: int) -> SealedWork | None:
+        """Return the sealed work of an attempt whose judgement was cut off."""
+        found = mark.read(self._sealed_work, SealedWork)
+        if found is None or (found.run_id, found.phase, found.attempt) != (run_id, phase, attempt):
+            return None
+        return found if self._objects.commit(found.sealed.commit) else None
+
+    def take_up(self, work: SealedWork) -> None:
+        """Check out such work again, as it was when it was sealed."""
+        self.begin(work.run_id, work.base)
+        self._rewinder.check_out(work.sealed.commit)
+        if self._refs.mark is not None:
+            self._refs.write_mark(replace(self._refs.mark, sealed=True))
+
     # --- going back
 
     def rewind(self, base: str) -> None:
@@ -317,7 +315,7 @@ class GitWorkspace(GitSnapshots):
         if not begun.sealed:
             self._restore_steering()
             self._refs.clear_locks()
-            self._taken(begun.base, begun.branch)
+            self._stand_in.take_over(begun.base, begun.branch)
             hidden.shown_again(self._git, begun.hidden)
         kept = self.keep(begun.run_id, begun.base, "interrupted session")
         if not begun.sealed:
@@ -325,7 +323,7 @@ class GitWorkspace(GitSnapshots):
             self._refs.put_back(begun.base, later, self._refs.damage(later))
             self._refs.remember(moved_elsewhere(begun.refs, later))
         self.rewind(begun.base)
-        self.end()
+        self._refs.remove_mark()
         return kept
 
     def recover(self, accounted: Callable[[str], bool]) -> str | None:
@@ -333,7 +331,7 @@ class GitWorkspace(GitSnapshots):
 
         `accounted` tells whether a commit is a turn whose handoff was written: then nothing is left to do.
         """
-        found = self._refs.mark = mark.read(self._repository.mark)
+        found = self._refs.mark = mark.read(self._repository.mark, Mark)
         kept: str | None = None
         if found is None:
             return None
@@ -346,7 +344,9 @@ class GitWorkspace(GitSnapshots):
             head = self._objects.commit("HEAD")
             done = head is not None and head.parents == (found.base,) and accounted(head.oid)
             kept = None if done else self.abandon()
-        self.end()
+            if done:
+                self.end()
+        self._refs.remove_mark()
         self._refs.mark = None  # much may have happened since it was written
         return kept
 

@@ -30,7 +30,7 @@ from redgreenrefactor.model.decision import (
     unmeasured,
     with_uncommitted,
 )
-from redgreenrefactor.model.events import Diagnosed, Emit, Judged, Paused, Warned, WorkSealed
+from redgreenrefactor.model.events import Diagnosed, Emit, Judged, Paused, TurnStarted, Warned, WorkSealed
 from redgreenrefactor.model.evidence import Change, Evidence, Rules
 from redgreenrefactor.model.goal import LIST, Plan
 from redgreenrefactor.model.handoff import Diagnosis, Expense, Handoff, State
@@ -48,7 +48,14 @@ from redgreenrefactor.model.verdict import (
     rule,
 )
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
-from redgreenrefactor.ports import Ledger, Sealed, SessionInterruptedError, SessionStoppedError, Workspace
+from redgreenrefactor.ports import (
+    Ledger,
+    Sealed,
+    SealedWork,
+    SessionInterruptedError,
+    SessionStoppedError,
+    Workspace,
+)
 
 BUDGET = FindingType.BUDGET_EXCEEDED
 DOUBLINGS = 10  # waits stop growing after so many retries
@@ -147,13 +154,8 @@ class Engine:
         """Let a session work, seal what it did, and judge it."""
         handoff = here.handoff
         cycle, attempt = cycle_of(handoff), self.sessions.attempt_due(handoff, phase)
-        started = self.clock()
-        agent, report = self._worked(here, phase, attempt, allowance)
-        base = self._worked_on(here, phase)
-        empty = phase.inner or phase.may_be_empty or handoff.outcome is Outcome.WARNED
-        sealed = self.workspace.seal(
-            base, phase, description_of(phase, handoff), empty=empty and report.failure is None
-        )
+        work = self._left(here, phase, attempt) or self._sealed(here, phase, attempt, allowance)
+        sealed, report, started = work.sealed, work.report, self.clock()
         changes = self.workspace.changes(here.commit, sealed.commit)
         self.emit(WorkSealed(sealed.commit, sealed.subject, self.workspace.prefix, changes))
         for line in sealed.advice:
@@ -162,7 +164,36 @@ class Engine:
         turn = Turn(
             phase, cycle, attempt, self.plan_at(sealed.commit), self.now(), said(report.message, "replan")
         )
-        return FinishedTurn(here, turn, sealed, verdict, report, agent, self.clock() - started, bool(changes))
+        seconds = work.seconds + self.clock() - started
+        return FinishedTurn(here, turn, sealed, verdict, report, work.agent, seconds, bool(changes))
+
+    def _left(self, here: Entry, phase: Phase, attempt: int) -> SealedWork | None:
+        """Take up what was sealed for this very attempt and not judged, because that was cut off; it is paid already."""
+        work = self.workspace.unjudged(here.handoff.run_id, phase.name, attempt)
+        if work is None or work.base != here.commit:
+            return None
+        cycle, case = cycle_of(here.handoff), here.handoff.current_test
+        self.emit(TurnStarted(phase.name, cycle, attempt, case, work.agent))
+        self.emit(Warned("this session had come to its end when the run was cut off: its work is judged now"))
+        self.workspace.take_up(work)
+        usage = work.report.usage
+        paid = (usage.cost_usd if usage else None) or 0.0
+        return replace(work, report=replace(work.report, paid_before=paid))
+
+    def _sealed(self, here: Entry, phase: Phase, attempt: int, allowance: float | None) -> SealedWork:
+        """Let a session work, and seal what it did; that is remembered until it is judged."""
+        handoff, started = here.handoff, self.clock()
+        agent, report = self._worked(here, phase, attempt, allowance)
+        base = self._worked_on(here, phase)
+        empty = phase.inner or phase.may_be_empty or handoff.outcome is Outcome.WARNED
+        sealed = self.workspace.seal(
+            base, phase, description_of(phase, handoff), empty=empty and report.failure is None
+        )
+        seconds = self.clock() - started
+        work = SealedWork(handoff.run_id, base, phase.name, attempt, agent, report, sealed, seconds)
+        if report.failure is None and not phase.inner:
+            self.workspace.remember(work)
+        return work
 
     def _worked(self, here: Entry, phase: Phase, attempt: int, allowance: float | None) -> tuple[str, Report]:
         """Let a session work, or open the cycle that the latest plan has named; return who did it, and what was said."""

@@ -66,7 +66,10 @@ class Sessions:
         for later in self.agents.values():
             if later is not agent and isinstance(later, Greeting):
                 later.greet()
-        if isinstance(agent, Probing) and self.planned(handoff) is None:
+        due = self.planned(handoff) is None and not self.workspace.unjudged(
+            handoff.run_id, phase.name, attempt
+        )
+        if due and isinstance(agent, Probing):
             agent.probe(self.briefing.brief(first, handoff, attempt))
 
     def start(self, here: Entry, phase: Phase, attempt: int, who: str) -> None:

@@ -267,7 +267,7 @@ class Lab:
 
     def mark_is_ours(self) -> bool:
         """Whether what the session began from is remembered as we wrote it."""
-        found = mark.read(self.repository.mark)
+        found = mark.read(self.repository.mark, mark.Mark)
         return found is not None and found.run_id == "run" and found.base == self.workspace.head()
 
     def _steered(self, git: Path) -> Iterator[str]:

@@ -662,11 +662,14 @@ def test_an_interrupted_session_that_did_nothing_needs_no_words() -> None:
     assert (world.of(Warned), world.workspace.refs) == ([], {})
 
 
-def test_an_interruption_while_a_turn_is_judged_keeps_its_commit() -> None:
-    class Struck(World):
-        def judge(self, judgement: Judgement) -> Verdict:
-            return strike()
+class Struck(World):
+    """A lab that is interrupted."""
 
+    def judge(self, judgement: Judgement) -> Verdict:
+        return strike()
+
+
+def test_an_interruption_while_a_turn_is_judged_keeps_its_commit_which_is_judged_later() -> None:
     world = World()
     ended = world.run(lab=Struck())
     assert ended.status is RunStatus.INTERRUPTED
@@ -674,8 +677,69 @@ def test_an_interruption_while_a_turn_is_judged_keeps_its_commit() -> None:
     assert ref.startswith("refs/tdd/kept/r/interrupted-session-")
     assert world.workspace.commits[commit].subject == "plan: list the cases"
     assert world.subjects() == ["chore: start"]
-    assert world.resume().status is RunStatus.COMPLETE
+    assert world.resume(RunLimits(max_cycles=1)).status is RunStatus.STOPPED
     assert world.path[0] == ("PLAN", 1, 1)
+    assert commit in world.workspace.line()
+    assert [brief.phase for brief in world.agent.briefs] == ["PLAN", "RED", "GREEN", "REFACTOR"]
+    assert sum("is judged now" in warned.message for warned in world.of(Warned)) == 1
+
+
+def test_what_is_judged_later_was_paid_before_and_is_noted_once() -> None:
+    world = World()
+    world.usage = Usage(1, 2, cost_usd=0.5)
+    world.run(lab=Struck())
+    assert world.resume(lab=Struck()).status is RunStatus.INTERRUPTED
+    ended = world.resume(RunLimits(budget_usd=0.4))
+    assert ended.type is FindingType.BUDGET_EXCEEDED
+    assert [brief.phase for brief in world.agent.briefs] == ["PLAN", "RED"]
+    plan = world.ledger.read(world.workspace.commits[ended.entry.commit].parent or "")
+    assert plan is not None
+    assert (plan.usage, plan.seconds) == (world.usage, 11.0)
+
+
+def test_what_was_judged_is_not_judged_again_and_rejected_work_comes_anew() -> None:
+    world = World()
+    world.run(lab=Struck())
+    world.script.append(REJECTED)
+    assert world.resume(RunLimits(max_cycles=1)).status is RunStatus.STOPPED
+    assert world.path[:2] == [("PLAN", 1, 1), ("PLAN", 1, 2)]
+    assert [brief.attempt for brief in world.agent.briefs[:2]] == [1, 2]
+
+
+def test_what_was_sealed_on_another_commit_is_left_alone() -> None:
+    world = World()
+    world.run(lab=Struck())
+    latest = world.latest()
+    world.workspace.files["users.txt"] = "own"
+    head = world.workspace.commit("chore: the user's")
+    world.ledger.write({head: carried(latest.handoff, latest.commit, "t")})
+    assert world.resume(RunLimits(max_cycles=1)).status is RunStatus.STOPPED
+    assert [brief.phase for brief in world.agent.briefs[:3]] == ["PLAN", "PLAN", "RED"]
+
+
+def test_a_session_that_failed_is_made_again() -> None:
+    world = World()
+    failure = Finding(FindingType.AGENT_FAILURE, "no")
+    world.session_does = lambda brief: Report("", failure=failure) if len(world.agent.briefs) == 1 else None
+    taken: list[str] = []
+
+    def stop(seconds: float) -> None:
+        taken.append(world.latest().handoff.error or "")
+        strike()
+
+    assert world.run(pause=stop).status is RunStatus.INTERRUPTED
+    assert (taken, world.workspace.unjudged("r", PhaseName.PLAN, 1)) == (["no"], None)
+
+
+def test_an_agent_whose_work_waits_to_be_judged_is_not_probed() -> None:
+    class Careful(FakeAgent):
+        def probe(self, brief: Brief) -> None:
+            raise AssertionError(brief.phase)
+
+    world = World()
+    world.agent = Careful(world.session)
+    world.run(lab=Struck())
+    world.sessions(world.events.append).probe(TDD, world.latest().handoff)
 
 
 def test_an_interruption_while_waiting_keeps_the_rejection_and_touches_no_file() -> None:
