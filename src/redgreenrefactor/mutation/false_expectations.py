@@ -29,8 +29,8 @@ def with_false_expectations(text: str | None, functions: Collection[str]) -> Fal
 
 def _falsified(tree: ast.Module, test: Function) -> list[int]:
     """Make what a test asks for wrong; return the lines where that is asked."""
-    asked = list(_asked(test))
-    names = [side.id for side, _ in asked if isinstance(side, ast.Name)]
+    asked = list(_asked(tree, test))
+    names = [ast.unparse(side) for side, _ in asked if not _is_plain(side)]
     found = [
         (other.lineno, leaf)
         for side, other in asked
@@ -42,67 +42,112 @@ def _falsified(tree: ast.Module, test: Function) -> list[int]:
     return [line for line, _ in found]
 
 
-def _asked(test: Function) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _asked(tree: ast.Module, test: Function) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield what is asked for plainly or by name, with what is asked, in statements that every run comes to."""
-    for statement in test.body:
-        if any(isinstance(item, ast.Return) for item in ast.walk(statement)):
-            return
-        for pair in _claims(statement):
+    helpers = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and _compares(node)}
+    for statement in _reached(test.body):
+        for pair in _claims(statement, helpers):
             for side, other in (pair, pair[::-1]):
-                if isinstance(side, ast.Name) or _is_plain(side):
+                if _is_plain(side) or isinstance(side, ast.Name) or _is_own(side):
                     yield side, other
 
 
-def _claims(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _reached(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that are come to for certain, one by one."""
+    for statement in body:
+        if any(isinstance(item, ast.Return) for item in ast.walk(statement)):
+            return
+        yield statement
+        match statement:
+            case ast.With(items=[ast.withitem(context_expr=manager)]) if "aises" not in ast.unparse(manager):
+                yield from _reached(statement.body)
+            case ast.For(iter=ast.List(elts=[_, *_]) | ast.Tuple(elts=[_, *_])):
+                yield from _reached(statement.body)
+            case _:
+                pass
+
+
+def _compares(helper: ast.FunctionDef) -> bool:
+    """Tell whether a helper does nothing but to compare the two things that it is given."""
+    given = [arg.arg for arg in helper.args.args]
+    claims = [pair for statement in helper.body for pair in _claims(statement, ())]
+    return [sorted(map(ast.unparse, pair)) for pair in claims] == [sorted(given)]
+
+
+def _claims(statement: ast.stmt, helpers: Collection[str]) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield the pairs of values that a statement wants to be equal, or one to be in the other."""
     match statement:
         case ast.Assert(test=ast.BoolOp(op=ast.And(), values=claims)):
-            yield from (pair for claim in claims for pair in _claims(ast.Assert(claim)))
+            yield from (pair for claim in claims for pair in _claims(ast.Assert(claim), helpers))
         case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right])):
             yield left, right
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_])):
             if _EQUAL.fullmatch(name) and "Not" not in name:
                 yield left, right
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[left, right])) if name in helpers:
+            yield left, right
         case _:
             pass
 
 
 def _given(tree: ast.Module, test: Function, side: ast.expr, names: list[str]) -> Iterator[ast.expr]:
     """Yield what is asked for as it is written down; what has a name, only if that serves for these assertions alone."""
-    if not isinstance(side, ast.Name):
+    if _is_plain(side):
         yield side
         return
-    own = side.id in {arg.arg for arg in test.args.args}
-    scope = test if own or side.id in _bound(test.body) else tree
-    uses = [item.ctx for item in ast.walk(scope) if isinstance(item, ast.Name) and item.id == side.id]
+    name = ast.unparse(side)
+    own = name in {arg.arg for arg in test.args.args}
+    local = own or (isinstance(side, ast.Name) and name in _bound(test))
+    scope = test if local else tree
+    found = (item for item in ast.walk(scope) if isinstance(item, ast.Name | ast.Attribute))
+    uses = [item.ctx for item in found if ast.unparse(item) == name]
     reads = sum(isinstance(item, ast.Load) for item in uses)
-    if reads == names.count(side.id) and len(uses) - reads == (not own):
-        yield from (cell for item in test.decorator_list for cell in _column(item, side.id) if own)
-        yield from (value for name, value in _bound(scope.body).items() if name == side.id)
+    if reads == names.count(name) and len(uses) - reads == (not own):
+        yield from (cell for item in test.decorator_list for cell in _column(item, name) if own)
+        yield from _bound(scope).get(name, [])
 
 
-def _bound(body: list[ast.stmt]) -> dict[str, ast.expr]:
-    return {
-        item.targets[0].id: item.value
-        for item in body
-        if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name) and len(item.targets) == 1
-    }
+def _is_own(side: ast.expr) -> bool:
+    return isinstance(side, ast.Attribute) and ast.unparse(side.value) == "self"
+
+
+def _bound(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """Return what names are given where they are written down: by an assignment, or row by row."""
+    found: dict[str, list[ast.expr]] = {}
+    for item in ast.walk(scope):
+        match item:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+                found[ast.unparse(target)] = [value]
+            case ast.For(target=ast.Name(id=name)):
+                found[name] = _rows(item.iter)
+            case ast.For(target=ast.Tuple(elts=names)):
+                words = [ast.unparse(name) for name in names]
+                found.update({word: list(_cells(words, _rows(item.iter), word)) for word in words})
+            case _:
+                pass
+    return found
+
+
+def _rows(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.List | ast.Tuple) else []
 
 
 def _column(decorator: ast.expr, name: str) -> Iterator[ast.expr]:
     """Yield what a parameter is, set by set."""
     match decorator:
-        case ast.Call(
-            func=ast.Attribute(attr="parametrize"), args=[names, ast.List(elts=rows) | ast.Tuple(elts=rows)]
-        ):
-            words = ast.literal_eval(names) if _is_plain(names) else ()
+        case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, table]) if _is_plain(names):
+            words = ast.literal_eval(names)
             words = re.split(r"\s*,\s*", words) if isinstance(words, str) else list(words)
-            for row in rows:
-                cells = row.args if isinstance(row, ast.Call) else getattr(row, "elts", [row])
-                cells = [row] if len(words) == 1 and not isinstance(row, ast.Call) else cells
-                yield from (cell for word, cell in zip(words, cells, strict=False) if word == name)
+            yield from _cells(words, _rows(table), name)
         case _:
             pass
+
+
+def _cells(words: list[str], rows: list[ast.expr], name: str) -> Iterator[ast.expr]:
+    """Yield what stands under a name in a table."""
+    for row in rows:
+        cells = row.args if isinstance(row, ast.Call) else [row] if len(words) == 1 else _rows(row)
+        yield from (cell for word, cell in zip(words, cells, strict=False) if word == name)
 
 
 def _is_plain(node: ast.expr) -> bool:

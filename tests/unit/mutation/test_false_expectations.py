@@ -29,6 +29,9 @@ def body(text: str, head: str = "") -> str | None:
         ("assert f(7) == pytest.approx(14, rel=2)", f"assert f(7) == pytest.approx({FAR + 14}, rel=2)"),
         ("self.assertEqual(f(7), 14, 'said')", f"self.assertEqual(f(7), {FAR + 14}, 'said')"),
         ("assert f(7) == Some(1, kind='x')", f"assert f(7) == Some({FAR + 1}, kind='x~')"),
+        ("for n, want in [(7, 14)]:\n    assert f(n) == want", f"[(7, {FAR + 14})]"),
+        ("for want in (14,):\n    with self.subTest():\n        assert f() == want", f"({FAR + 14},)"),
+        ("self.want = 14\nassert f(7) == self.want", f"self.want = {FAR + 14}"),
         ("want = 14\nassert f(7) == want\nassert want == f(8)", f"want = {FAR + 14}"),
         ("got = f(7)\nwant = 'x'\nassert got == want", "want = 'x~'"),
     ],
@@ -53,13 +56,19 @@ def test_what_has_to_be_met_is_another_value(text: str, wrong: str) -> None:
         "assert Some(1) == Some(1)",
         "assert f(7) == {**x}",
         "if f(7) != 0:\n    return\nassert f(7) == 14",
-        "for n in [1]:\n    assert f(n) == 14",
+        "for n in range(3):\n    assert f(n) == 14",
+        "for n in []:\n    assert f(n) == 14",
+        "for n[0] in [1]:\n    assert f(n) == want",
+        "with pytest.raises(ValueError):\n    assert f(n) == 14",
+        "self.want = 14\nf(self.want)\nassert f(7) == self.want",
+        "assert f(7) == other.want",
+        "check(f(7), 14)",
         "self.assertNotEqual(f(7), 14)",
         "self.fail('x', 14)",
         "want = 14\nassert f(want) == want",
         "want = 14\nwant = 15\nassert f(7) == want",
         "assert f(7) == want",
-        "for want in [14]:\n    pass\nassert f(7) == want",
+        "for want in g():\n    pass\nassert f(7) == want",
     ],
 )
 def test_what_does_not_decide_or_serves_for_something_else_is_left_alone(text: str) -> None:
@@ -102,3 +111,12 @@ def test_other_tests_and_what_does_not_parse_stay_as_they_are() -> None:
     assert ast.unparse(ast.parse(text)).replace("== 1", f"== {FAR + 1}") + "\n" == false.text
     assert with_false_expectations("def test_it(:", ["test_it"]) is None
     assert with_false_expectations(None, ["test_it"]) is None
+
+
+@pytest.mark.parametrize(
+    ("helper", "wrong"),
+    [("assert one == two", True), ("case.assertEqual(two, one)", True), ("assert one <= two", False)],
+)
+def test_a_helper_that_only_compares_asks_for_what_it_is_given(helper: str, wrong: bool) -> None:
+    text = f"def check(one, two):\n    {helper}\n\n\ndef test_it():\n    check(f(7), 14)\n"
+    assert (with_false_expectations(text, ["test_it"]) is not None) == wrong
