@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -57,18 +57,24 @@ def build(_argument: str, setup: AgentSetup) -> "ApiAgent":
 
 
 def _reached(setup: AgentSetup) -> ModelAccess:
-    """Return how the model is reached; where a key is missing, a program that needs none is offered."""
+    """Return how the model is reached; where a key is missing, the error tells every other way to go on."""
     try:
         return access(setup.model, setup.url, setup.env)
     except NotReadyError as error:
-        here = (
-            name
-            for name, kind in AGENTS.items()
-            if kind.tried and kind.program and place_of(kind.program, None, setup.project, setup.env)
-        )
-        if error.type == "CredentialsMissing" and (name := next(here, None)):
-            error.hint += f" {name} is installed here and needs no key: type --agent {name}."
+        if error.type == "CredentialsMissing":
+            error.hint = "\n".join([error.hint, *_without_a_key(setup)])
         raise
+
+
+def _without_a_key(setup: AgentSetup) -> Iterator[str]:
+    """Yield what to type where there is no key, what is here already first."""
+    programs = {name: kind.program for name, kind in AGENTS.items() if kind.tried and kind.program}
+    here = {name for name, program in programs.items() if place_of(program, None, setup.project, setup.env)}
+    for name in sorted(programs, key=lambda name: name not in here):
+        known = "which is installed here" if name in here else "once it is installed"
+        yield f"--agent {name}: that program's own account, {known}."
+    yield "--model ollama:NAME: a model that runs on this machine."
+    yield "rgr demo: a whole run with a scripted agent, without any of these."
 
 
 @dataclass

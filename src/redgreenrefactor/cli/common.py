@@ -115,8 +115,8 @@ def complain(message: str, hint: str) -> None:
     ink = ink_for(sys.stderr)
     for line in ink.lines(f"rgr: {message}"):
         say(line, err=True)
-    if hint:
-        say(f"  {ink.arrow} {ink.line(hint)}", err=True)
+    for line in ink.lines(hint):
+        say(f"  {ink.arrow} {line}", err=True)
 
 
 def unheard() -> None:

@@ -1,6 +1,7 @@
 """Looking at a run: reads git only."""
 
 import os
+import sys
 from itertools import islice
 from typing import Any
 
@@ -10,6 +11,7 @@ from redgreenrefactor.cli.common import common, print_json, project, tell, width
 from redgreenrefactor.lifecycle import status as runs
 from redgreenrefactor.model.handoff import to_object
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.views.lines import ink_for
 from redgreenrefactor.views.text import history_text, status_text
 from redgreenrefactor.views.transcript_text import transcript_text
 
@@ -37,8 +39,15 @@ def status(**flags: Any) -> None:
 @click.option(
     "--transcript", metavar="TURN", help="What one session was told and did: 1-GREEN-1, or a commit."
 )
+@click.option("--graph", is_flag=True, help="Cycle by cycle, each with its way through the phases.")
 @common
-def history(limit: int | None, attempts: bool, transcript: str | None, **flags: Any) -> None:  # noqa: FBT001
+def history(
+    limit: int | None,
+    attempts: bool,  # noqa: FBT001
+    transcript: str | None,
+    graph: bool,  # noqa: FBT001
+    **flags: Any,
+) -> None:
     """Show the handoffs of the latest run, newest first.
 
     Example: rgr history --attempts
@@ -48,6 +57,9 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
     if transcript is not None:
         steps = runs.transcript(project(flags), os.environ, transcript)
         tell(flags, steps, "\n".join(transcript_text(steps)))
+        return
+    if graph and not flags["as_json"]:
+        _draw(flags, limit)
         return
     told = runs.history_with_attempts if attempts else runs.history
     entries = islice(told(project(flags), os.environ), limit)
@@ -59,6 +71,17 @@ def history(limit: int | None, attempts: bool, transcript: str | None, **flags: 
     while shown := "".join(islice(lines, at_once)):
         click.echo(shown, nl=False)
         at_once = MANY
+
+
+def _draw(flags: dict[str, Any], limit: int | None) -> None:
+    from dataclasses import replace  # noqa: PLC0415 - what a graph needs, a list does without
+
+    from redgreenrefactor.reports import cycles_here  # noqa: PLC0415
+    from redgreenrefactor.views.graph_text import graph_text  # noqa: PLC0415
+
+    run = cycles_here(project(flags), os.environ)
+    shown = replace(run, cycles=run.cycles[-limit:]) if limit else run
+    click.echo("\n".join(graph_text(shown, width=width(), ink=ink_for(sys.stdout))))
 
 
 def _entry_to_json(entry: Entry) -> dict[str, Any]:

@@ -45,6 +45,12 @@ def reports(
         return [report_of(repository, ledger, run) for run in runs]
 
 
+def cycles_here(project: Path, environ: Mapping[str, str]) -> RunReport:
+    """Return the latest run here, cycle by cycle, without what its turns changed; secrets are masked."""
+    with opened(project, environ) as (repository, ledger):
+        return report_of(repository, ledger, _latest(repository, ledger), changes=False)
+
+
 def _latest(repository: Repository, ledger: GitLedger) -> KnownRun:
     run_id = run_here(repository, ledger)
     entry = next(ledger.history(run_id), None) if run_id else None
@@ -132,11 +138,16 @@ def report_of(
     *,
     start: str | None = None,
     most: int | None = None,
+    changes: bool = True,
 ) -> RunReport:
-    """Return what is told of one run, secrets masked; `most`: only so many turns, up to `start` or the latest."""
+    """Return what is told of one run, secrets masked; `most`: only so many turns, up to `start` or the latest.
+
+    `changes`: what the turns changed, too.
+    """
     turns = turns_of(repository, ledger, run.run_id, start or run.latest.commit, most)
     entries = list(islice(turns, most))
-    changed = patches(repository.git, (entry.commit for entry in entries if entry.handoff.cycle_number))
+    shown = (entry.commit for entry in entries if changes and entry.handoff.cycle_number)
+    changed = patches(repository.git, shown)
     report = run_report(entries, changed, at_work=run.at_work)
     if report is None:
         raise NotReadyError(f"the notes of run {run.run_id} are gone", hint="Type 'rgr repair-notes'.")

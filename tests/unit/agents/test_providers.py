@@ -1,5 +1,9 @@
+from pathlib import Path
+
 import pytest
 
+from agent_setup import setup_with
+from redgreenrefactor.agents.api import build
 from redgreenrefactor.agents.providers import ModelAccess, access, base_url
 from redgreenrefactor.errors import NotReadyError, UsageError
 
@@ -115,3 +119,20 @@ def test_another_providers_missing_key_is_named(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_key_is_not_shown() -> None:
     assert "secret" not in repr(access("claude-opus-4-5", None, {"ANTHROPIC_API_KEY": "secret"}))
+
+
+def test_without_a_key_every_other_way_is_named_and_what_is_here_comes_first(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    setup = setup_with(env={"PATH": str(program.parent)}, model="claude-opus-4-5-20251101")
+    with pytest.raises(NotReadyError, match="no API key") as caught:
+        build("", setup)
+
+    first, second, *others = caught.value.hint.splitlines()
+    assert first.startswith("Set ANTHROPIC_API_KEY")
+    assert second == "--agent codex: that program's own account, which is installed here."
+    assert "--agent claude-code: that program's own account, once it is installed." in others
+    assert [line.partition(":")[0] for line in others[-2:]] == ["--model ollama", "rgr demo"]
+    assert caught.value.exit_code == 3

@@ -89,3 +89,16 @@ def test_the_command_writes_what_a_files_name_asks_for(told: Repo, tmp_path: Pat
     assert table.read_text() == call("--format", "md")
     assert json.loads(values.read_text()) == json.loads(call("--json"))
     assert call().startswith("<!doctype html>")
+
+
+def test_history_draws_the_run_on_request(told: Repo) -> None:
+    def call(*words: str) -> str:
+        return (
+            CliRunner()
+            .invoke(rgr, ["history", "--project", str(told.path), *words], env=dict(told.env))
+            .output
+        )
+
+    assert "✓ 1  1 is I" in call("--graph")
+    assert "✓ 1  1 is I" not in call("--graph", "--limit", "1")
+    assert json.loads(call("--graph", "--json")) == json.loads(call("--json"))
