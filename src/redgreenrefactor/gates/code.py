@@ -18,7 +18,7 @@ from redgreenrefactor.gates.rules.measurement import (
 )
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
-from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, shadowing, sniffing
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, sniffing
 from redgreenrefactor.languages.paths import inside
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun
 from redgreenrefactor.model.facts import Counts, Facts
@@ -31,7 +31,7 @@ LONGEST = 100_000  # characters of a session's account that a note keeps
 def code(evidence: Evidence) -> Judgement:
     """The suite is green, nothing that passed is gone or skipped, and the runner's configuration is untouched."""
     found = [*history(evidence), *_off_limits(evidence), *configuration(evidence)]
-    found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
+    found += [*imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     found += nothing_done(evidence, "Write what the specification, and the reviewer, ask for, and commit it.")
     facts = Facts(message=evidence.report.message[:LONGEST])
     if errors(found):

@@ -23,8 +23,7 @@ from redgreenrefactor.gates.rules.new_test import is_slow
 from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.replacements import borrowed, supplanted
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
-from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, shadowing, sniffing
-from redgreenrefactor.languages import python
+from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, sniffing
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (
@@ -63,7 +62,7 @@ def green(evidence: Evidence) -> Judgement:
 def _green(evidence: Evidence) -> Judgement:
     evidence = yield from with_roles(evidence, evidence.earlier)
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *tests_touched(evidence)]
-    found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
+    found += [*imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     if evidence.handoff.outcome is not Outcome.WARNED:
         found += nothing_done(evidence, "Write the least code that makes the new test pass.")
     if errors(found):
@@ -78,7 +77,7 @@ def _green(evidence: Evidence) -> Judgement:
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured, [*found, *sniffing(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
-    found += [*_unlisted_tests_touched(evidence, measured), *altered_examples(evidence, measured.before)]
+    found += altered_examples(evidence, measured.before)
     reaches = yield from seen_uses(evidence, measured, evidence.head, new_ids(evidence, measured))
     found += [*support_touched(evidence, *reaches), *supplanted(evidence, measured.after, measured.before)]
     found += borrowed(evidence, measured.after)
@@ -90,26 +89,6 @@ def _green(evidence: Evidence) -> Judgement:
     found += also_mended(evidence, now_passing)
     facts = replace(learned, mended=tuple(now_passing))
     return rule(*found, *more, test_result=TestOutcome.PASS, facts=facts)
-
-
-def _unlisted_tests_touched(evidence: Evidence, measured: Measured) -> list[Finding]:
-    """Return findings for edited files that hold tests although their names do not say so."""
-    holding = {f"{evidence.prefix}{result.file}" for result in measured.before.results.values()}
-    planned = f"{evidence.prefix}{evidence.case.impl_file}" if evidence.case else ""
-    return [
-        Finding(
-            FindingType.TEST_TAMPERING,
-            f"{change.path} holds tests and was changed in GREEN: tests stay as RED wrote them",
-            change.path,
-            hint="Make the test pass by changing the implementation only.",
-        )
-        for change in evidence.changes
-        if change.path in holding
-        and change.path != planned
-        and not is_test(evidence, change.path)
-        and change.before
-        and python.tests_in(change.before.text)  # a module with doctests is code all the same
-    ]
 
 
 def not_green(measured: Measured, excused: frozenset[TestId] = frozenset()) -> Iterator[Finding]:

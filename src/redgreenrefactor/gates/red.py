@@ -28,7 +28,6 @@ from redgreenrefactor.gates.rules.tampering import (
     configuration,
     edited_tests,
     hooked,
-    shadowing,
     weaker_helpers,
 )
 from redgreenrefactor.languages import assertions, dataflow, python, stubs
@@ -58,7 +57,6 @@ def red(evidence: Evidence) -> Judgement:
     found += [
         *_scope(evidence),
         *edited_tests(evidence),
-        *shadowing(evidence),
         *misplaced(evidence),
         *tools_brought(evidence),
     ]

@@ -15,7 +15,7 @@ from redgreenrefactor.gates.rules.replacements import borrowed, supplanted
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
 from redgreenrefactor.gates.rules.strength import is_kept, strength
-from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, shadowing, sniffing
+from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, sniffing
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
 from redgreenrefactor.model.facts import NO_FACTS
@@ -26,7 +26,7 @@ def refactor(evidence: Evidence) -> Judgement:
     """Every test passes, the old ones too, and none was weakened; an unchanged tree needs no proof."""
     evidence = yield from with_roles(evidence)
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
-    found += [*shadowing(evidence), *imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
+    found += [*imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
     if errors(found):
         return rule(*found)
     if not evidence.changes:

@@ -28,7 +28,6 @@ from redgreenrefactor.gates.rules.tampering import (
     configuration,
     edited_tests,
     hooked,
-    shadowing,
     weaker_helpers,
 )
 from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
@@ -81,7 +80,7 @@ def task_gates(task: Task) -> Mapping[PhaseName, Gate]:
 def task_red(task: Task, evidence: Evidence) -> Judgement:
     """Every case has a test that can be run; those that pass already are only worth a warning."""
     found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
-    found += [*_scope(task, evidence), *edited_tests(evidence), *shadowing(evidence), *misplaced(evidence)]
+    found += [*_scope(task, evidence), *edited_tests(evidence), *misplaced(evidence)]
     found += weaker_helpers(evidence)
     absent, unparsable = list(_absent(task, evidence)), list(_unparsable(evidence))
     if errors(found) or absent or unparsable:

@@ -128,7 +128,6 @@ def test_after_a_warned_red_nothing_needs_to_be_done() -> None:
         ("conftest.py", "def pytest_runtest_call():\n    pass\n", FindingType.TEST_TAMPERING),
         ("tests/data/new.json", "{}\n", FindingType.SCOPE_VIOLATION),
         ("pytest.ini", "[pytest]\naddopts = -k half\n", FindingType.TEST_TAMPERING),
-        ("json.py", "A = 1\n", FindingType.TEST_TAMPERING),
         ("test-list.md", "- [x] a\n", FindingType.SCOPE_VIOLATION),
         ("tdd.properties", "max.retries = 9\n", FindingType.SCOPE_VIOLATION),
     ],

@@ -702,6 +702,21 @@ def test_thread():
         assert used.opened == {"data.txt": {"test_b.py"}}
         assert used.imported == {"used.py": {"conftest.py"}}
 
+    def test_what_is_in_the_way_of_the_language_or_the_runner_is_told_where_imports_start(
+        self, run: Run
+    ) -> None:
+        files = {
+            "decimal.py": "",
+            "pytest.py": "",
+            "statistics/__init__.py": "",
+            "calendar/month.py": "",
+            "plain.py": "",
+            "deep/queue.py": "",
+            "test_b.py": "def test_a():\n    pass\n",
+        }
+        there = {"decimal": "decimal.py", "pytest": "pytest.py", "statistics": "statistics/__init__.py"}
+        assert run(files, tests=["test_b.py::test_a"]).reach.hiding == there
+
     def test_a_test_that_uses_nothing_is_told_of_as_such(self, run: Run) -> None:
         settings = {"pytest.ini": "[pytest]\n", "pyproject.toml": "[project]\nname = 'a'\n", "code_a.py": ""}
         files = {**settings, "test_b.py": "def test_a():\n    assert 1 == 2\n"}

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates.rules.leaning import is_tested, knows_tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.paths import AMBIGUOUS, inside, is_sample, is_test, may_be_code
-from redgreenrefactor.model.evidence import Change, Evidence, File, Question, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Change, Evidence, Question, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 
 
@@ -55,29 +55,31 @@ def _is_fake(text: str | None, imported: frozenset[str]) -> bool:
 
 
 def _misnamed(evidence: Evidence) -> Generator[Question, SuiteRun, Mapping[str, bool]]:
-    """Return files that are called like tests and were seen to be code: none is in them, and tests are about them."""
-    doubtful = [
-        (local, change)
-        for change in evidence.changes
-        if (local := inside(evidence, change.path))
-        and may_be_code(local)
-        and is_test(evidence, change.path)
-        and not any(python.tests_in(side.text) or knows_tests(side.text) for side in _sides(change))
-    ]
-    if not doubtful:
+    """Return files that are called like tests and were seen to be code, and those in which tests ran all the same."""
+    changed = [(local, change) for change in evidence.changes if (local := inside(evidence, change.path))]
+    misnamed = [(local, change) for local, change in changed if _is_doubtful(evidence, local, change)]
+    if not misnamed:
         return {}
     before = yield Trial(evidence.base)
-    return {local: False for local, change in doubtful if _is_code(evidence, before, local, change)}
+    holding = {result.file for result in before.results.values()}
+    code = {local: False for local, change in misnamed if _is_code(evidence, before, local, change)}
+    return {**code, **{local: True for local, _ in misnamed if local in holding}}
 
 
-def _sides(change: Change) -> list[File]:
-    return [side for side in (change.before, change.after) if side]
+def _is_doubtful(evidence: Evidence, local: str, change: Change) -> bool:
+    """Tell whether a Python file's name and its text say different things about it."""
+    if not is_test(evidence, change.path):
+        return local.endswith(".py") and bool(change.before and python.tests_in(change.before.text))
+    texts = [side.text for side in (change.before, change.after) if side]
+    return may_be_code(local) and not any(python.tests_in(text) or knows_tests(text) for text in texts)
 
 
 def _is_code(evidence: Evidence, before: SuiteRun, local: str, change: Change) -> bool:
     home = _home(local)
     holding = {result.file for result in before.results.values()}
-    if local in holding or (home and any(file.startswith(home) for file in holding)):
+    if not is_test(evidence, f"{evidence.prefix}{local}") or (
+        home and any(file.startswith(home) for file in holding)
+    ):
         return False
     if change.before:
         return is_tested(evidence, before.reach, local)

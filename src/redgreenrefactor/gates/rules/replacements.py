@@ -46,14 +46,12 @@ def hidden(evidence: Evidence, reach: Reach, *before: Reach) -> Iterator[Finding
         planned = evidence.case is not None and evidence.case.impl_file.startswith(
             file.removesuffix("__init__.py")
         )
-        users = [
-            user for user in reach.imported.get(file, ()) if not is_test(evidence, f"{evidence.prefix}{user}")
-        ]
-        own = is_test(evidence, f"{evidence.prefix}{file}") and not users
+        users = reach.imported.get(file, frozenset())
+        own = bool(users) and all(is_test(evidence, f"{evidence.prefix}{one}") for one in (file, *users))
         if name not in known and file in new and not planned and not own:
             yield Finding(
                 FindingType.TEST_TAMPERING,
-                f"{file}: it takes the place of the installed module {name!r} whenever tests run",
+                f"{file}: it takes the place of the module {name!r} whenever tests run",
                 file,
                 hint="Choose another name.",
             )

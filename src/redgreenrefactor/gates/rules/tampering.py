@@ -2,7 +2,6 @@
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import PurePosixPath
@@ -12,13 +11,10 @@ from redgreenrefactor.gates.rules.scope import python_code
 from redgreenrefactor.languages import assertions, python
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.manifests import files_run
-from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
+from redgreenrefactor.languages.paths import inside, is_test_file, reconfigures
 from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.verdict import Finding, FindingType
 
-RUNNERS = frozenset(
-    {"pytest", "_pytest", "pluggy", "unittest", "nose", "hypothesis", "coverage", "sitecustomize"}
-)
 SNIFFING = re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|/proc/(self|\d+)/(cmdline|environ)")
 RUNNER_NAME = re.compile(r"^(_?pytest|unittest|nose|py\.test)$")
 PLACES_TO_LOOK = ("modules", "argv", "orig_argv", "__main__")
@@ -83,51 +79,6 @@ def imported_tests(evidence: Evidence) -> Iterator[Finding]:
 def _word(node: ast.AST) -> str:
     """Return the name or attribute a node stands for."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-def shadowing(evidence: Evidence) -> Iterator[Finding]:
-    """Yield new modules that take the place of the standard library's or the runner's, unless they were planned."""
-    for change in evidence.changes:
-        local = inside(evidence, change.path)
-        planned = (
-            evidence.case is not None and local is not None and _is_planned(local, evidence.case.impl_file)
-        )
-        if change.before is not None or change.after is None or local is None or planned:
-            continue
-        name = _top_level(local) or _beside_tests(evidence, local)
-        if name and (name in RUNNERS or name in sys.stdlib_module_names):
-            yield tampering(
-                change,
-                None,
-                f"it takes the place of the module {name!r} whenever tests run",
-                "Choose another name.",
-            )
-
-
-def _is_planned(local: str, impl_file: str) -> bool:
-    """Tell whether a file is the planned one, or makes a package of a folder on the way to it."""
-    package = local.removesuffix("__init__.py")
-    return local == impl_file or (package != local and impl_file.startswith(package))
-
-
-def _top_level(path: str) -> str | None:
-    """Return the name under which a file is imported from where imports start, if it is."""
-    for root in ("", "src/", "lib/"):  # a package inside the tests hides something only where it is imported
-        rest = path.removeprefix(root) if path.startswith(root) else ""
-        if re.fullmatch(r"\w+\.py", rest):
-            return rest.removesuffix(".py")
-        if re.fullmatch(r"\w+/__init__\.py", rest):
-            return rest.split("/")[0]
-    return None
-
-
-def _beside_tests(evidence: Evidence, local: str) -> str | None:
-    """Return the name of a module in a folder of tests that is no package: imports start there while tests run."""
-    folder, _, name = local.rpartition("/")
-    if not name.endswith(".py") or not is_test(evidence, f"{evidence.prefix}{local}"):
-        return None
-    marker = evidence.read(evidence.head, f"{evidence.prefix}{folder}/__init__.py")
-    return name.removesuffix(".py") if marker is None else None
 
 
 def configuration(evidence: Evidence) -> Iterator[Finding]:
