@@ -58,13 +58,14 @@ def columns_of(series: Sequence[Series], places: Sequence[str], unit: str = "") 
     sums = [sum(one.values[index] or 0.0 for one in series) for index in range(len(places))]
     scale = _Scale(max(sums, default=1.0))
     room = (WIDE - LEFT - RIGHT) / max(len(places), 1)
+    wide = min(room * 0.7, 40)
     bars: list[Markup] = []
     for index in range(len(places)):
         base = 0.0
         for one in series:
             value = one.values[index] or 0.0
             top = scale.y(base + value)
-            box = {"x": f"{LEFT + room * (index + 0.15):.1f}", "width": f"{min(room * 0.7, 40):.1f}"}
+            box = {"x": f"{LEFT + room * (index + 0.5) - wide / 2:.1f}", "width": f"{wide:.1f}"}
             bars += (
                 [tag("rect", **box, y=f"{top:.1f}", height=f"{scale.y(base) - top:.1f}", class_=one.kind)]
                 if value
