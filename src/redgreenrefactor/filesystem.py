@@ -4,6 +4,7 @@ What is read is regular, up to a size, and never waited for; folders are walked 
 """
 
 import errno
+import fcntl
 import os
 import shutil
 import stat
@@ -189,3 +190,13 @@ def cleared(folder: Path, path: str) -> Path:
             place.unlink(missing_ok=True)
         place.mkdir(exist_ok=True)
     return folder / path
+
+
+def beyond_standard_streams(descriptor: int) -> int:
+    """Return the descriptor, moved if its number means something to a program: ours may be closed."""
+    if descriptor > 2:  # noqa: PLR2004 - standard error
+        return descriptor
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(descriptor)

@@ -9,12 +9,11 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redgreenrefactor.filesystem import remove
+from redgreenrefactor.filesystem import beyond_standard_streams, remove
 from redgreenrefactor.sandbox import landlock
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
 from redgreenrefactor.sandbox.disk import Meter
-from redgreenrefactor.sandbox.output import beyond_standard_streams
 from redgreenrefactor.sandbox.policy import (
     Level,
     Mount,

@@ -1,7 +1,6 @@
 """What a program prints: passed on line by line as it comes, and kept within bounds."""
 
 import codecs
-import fcntl
 import os
 from collections.abc import Callable
 from io import FileIO
@@ -98,13 +97,3 @@ class _Lines:
             self._tell(line[:PIECE])
             line = line[PIECE:]
         return line
-
-
-def beyond_standard_streams(descriptor: int) -> int:
-    """Return the descriptor, moved if its number means something to a program: ours may be closed."""
-    if descriptor > 2:  # noqa: PLR2004 - standard error
-        return descriptor
-    try:
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    finally:
-        os.close(descriptor)

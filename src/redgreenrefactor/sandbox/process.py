@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell, beyond_standard_streams
+from redgreenrefactor.filesystem import beyond_standard_streams
+from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell
 
 if TYPE_CHECKING:
     from redgreenrefactor.sandbox.cage import Cage, HeldCommand
