@@ -10,7 +10,7 @@ WORKERS = $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 2)")
 WHOLE = */model/*,*/gates/*,*/languages/*,*/mutation/*,*/loop/*
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
-.PHONY: demo test tools long check docs slow gates overhead size fuzz handoffs format clean
+.PHONY: demo test tools long check docs slow gates overhead cycle size fuzz handoffs format clean
 
 demo: $(STAMP)
 	@$(BIN)/rgr demo
@@ -54,6 +54,10 @@ overhead: $(STAMP)
 .PHONY: large
 large: $(STAMP)
 	@$(BIN)/python bench/large.py
+
+# What a cycle costs: CPU of ours by that of the thinnest driver of the same steps, without a sandbox.
+cycle: $(STAMP)
+	@$(BIN)/python bench/cycle.py --sandbox off
 
 # What an installation without extras takes, byte code apart: at most 60 MB.
 size: $(STAMP)

@@ -159,12 +159,12 @@ def used() -> float:
     return sum(one.ru_utime + one.ru_stime for one in both)
 
 
-def environment(folder: Path, sandbox: str, settings: Sequence[str]) -> dict[str, str]:
+def environment(folder: Path, sandbox: str) -> dict[str, str]:
     """Return an environment with nobody's settings, in which `python` is ours."""
     home = folder / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@localhost\n")
-    given = (word.partition("=") for word in settings)
+
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "HOME": str(home),
@@ -175,7 +175,6 @@ def environment(folder: Path, sandbox: str, settings: Sequence[str]) -> dict[str
         "TDD_TRUST": "1",
         "TDD_AGENT": "command:true",
         "TDD_SANDBOX": sandbox,
-        **{f"TDD_{key.upper().replace('.', '_')}": value for key, _, value in given},
     }
 
 
@@ -187,10 +186,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--setting", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     wanted = parser.parse_args(arguments)
+    PROJECT["tdd.properties"] = "".join(f"{line}\n" for line in wanted.setting)
     pairs: list[tuple[float, float]] = []
     told = Told()
     with tempfile.TemporaryDirectory(prefix="rgr-cycle-") as name:
-        environ = environment(Path(name), wanted.sandbox, wanted.setting)
+        environ = environment(Path(name), wanted.sandbox)
         thinnest(Path(name, "first"), environ)  # everything is compiled once
         ours(Path(name, "second"), environ, Told())
         for turn in range(wanted.repeat):

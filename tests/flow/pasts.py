@@ -28,13 +28,18 @@ class Past:
     repo: Repo
 
     def verify(
-        self, span: str | None = None, *, pull_request: bool = False, strict: bool = False
+        self,
+        span: str | None = None,
+        *,
+        pull_request: bool = False,
+        strict: bool = False,
+        sample: int | None = None,
     ) -> Verification:
         interrupt = Interrupt()
         self.events: list[Event] = []
         around = Surroundings(self.repo.path, surroundings(self.repo), Flags(), self.events.append, interrupt)
         try:
-            return verify(around, span, pull_request=pull_request, strict=strict)
+            return verify(around, span, pull_request=pull_request, strict=strict, sample=sample)
         finally:
             interrupt.close()
 

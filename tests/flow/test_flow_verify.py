@@ -25,6 +25,7 @@ from stage import (
 )
 
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.model.events import LookedBack
 from redgreenrefactor.model.workflow import PhaseName
 from repos import Repo
 
@@ -117,6 +118,17 @@ def test_a_range_takes_the_cycles_with_a_commit_in_it(plain: Past) -> None:
     for bad in ("nonsense", "--all"):
         with pytest.raises(UsageError, match="no range"):
             plain.verify(bad)
+
+
+def test_a_sample_is_some_cycles_of_the_run_and_says_so(plain: Past) -> None:
+    verified = plain.verify(sample=1)
+    assert [cycle.cycle_number for cycle in verified.cycles] == [2]
+    assert verified.ok
+    (left_out,) = verified.missing
+    assert left_out.endswith("1 of 2 cycles were not judged (--sample 1)")
+    told = [event.left for event in plain.events if isinstance(event, LookedBack)]
+    assert told[0] is None
+    assert all(left is not None and left > 0 for left in told[1:])
 
 
 @pytest.mark.slow

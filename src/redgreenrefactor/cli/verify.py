@@ -21,6 +21,12 @@ from redgreenrefactor.views.verified import verified_text
     "--network", flag_value="on", default=None, help="Let the tests of this repository reach the network."
 )
 @click.option("--strict", is_flag=True, help="Commits that are no turns of a run do not pass.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="A quick look: N cycles of each run, spread over it, with its last one.",
+)
 @common
 def verify(**flags: Any) -> int:
     """Judge a workflow again from its commits and notes, each commit in a clean checkout (RANGE as for git log).
@@ -29,7 +35,11 @@ def verify(**flags: Any) -> int:
     """
     with surroundings(flags, aside=True) as around:
         verified = judging.verify(
-            around, flags["range"], pull_request=flags["pull_request"], strict=flags["strict"]
+            around,
+            flags["range"],
+            pull_request=flags["pull_request"],
+            strict=flags["strict"],
+            sample=flags["sample"],
         )
     tell(flags, verified.to_json(), verified_text(verified, project(flags).name, width=width()))
     return 0 if verified.ok else 3 if verified.undecided else 1

@@ -199,6 +199,7 @@ class LookedBack:
     number: int
     total: int
     what: str
+    left: float | None = None  # seconds until all are judged, as far as those before it tell
 
 
 Event = (

@@ -14,6 +14,7 @@ from redgreenrefactor.model.events import Emit, Event, Warned
 from redgreenrefactor.model.proof import WORKED, Merged, Verification, together
 from redgreenrefactor.model.task import command_of_tests, runs_all_of
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.verify.judging import Yardsticks
 from redgreenrefactor.verify.merges import Merges, differs
@@ -23,14 +24,20 @@ from redgreenrefactor.verify.unjudged_commits import UnjudgedCommits
 
 
 def verify(
-    around: Surroundings, span: str | None = None, *, pull_request: bool = False, strict: bool = False
+    around: Surroundings,
+    span: str | None = None,
+    *,
+    pull_request: bool = False,
+    strict: bool = False,
+    sample: int | None = None,
 ) -> Verification:
     """Judge every turn again, each in a clean checkout; no handoff is a NotReadyError.
 
-    Commits that are no turns are told of; `strict` does not let them pass.
+    Commits that are no turns are told of; `strict` does not let them pass. A sample is so many cycles of each run, spread
+    over it, with its last one; what it leaves out is told.
     """
     told_once = replace(around, emit=_warned_once(around.emit))
-    with _interruptible(), _opened(told_once, strict=strict) as verifier:
+    with _interruptible(), _opened(told_once, strict=strict, sample=sample) as verifier:
         return verifier.merged(span) if pull_request else verifier.judged(span)
 
 
@@ -56,7 +63,9 @@ class Verifier:
     repository: Repository
     ledger: GitLedger
     past: GitSnapshots
+    warm: WarmProcesses
     unjudged: Severity = Severity.WARNING  # of what no gate has judged
+    sample: int | None = None  # so many cycles of each run, if not all
 
     @property
     def merges(self) -> Merges:
@@ -112,7 +121,7 @@ class Verifier:
 
     def judge(self, found: RecordedRun, wanted: Wanted = None) -> Verification:
         """Judge one run again."""
-        judged = self._retrial(found).judge(wanted)
+        judged = self._retrial(found).judge(wanted, self.sample)
         return together([judged, _told([*self._other_tests(found)])])
 
     def _other_tests(self, found: RecordedRun) -> Iterator[Finding]:
@@ -155,7 +164,7 @@ class Verifier:
 
     def _yardsticks(self, found: RecordedRun) -> Yardsticks:
         noted = self.ledger.read(found.last.commit)
-        return Yardsticks(self.around, self.repository, self.past, noted, found.table.task)
+        return Yardsticks(self.around, self.repository, self.past, noted, self.warm, found.table.task)
 
     # --- what is asked for
 
@@ -249,13 +258,14 @@ def _told(found: Sequence[Finding]) -> Verification:
 
 
 @contextmanager
-def _opened(around: Surroundings, *, strict: bool) -> Generator[Verifier]:
+def _opened(around: Surroundings, *, strict: bool, sample: int | None) -> Generator[Verifier]:
     unjudged = Severity.ERROR if strict else Severity.WARNING
     with (
         closing(open_repository(around.project, around.environ)) as repository,
         looking_back(repository) as past,
+        closing(WarmProcesses()) as warm,
     ):
-        yield Verifier(around, repository, GitLedger(repository), past, unjudged)
+        yield Verifier(around, repository, GitLedger(repository), past, warm, unjudged, sample)
 
 
 @contextmanager

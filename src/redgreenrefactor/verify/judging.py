@@ -14,6 +14,7 @@ from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.task import Task, command_of_tests
 from redgreenrefactor.runners.detect import detect_in
+from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.surroundings import Surroundings, judging_settings_of
 
 GENEROUS = 4  # times probe.budget: where a workflow is judged again may be slower than where it was made
@@ -46,6 +47,7 @@ class Yardsticks:
     repository: Repository
     past: GitSnapshots
     noted: Handoff | None  # what the run says of how its suites were held
+    warm: WarmProcesses
     task: Task | None = None
     _known: list[Yardstick] = field(default_factory=list[Yardstick])
 
@@ -81,7 +83,8 @@ class Yardsticks:
         if confinement.reduced:
             self.around.emit(Warned(confinement.reduced))
         around = replace(self.around, emit=self._emit)
-        factory = Factory(self.repository, settings, around, self.past.compiled, confinement)
+        warm = self.warm if settings.probe_warm == "on" else None
+        factory = Factory(self.repository, settings, around, self.past.compiled, confinement, warm)
         suite = factory.task_suite(command_of_tests(self.task)) if self.task else factory.suite()
         # Whether there was another try is not asked again, and how much the tests reach was measured once.
         rules = replace(factory.rules(), retries=0, coverage_min=None)

@@ -1,6 +1,7 @@
 """Judging the turns of a run again, each in a clean checkout, by the gates that judged them first."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -50,6 +51,12 @@ BROKEN = (FindingType.LEGACY_BROKEN, FindingType.TEST_FAILURE)
 LEGACY = "legacy"  # stands for the tests from before the run where their commit is out of reach
 
 
+def spread(numbers: Sequence[int], most: int) -> list[int]:
+    """Return so many of the numbers, at equal distances, the last of them always."""
+    many = min(most, len(numbers))
+    return [numbers[(place + 1) * len(numbers) // many - 1] for place in range(many)]
+
+
 @dataclass(frozen=True)
 class Retrial:
     """A run, and what is needed to judge its turns again."""
@@ -67,20 +74,30 @@ class Retrial:
     def _ours(self) -> frozenset[TestId]:
         return self.ledger.tests_written()
 
-    def judge(self, wanted: Wanted) -> Verification:
-        """Return what holds of the run's cycles, or of those with one of these commits."""
+    def judge(self, wanted: Wanted, sample: int | None = None) -> Verification:
+        """Return what holds of the run's cycles, or of those with one of these commits; of some of them, if so wanted."""
         run = self.run
         if run.table.unknown:
             return Verification(missing=(f"run {run.run_id} was not judged: {run.table.unknown}",))
-        cycles = [number for number in run.cycles if run.is_asked_for(number, wanted)]
+        asked = [number for number in run.cycles if run.is_asked_for(number, wanted)]
+        dear = {
+            n.after.handoff.cycle_number for n in run.links if n.after.handoff.phase is not PhaseName.PLAN
+        }
+        whole = [number for number in asked if number in dear]
+        chosen = spread(whole, sample or len(whole))
+        cycles = [number for number in asked if number in chosen or number not in dear]
+        left_out = f"{len(whole) - len(chosen)} of {len(whole)} cycles were not judged (--sample {sample})"
         links = [link for link in run.links if link.after.handoff.cycle_number in cycles]
         if links and run.baseline is not None:
             # Compiles what every later run needs, before anything runs that a session has written.
             self.yardsticks.at(run.baseline).lab.answer(Trial(run.baseline, keeps=True))
         self._runnable(links)
         turns: dict[str, _Retried] = {}
+        started = time.monotonic()
         for number, link in enumerate(links, 1):
-            self.yardsticks.around.emit(LookedBack(number, len(links), _about(link)))
+            done, total = number - 1, len(links)
+            left = (time.monotonic() - started) / done * (total - done) if done else None
+            self.yardsticks.around.emit(LookedBack(number, total, _about(link), left))
             turns[link.after.commit] = self._turn(link)
         checked = [self._cycle(number, turns) for number in cycles]
         worked = [cycle for cycle in checked if cycle.phases or run.has_lost(cycle.cycle_number)]
@@ -91,7 +108,10 @@ class Retrial:
             rounds=tuple(worked) if in_rounds else (),
             findings=tuple(finding for cycle in others for finding in cycle.findings),
             warnings=tuple(finding for cycle in others for finding in cycle.warnings),
-            missing=tuple(run.out_of_reach(wanted)),
+            missing=(
+                *run.out_of_reach(wanted),
+                *([f"run {run.run_id}: {left_out}"] if cycles != asked else ()),
+            ),
         )
 
     def outlasted(self, opening: str | None, left: str, now: str) -> list[Finding]:

@@ -17,7 +17,7 @@ from redgreenrefactor.model.events import (
 )
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import Ink
-from redgreenrefactor.views.turn_words import PROBE, pause
+from redgreenrefactor.views.turn_words import PROBE, looked_back, pause
 
 LONGEST_BAR = 10
 MINUTE = 60
@@ -59,7 +59,7 @@ class Attention:
             case Paused():
                 self._await(f"waiting {pause(event.seconds)} before the next attempt")
             case LookedBack():
-                self.waiting = Waiting(f"judging again {event.number} of {event.total}: {event.what}")
+                self.waiting = Waiting(looked_back(event))
             case RunEnded():
                 self.waiting = None
             case _:

@@ -42,6 +42,7 @@ from redgreenrefactor.views.turn_words import (
     PROBE,
     as_it_should,
     fuller,
+    looked_back,
     pause,
     phase_label,
     place,
@@ -152,7 +153,7 @@ class Story:
             case ModelAsked():
                 return [(Span(cut(f"  asking {self._ink.line(event.model)}", width, self._ink), Tone.FAINT),)]
             case LookedBack():
-                return [(Span(f"  judging again {event.number} of {event.total}: {event.what}", Tone.FAINT),)]
+                return [(Span(f"  {looked_back(event)}", Tone.FAINT),)]
             case SessionSaid():
                 return self._quoted(event.text, width)
             case SessionEnded() if event.failed:

@@ -1,6 +1,6 @@
 """What a turn is about, in a few words: its phase, what its tests came to, what was found."""
 
-from redgreenrefactor.model.events import SuiteEnded
+from redgreenrefactor.model.events import LookedBack, SuiteEnded
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.verdict import Finding, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
@@ -76,3 +76,9 @@ def as_it_should(suite: SuiteEnded | None, phase: PhaseName, result: TestOutcome
     if suite.failed == 1:
         return f"1 failed as it should, {suite.passed} passed"
     return f"{suite.failed} failed, {suite.passed} passed"
+
+
+def looked_back(event: LookedBack) -> str:
+    """Return which turn is judged again, of how many, and how long the rest may take."""
+    left = "" if event.left is None else f", about {seconds(event.left)} left"
+    return f"judging again {event.number} of {event.total}: {event.what}{left}"
