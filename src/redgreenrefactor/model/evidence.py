@@ -279,7 +279,7 @@ class Trial:
         words = (
             (self.coverage, "how much of the change do the tests reach?"),
             (self.command, "does the criterion hold?"),
-            (self.spare, f"{self.spare}?"),
+            (self.spare, self.spare),
             (self.disguise is not Guise.OPEN, "is it the same where the code cannot see its tests?"),
             (self.overlay and self.probe, "do the tests notice wrong code?"),
             (self.overlay, "do the tests of before still hold?"),

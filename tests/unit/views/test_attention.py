@@ -45,7 +45,7 @@ def test_while_gates_probe_the_line_says_which_question_is_asked() -> None:
         (Trial("c"), ""),
         (Trial("c", coverage=True), "how much of the change do the tests reach?"),
         (Trial("c", command="make"), "does the criterion hold?"),
-        (Trial("c", overlay=(("a", "1"),), probe=True, spare="how much is needed"), "how much is needed?"),
+        (Trial("c", overlay=(("a", "1"),), probe=True, spare="how much is needed"), "how much is needed"),
         (
             Trial("c", tests=("t",), disguise=Guise.HIDDEN, seed=1),
             "is it the same where the code cannot see its tests?",
