@@ -59,6 +59,11 @@ large: $(STAMP)
 cycle: $(STAMP)
 	@$(BIN)/python bench/cycle.py --sandbox off
 
+# What it costs to be answered, by a bare interpreter: `rgr --help` at most 5.
+.PHONY: startup
+startup: $(STAMP)
+	@$(BIN)/python bench/startup.py
+
 # What an installation without extras takes, byte code apart: at most 60 MB.
 size: $(STAMP)
 	@$(BIN)/python bench/size.py

@@ -104,10 +104,11 @@ def _watched(gits: Iterable[Path]) -> Iterator[Path]:
     """Yield the places to look at: what may be there, hooks, and links, of which git itself makes none."""
     for folder in gits:
         yield from (folder / name for name in ("HEAD", *STEERING))
-        for entry in below(folder, lambda inner: Path(inner.path).parent.name != "objects"):
-            place = Path(entry.path)
-            if entry.is_symlink() or (place.parent == folder / "hooks" and place.suffix != ".sample"):
-                yield place
+        hooks = str(folder / "hooks")
+        for entry in below(folder, lambda inner: not os.path.dirname(inner.path).endswith("/objects")):  # noqa: PTH120 - there are many
+            hook = os.path.dirname(entry.path) == hooks and not entry.name.endswith(".sample")  # noqa: PTH120
+            if hook or entry.is_symlink():
+                yield Path(entry.path)
 
 
 def _kept(place: Path) -> Kept:

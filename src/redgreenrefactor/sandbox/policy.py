@@ -79,10 +79,10 @@ class Policy:
         In what is writable an earlier command may have put a link in the way of one: following it would open
         what it leads to.
         """
-        free = [place.shown for place in self.ordered() if place.access is MountMode.WRITE]
-        for place in self.ordered():
-            inside = any(place.shown != path and place.shown.is_relative_to(path) for path in free)
-            if not inside or os.path.realpath(place.shown) == str(place.shown):
+        ordered = [(place, str(place.shown)) for place in self.ordered()]
+        free = tuple(f"{shown.rstrip('/')}/" for place, shown in ordered if place.access is MountMode.WRITE)
+        for place, shown in ordered:
+            if not shown.startswith(free) or os.path.realpath(shown) == shown:
                 yield place
 
     def of(self, access: MountMode) -> tuple[Path, ...]:
