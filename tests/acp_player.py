@@ -1,7 +1,7 @@
 """A program that speaks the Agent Client Protocol as it is told to by a file beside it: `python acp_player.py FOLDER`.
 
 `FOLDER/play.json` holds answers by method, and under "turn" what happens in a turn: updates of the session, and
-{"ask": …} for a permission, {"err": …} and {"out": …} for lines, {"exit": CODE}, {"wait": true}, {"end": …}, {"error": …}.
+{"ask": …} for a permission, {"err": …} and {"out": …} for lines, {"write": FILE} (the first word of its prompt), {"exit": CODE}, {"wait": true}, {"end": …}, {"error": …}.
 What it is told is written to `FOLDER/heard.jsonl`. It needs nothing but Python.
 """
 
@@ -34,7 +34,7 @@ def hear() -> dict[str, Any]:
     return json.loads(line)
 
 
-def turn(ident: int) -> None:
+def turn(ident: int, phase: str) -> None:
     for step in PLAY["turn"]:
         if "ask" in step:
             say(id="p-1", method=step.get("method", "session/request_permission"), params=step["ask"])
@@ -43,6 +43,8 @@ def turn(ident: int) -> None:
             print(step["err"], file=sys.stderr, flush=True)
         elif "out" in step:
             print(step["out"], flush=True)
+        elif "write" in step:
+            Path(step["write"]).write_text(phase)
         elif "exit" in step:
             os._exit(step["exit"])
         elif "wait" in step:
@@ -58,9 +60,11 @@ def turn(ident: int) -> None:
 while True:
     asked = hear()
     if asked.get("method") == "session/prompt":
-        turn(asked["id"])
+        turn(asked["id"], asked["params"]["prompt"][0]["text"].split()[0])
     elif "method" in asked:
         for early in PLAY.get("early", ()):
             say(method="session/update", params={"sessionId": "s-1", "update": early})
         answer = ANSWERS.get(asked["method"], {})
         say(id=asked["id"], **({"error": answer["error"]} if "error" in answer else {"result": answer}))
+        for late in PLAY.get("late", ()) if asked["method"] != "initialize" else ():
+            say(method="session/update", params={"sessionId": "s-1", "update": late})

@@ -1,8 +1,10 @@
 """Every agent keeps the same promises, whoever works."""
 
+import json
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.agents.providers import access
 from redgreenrefactor.agents.replay import ReplayAgent
 from redgreenrefactor.agents.script import Scene, Script, bash, write
+from redgreenrefactor.agents.table import agent_for
 from redgreenrefactor.agents.toolbox import Toolbox, shell_in
 from redgreenrefactor.model.session import Brief, Report, Role
 from redgreenrefactor.model.verdict import Finding, FindingType
@@ -25,6 +28,7 @@ from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.testing import FakeAgent
 
 ENV = {"PATH": os.environ["PATH"]}
+PLAYER = Path(__file__).parents[1] / "acp_player.py"
 PHASES = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 
 Build = Callable[[str, bool], Agent]  # its final message, and whether it fails after its work
@@ -57,6 +61,23 @@ def fake_agent(message: str, fails: bool) -> Agent:
 
 
 @contextmanager
+def acp_agents() -> Generator[Build]:
+    """Make agents that are programs of the protocol: one writes a file, says something, and may die of it."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def acp_agent(message: str, fails: bool) -> Agent:
+            said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": message}}
+            call = {"sessionUpdate": "tool_call", "toolCallId": "c-1", "title": "w", "status": "in_progress"}
+            end = {"exit": 1} if fails else {"end": {"stopReason": "end_turn"}}
+            turn = [{"write": "made.txt"}, call, said, end]
+            (Path(folder) / "play.json").write_text(json.dumps({"turn": turn}))
+            command = shlex.join([sys.executable, str(PLAYER), folder])
+            return agent_for(f"acp:{command}", setup_with(model="", home=Path(folder)))
+
+        yield acp_agent
+
+
+@contextmanager
 def api_agents() -> Generator[Build]:
     """Make agents whose model writes the file by a tool's call; one that fails is refused its second request."""
     with ExitStack() as stack:
@@ -81,13 +102,14 @@ def api_agents() -> Generator[Build]:
 
 
 @pytest.fixture(
-    params=[command_agent, replay_agent, fake_agent, None], ids=["command", "replay", "fake", "api"]
+    params=[command_agent, replay_agent, fake_agent, "api", "acp"],
+    ids=["command", "replay", "fake", "api", "acp"],
 )
 def build(request: pytest.FixtureRequest) -> Generator[Build]:
-    if request.param is not None:
+    if callable(request.param):
         yield request.param
         return
-    with api_agents() as build:
+    with {"api": api_agents, "acp": acp_agents}[request.param]() as build:
         yield build
 
 

@@ -1,5 +1,6 @@
 """The real programs that are agents, and a model on loopback that they think with: nothing they do leaves the machine."""
 
+import json
 import os
 import re
 import shlex
@@ -59,6 +60,31 @@ def shell(asked: Asked, command: str) -> Call:
     return Call.of(name, command=command, description="the next step")
 
 
+def edit(asked: Asked, path: Path, text: str) -> Call:
+    """Return the call that writes a file by the program's own tool for that; Codex has none but commands."""
+    if asked.dialect == "responses":
+        return shell(asked, f"printf %s {shlex.quote(text)} > {shlex.quote(str(path))}")
+    if asked.dialect == "google":
+        return Call.of("write_file", file_path=str(path), content=text)
+    if '"Write"' in asked.raw.decode():
+        return Call.of("Write", file_path=str(path), content=text)
+    return Call.of("write", filePath=str(path), content=text)
+
+
+def environ(agent: str, repo: Repo, home: Path) -> dict[str, str]:
+    """Return what a person has who has set a key: nothing of this machine's own home is there."""
+    env, tmp = stage.surroundings(repo), home / "tmp"
+    tmp.mkdir(parents=True, exist_ok=True)
+    return {
+        **env,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "TMPDIR": str(tmp),
+        "PATH": f"{folder()}{os.pathsep}{env['PATH']}",
+        KEYS[agent]: KEY,
+    }
+
+
 def written(path: str, text: str) -> str:
     """Return the command that writes a file."""
     return (
@@ -66,12 +92,24 @@ def written(path: str, text: str) -> str:
     )
 
 
-def steps_of(asked: Asked, part: Json) -> list[Call]:
-    """Return the calls a part is played with."""
+def commands_of(part: Json) -> list[str]:
+    """Return the commands a part is played with."""
     commands = [written(path, text) for path, text in part.get("files", {}).items()]
     if "commit" in part:
-        commands.append(f"git add -A && git commit -qm {part['commit']!r}")
-    return [shell(asked, command) for command in [*part.get("first", ()), *commands]]
+        commands.append(f"git add -A && git commit -qm {shlex.quote(part['commit'])}")
+    return [*part.get("first", ()), *commands]
+
+
+def script_of(parts: Parts) -> str:
+    """Return the same parts as a script that is replayed without any program."""
+    lines = ['name = "the same"']
+    for turn, part in parts.items():
+        phase, cycle = turn.split("-")
+        message = json.dumps(part.get("say", "Done."))
+        lines += ["[[turn]]", f'phase = "{phase}"', f"cycle = {cycle}", f"message = {message}"]
+        for command in commands_of(part):
+            lines += ["[[turn.call]]", 'tool = "Bash"', f"command = {json.dumps(command)}"]
+    return "\n".join(lines)
 
 
 @dataclass
@@ -81,39 +119,24 @@ class Theatre:
     agent: str
     repo: Repo
     home: Path
-    bin: Path
     parts: Parts
     server: ModelServer = field(init=False)
     events: list[Event] = field(default_factory=list[Event])
 
     def mind(self, asked: Asked) -> Answer:
         part = self.parts[turn_of(asked)]
-        steps = steps_of(asked, part)
+        steps = commands_of(part)
         if asked.said < len(steps):
-            return Reply("Next.", (steps[asked.said],))
+            return Reply("Next.", (shell(asked, steps[asked.said]),))
         return Reply(part.get("say", "Done."))
 
-    @property
-    def environ(self) -> dict[str, str]:
-        """What a person has who has set a key: the model's server is ours."""
-        env = stage.surroundings(self.repo)
-        tmp = self.home / "tmp"
-        tmp.mkdir(parents=True, exist_ok=True)
-        return {
-            **env,
-            "HOME": str(self.home),
-            "XDG_CACHE_HOME": str(self.home / "cache"),
-            "TMPDIR": str(tmp),
-            "PATH": f"{self.bin}{os.pathsep}{env['PATH']}",
-            KEYS[self.agent]: KEY,
-        }
-
     def run(self, **more: Any) -> WorkflowResult:
-        more.setdefault("environ", self.environ)
+        more.setdefault("environ", environ(self.agent, self.repo, self.home))
         more.setdefault("on_event", self.events.append)
         more.setdefault("agent", self.agent)
         more.setdefault("model", MODELS.get(self.agent))
-        return library.run(FEATURE, project=self.repo.path, **more)
+        more.setdefault("project", self.repo.path)
+        return library.run(FEATURE, **more)
 
     @property
     def said(self) -> list[str]:
@@ -123,7 +146,7 @@ class Theatre:
 @contextmanager
 def theatre(agent: str, repo: Repo, home: Path, parts: Parts) -> Generator[Theatre]:
     """Open the theatre; the model's address stands in the repository's settings."""
-    found = Theatre(agent, repo, home, folder(), parts)
+    found = Theatre(agent, repo, home, parts)
     with model_server(found.mind) as found.server:
         url = f"agent.url={found.server.url}\n"
         repo.commit("chore: where the model is", {"tdd.properties": stage.PLAIN_SETTINGS + url})

@@ -1,8 +1,9 @@
 """A program that speaks the Agent Client Protocol as an agent: one that is known by name, or any command."""
 
 import json
-import os
+import select
 import shlex
+import socket
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from string import Template
 from threading import Thread
+from typing import Any, Self
 
-from redgreenrefactor.agents.acp_conversation import AcpConversation, Send
+from redgreenrefactor.agents.acp_conversation import AcpConversation
 from redgreenrefactor.agents.acp_presets import NOTHING, PRESETS, AcpPreset, StartingKit
 from redgreenrefactor.agents.foreign_program import ForeignProgram, link_account
 from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
@@ -21,6 +23,9 @@ from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import put
 from redgreenrefactor.sandbox.cage import temporary_folder
+
+_FAREWELL = 5.0  # seconds for a program to write down what it keeps of a session
+_ATTEMPTS = 5  # at a request, of programs that can be told how many
 
 
 def build(argument: str, setup: AgentSetup) -> ProgramAgent:
@@ -67,7 +72,7 @@ class AcpProgram:
         """Provide how it is started: a home of its own, the role in a file, and a pipe to talk through."""
         home = order.setup.home / self.program.command.replace("/", "_")
         home.mkdir(parents=True, exist_ok=True)
-        with temporary_folder(order.setup.home) as folder, _pipe() as (reading, send):
+        with temporary_folder(order.setup.home) as folder, _Line() as line:
             role = folder / "role.md"
             role.write_text(order.instructions, "utf-8")
             values = {"home": str(home), "role": str(role), **dict(self._values(order))}
@@ -75,16 +80,16 @@ class AcpProgram:
             for place, text in (file for each in equipment for file in each.files.items()):
                 (home / place).parent.mkdir(parents=True, exist_ok=True)
                 put(home / place, text.encode())
-            conversation = AcpConversation(order, self.preset, self._prompt(order), send)
+            conversation = AcpConversation(order, self.preset, self._prompt(order), line.send, home)
             conversation.begin()
             yield ProgramStart(
                 [argument for each in equipment for argument in each.arguments],
-                reading,
+                line.theirs,
                 conversation,
                 env={name: value for each in equipment for name, value in each.env.items()},
                 reads=(folder, *self._accounts(order, home)),
                 writes=(home,),
-                stays=True,
+                farewell=line.end,
             )
 
     def _accounts(self, order: SessionOrder, home: Path) -> Iterator[Path]:
@@ -103,6 +108,7 @@ class AcpProgram:
         preset, env = self.preset, order.env
         key = next((name for name in preset.auth if name and env.get(name)), "")
         yield "auth", preset.auth.get(key, "")
+        yield "attempts", str(_ATTEMPTS if order.setup.retry_backoff else 1)
         yield "model", order.model
         yield "provider", order.model.partition("/")[0]
         yield "url", base_url(self.program.provider, order.setup.url) if order.setup.url else ""
@@ -133,23 +139,39 @@ def _text(text: str, values: Mapping[str, str]) -> str:
     return Template(text).safe_substitute(values)
 
 
-@contextmanager
-def _pipe() -> Generator[tuple[FileIO, Send]]:
-    """Provide a pipe's end to read from, and what writes messages into it without ever waiting for the reader."""
-    lines: SimpleQueue[bytes | None] = SimpleQueue()
-    ends = os.pipe()
-    with FileIO(ends[0], "rb") as reading:
-        writer = Thread(target=_write_all, args=(ends[1], lines), daemon=True)
-        writer.start()
-        try:
-            yield reading, lambda message: lines.put(json.dumps(message).encode() + b"\n")
-        finally:
-            lines.put(None)
-    writer.join()  # nobody reads any more: it cannot be kept waiting
+class _Line:
+    """What a program reads from: messages are written without ever waiting for it, and it is told when there are no more."""
 
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self.theirs, self._ours = FileIO(theirs.detach(), "rb"), ours
+        self._messages: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
+        self._writer = Thread(target=self._write, daemon=True)
 
-def _write_all(writing: int, lines: "SimpleQueue[bytes | None]") -> None:
-    with suppress(BrokenPipeError), FileIO(writing, "wb") as pipe:
-        while (line := lines.get()) is not None:
-            while line:
-                line = line[pipe.write(line) :]
+    def __enter__(self) -> Self:
+        self._writer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.theirs.close()
+        self._messages.put(None)
+        self._writer.join()  # nobody reads any more: it cannot be kept waiting
+        self._ours.close()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Have a message written."""
+        self._messages.put(message)
+
+    def end(self) -> None:
+        """Say that there is nothing more; return when the program has gone, or does not go."""
+        self.theirs.close()
+        self._messages.put(None)
+        gone = select.poll()
+        gone.register(self._ours, select.POLLHUP)
+        gone.poll(_FAREWELL * 1000)
+
+    def _write(self) -> None:
+        with suppress(OSError):  # it does not read any more
+            while (message := self._messages.get()) is not None:
+                self._ours.sendall(json.dumps(message).encode() + b"\n")
+            self._ours.shutdown(socket.SHUT_WR)

@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from acp import schema
@@ -24,6 +26,7 @@ from redgreenrefactor.agents.program_events import (
     SessionOpened,
 )
 from redgreenrefactor.agents.program_session import objects, table
+from redgreenrefactor.filesystem import put
 from redgreenrefactor.model.session import Usage, Uttered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
@@ -52,12 +55,16 @@ class AcpConversation:
     preset: AcpPreset
     prompt: str
     send: Send
+    bills: (
+        Path  # a folder in which it is kept what sessions have cost: programs tell the sum of all their turns
+    )
     _: KW_ONLY
     _number: int = 0  # of the last request
     _waiting: dict[int, Heard] = field(default_factory=dict[int, Heard])
     _able: schema.AgentCapabilities | None = None
     _version: str = ""
     _session: str = ""
+    _ready: bool = False  # for the turn, when the history is told
     _prompted: bool = False  # what comes before is the history of a session that is gone on with
     _model: str = ""
     _text: str = ""  # since the last call
@@ -144,6 +151,8 @@ class AcpConversation:
     def _updated(self, params: Mapping[str, Any]) -> Iterator[ProgramEvent]:
         self._retries = 0
         update = schema.SessionNotification.model_validate(params).update
+        if self._ready and not self._prompted and update.session_update == self.preset.history_last:
+            self._begin_turn()
         match update:
             case schema.UsageUpdate() if update.cost:
                 yield from self._billed(update.cost)
@@ -232,6 +241,7 @@ class AcpConversation:
     def _opened(self, result: Mapping[str, Any]) -> Iterator[ProgramEvent]:
         opened = schema.NewSessionResponse.model_validate({"sessionId": self.order.parent, **result})
         self._session = opened.session_id
+        self._cost_before = self._cost_before or self._paid(self.order.parent)
         option = next((each for each in opened.config_options or () if each.category == "model"), None)
         offered = table(result.get("models"))
         told = self.order.model if self.preset.with_model else ""
@@ -256,6 +266,10 @@ class AcpConversation:
         self._begin_turn()
 
     def _begin_turn(self) -> None:
+        """Say what is to be done, as soon as nothing is told any more of what was before."""
+        if self.order.parent and self.preset.history_last and not self._ready:
+            self._ready = True
+            return
         self._prompted = True
         text = schema.TextContentBlock(type="text", text=self.prompt)
         self._ask(
@@ -282,11 +296,22 @@ class AcpConversation:
     def _used(self, ended: schema.PromptResponse) -> Usage | None:
         """Return what the turn used, as far as the program tells; what it tells of the last request alone is not counted."""
         cost = None if self._cost is None else self._cost - self._cost_before
+        if self._cost is not None:
+            put(self._bill(self._session), str(self._cost).encode())
         tokens = _tokens(ended) if self.preset.counting is Counting.PROMPT else None
         self._model = _model_of(ended) or self._model
         if tokens is None:
             return None if cost is None else Usage(cost_usd=cost)
         return Usage(*tokens, cost)
+
+    def _paid(self, session: str) -> float:
+        """Return what a session had cost when it ended."""
+        with suppress(OSError, ValueError):
+            return float(self._bill(session).read_text())
+        return 0.0
+
+    def _bill(self, session: str) -> Path:
+        return self.bills / re.sub(r"\W", "-", f"bill {session}")
 
     def _refused(self, error: Mapping[str, Any]) -> SessionConcluded:
         """Return the end of a session one of whose requests was answered with an error."""

@@ -18,7 +18,7 @@ class Counting(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartingKit:
-    """What a program is started with; `$home`, `$role` (a file), `$model`, `$url`, `$auth` are filled in."""
+    """What a program is started with; `$home`, `$role` (a file), `$model`, `$url`, `$auth`, `$attempts` are filled in."""
 
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -43,6 +43,9 @@ class AcpPreset:
     )  # $auth by the key that is there; "": none
     counting: Counting = Counting.PROMPT
     retried: str = ""  # pattern of what it prints when a request has failed: its status or its words
+    history_last: str = (
+        ""  # the update that comes when it has told the history of a session; nothing: that is over before
+    )
     strategies: frozenset[str] = EVERY_STRATEGY
     tried: bool = True  # by us, with the real program; the others are as their makers describe them
 
@@ -56,7 +59,7 @@ _GEMINI_WITHOUT = (
 _GEMINI_SETTINGS = {
     "security": {"auth": {"selectedType": "$auth"}},
     "tools": {"exclude": _GEMINI_WITHOUT.split()},
-    "general": {"enableAutoUpdate": False, "maxAttempts": 9},
+    "general": {"enableAutoUpdate": False, "maxAttempts": "$attempts"},
     "privacy": {"usageStatisticsEnabled": False},
     "skills": {"enabled": False},
     "hooksConfig": {"enabled": False},
@@ -114,14 +117,16 @@ PRESETS: Mapping[str, AcpPreset] = {
             env={"GEMINI_CLI_NO_RELAUNCH": "1", "GEMINI_SYSTEM_MD": "$role"},
         ),
         apart=StartingKit(
-            env={"GEMINI_CLI_HOME": "$home"}, files={".gemini/settings.json": json.dumps(_GEMINI_SETTINGS)}
+            env={"GEMINI_CLI_HOME": "$home"},
+            files={".gemini/settings.json": json.dumps(_GEMINI_SETTINGS).replace('"$attempts"', "$attempts")},
         ),
         with_model=StartingKit(arguments=("-m", "$model")),
         with_url=StartingKit(env={"GOOGLE_GEMINI_BASE_URL": "$url"}),
         own_role=True,
         auth={"GEMINI_API_KEY": "gemini-api-key", "GOOGLE_API_KEY": "vertex-ai", "": "oauth-personal"},
         retried=r"^Attempt \d+ failed(?: with status)?:? (.*)\. Retrying",
-        strategies=EVERY_STRATEGY - {"fork"},
+        history_last="available_commands_update",
+        strategies=EVERY_STRATEGY - {"fork", "resume"},  # it does not always find a session again
     ),
     "opencode": AcpPreset(
         program=ForeignProgram(
@@ -131,7 +136,11 @@ PRESETS: Mapping[str, AcpPreset] = {
             install="npm install -g opencode-ai@latest",
             sign_in="opencode auth login",
             keys=_KEYS,
-            telling={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"},
+            telling={
+                "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+                "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            },
         ),
         always=StartingKit(
             arguments=("acp", "--print-logs", "--log-level", "ERROR"),

@@ -63,7 +63,9 @@ class ProgramStart:
     without: frozenset[str] = frozenset()  # variables that it shall not find
     reads: tuple[Path, ...] = ()  # what it has to be shown where it is held
     writes: tuple[Path, ...] = ()
-    stays: bool = False  # it waits for more when its session is over, and is ended
+    farewell: Callable[[], None] | None = (
+        None  # where it waits for more when its session is over: what it is told then
+    )
 
 
 class ProgramDialect(Protocol):
@@ -182,7 +184,7 @@ class ProgramAgent:
             stdin=stdin.encode("utf-8", "replace") if isinstance(stdin, str) else stdin,
             timeout=setup.session_timeout,
             interrupt=setup.interrupt,
-            on_stdout=JsonLines(_passing(started.interpreter.read, session, stays=started.stays)),
+            on_stdout=JsonLines(_passing(started.interpreter.read, session, started.farewell)),
             on_stderr=_passing(started.interpreter.overhear, session),
             keep=_KEPT,
             cage=cage,
@@ -208,12 +210,15 @@ class _ConcludedError(Exception):
 
 
 def _passing(
-    understand: Callable[[T], Iterator[ProgramEvent]], session: ProgramSession, *, stays: bool = False
+    understand: Callable[[T], Iterator[ProgramEvent]],
+    session: ProgramSession,
+    farewell: Callable[[], None] | None = None,
 ) -> Callable[[T], None]:
     def take(said: T) -> None:
         for event in understand(said):
             session.hear(event)
-        if stays and session.concluded:
+        if farewell and session.concluded:
+            farewell()
             raise _ConcludedError
 
     return take

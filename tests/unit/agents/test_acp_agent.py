@@ -102,8 +102,9 @@ exec {shlex.quote(sys.executable)} {PLAYER} {self.home}
         return found
 
     def plays(self, *turn: Step, spec: str = "", brief: Brief = BRIEF, **more: Any) -> Report:
-        answers, early = more.pop("answers", {}), more.pop("early", [])
-        play = {"answers": answers, "early": early, "turn": turn}
+        play = {name: more.pop(name) for name in ("answers", "early", "late") if name in more} | {
+            "turn": turn
+        }
         (self.home / "play.json").write_text(json.dumps(play))
         return self.agent(spec, **more).work(brief, self.project, self.said.append)
 
@@ -378,6 +379,34 @@ def test_one_that_keeps_no_sessions_says_so(acted: Stage, strategy: str) -> None
     assert "cannot" in report.failure.message
 
 
+def test_what_a_session_had_cost_is_known_where_the_program_does_not_tell(acted: Stage) -> None:
+    able = {
+        "initialize": {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
+    }
+    acted.plays(costs(2.0), says("Done."), END)
+    brief = replace(BRIEF, strategy="resume", continues=("s-1",))
+    assert acted.plays(costs(2.5), says("Done."), END, brief=brief, answers=able).usage == Usage(cost_usd=0.5)
+
+
+def test_a_history_that_is_told_late_is_waited_for(acted: Stage) -> None:
+    acted.installs("gemini")
+    answers = {"initialize": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}}
+    late: list[Step] = [
+        says("Before."),
+        {"sessionUpdate": "available_commands_update", "availableCommands": []},
+    ]
+    report = acted.plays(
+        says("Done."),
+        END,
+        spec="gemini",
+        env={**acted.env, "GEMINI_API_KEY": "k"},
+        brief=replace(BRIEF, strategy="resume", continues=("s-0",)),
+        answers=answers,
+        late=late,
+    )
+    assert report.message == "Done."
+
+
 OPTION: Step = {
     "options": [],
     "id": "m",
@@ -437,6 +466,7 @@ def test_gemini_has_a_home_of_its_own_and_the_role_as_its_system_prompt(acted: S
     assert f"GEMINI_CLI_HOME={home}\n" in acted.read("environment")
     settings = json.loads((home / ".gemini/settings.json").read_text())
     assert settings["security"]["auth"]["selectedType"] == "oauth-personal"
+    assert settings["general"]["maxAttempts"] == 1
     assert (home / ".gemini/oauth_creds.json").readlink() == acted.home / ".gemini/oauth_creds.json"
     assert acted.told("session/prompt")["prompt"][0]["text"] == "Make it pass."
 

@@ -1,0 +1,196 @@
+"""What can go wrong with the real programs that are agents, one session each, with a model on loopback."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_programs import KEYS, MODELS, edit, environ, folder, shell
+from stage import alive_with, wait_for
+
+from agent_setup import setup_with
+from model_server import Answer, Asked, ModelServer, Reply, Status, model_server
+from redgreenrefactor.agents.program_agent import ProgramAgent
+from redgreenrefactor.agents.table import agent_for
+from redgreenrefactor.errors import InterruptedRunError
+from redgreenrefactor.model.session import Brief, Report, Role
+from redgreenrefactor.model.verdict import FindingType
+from redgreenrefactor.model.workflow import PhaseName, RoleName
+from redgreenrefactor.sandbox.process import Interrupt
+from repos import MakeRepo, Repo
+
+pytestmark = [pytest.mark.programs]
+
+BRIEF = Brief(
+    Role(RoleName.IMPLEMENTING, "", "# Your phase: GREEN"),
+    PhaseName.GREEN,
+    1,
+    1,
+    "run-1",
+    "Make it pass.",
+    "{}",
+)
+BUSY, BAD_KEY = (
+    Status(429, "slow down", "rate_limit_error"),
+    Status(401, "invalid x-api-key", "authentication_error"),
+)
+
+
+@dataclass
+class Rehearsal:
+    """One program in a repository, and what its model says."""
+
+    name: str
+    repo: Repo
+    home: Path
+    server: ModelServer
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    said: list[str] = field(default_factory=list[str])
+
+    def agent(self, **more: Any) -> ProgramAgent:
+        found = agent_for(
+            self.name,
+            setup_with(
+                **{
+                    "project": self.repo.path,
+                    "env": environ(self.name, self.repo, self.home),
+                    "model": MODELS.get(self.name, ""),
+                    "url": self.server.url,
+                    "session_timeout": 240.0,
+                    "home": self.home / "agents",
+                    "interrupt": self.interrupt,
+                    **more,
+                }
+            ),
+        )
+        assert isinstance(found, ProgramAgent)
+        return found
+
+    def plays(self, mind: Callable[[Asked], Answer], brief: Brief = BRIEF, **more: Any) -> Report:
+        self.server.mind = mind
+        return self.agent(**more).work(brief, self.repo.path, self.said.append)
+
+
+@pytest.fixture(params=sorted(KEYS))
+def rehearsal(request: pytest.FixtureRequest, make_repo: MakeRepo, tmp_path: Path) -> Generator[Rehearsal]:
+    folder()
+    repo = make_repo(files={"tests/test_a.py": "def test_a() -> None: ...\n", "a.py": "A = 1\n"})
+    with model_server(lambda _: Reply("Done.")) as server:
+        yield Rehearsal(request.param, repo, tmp_path / "home", server)
+
+
+def kind(report: Report) -> FindingType | None:
+    return report.failure.type if report.failure else None
+
+
+def test_a_server_that_is_busy_for_good_is_told_as_that(rehearsal: Rehearsal) -> None:
+    report = rehearsal.plays(lambda _: BUSY)
+    assert kind(report) is FindingType.RATE_LIMITED, (report, rehearsal.said)
+
+
+def test_one_that_is_busy_once_is_asked_again(rehearsal: Rehearsal) -> None:
+    rehearsal.server.troubles[1] = BUSY
+    report = rehearsal.plays(lambda _: Reply("Done."), retry_backoff=1.0)
+    assert report.session
+    assert report.version
+    if rehearsal.name == "codex":  # which waits for servers that fail, and not for those that are busy
+        assert kind(report) is FindingType.RATE_LIMITED
+    else:
+        assert (report.message, report.failure) == ("Done.", None), rehearsal.said
+
+
+def test_a_refused_key_is_told_as_that(rehearsal: Rehearsal) -> None:
+    report = rehearsal.plays(lambda _: BAD_KEY, retry_backoff=1.0)
+    assert kind(report) is FindingType.MODEL_UNAVAILABLE, (report, rehearsal.said)
+
+
+def test_a_test_that_is_locked_stays_and_other_files_are_changed(rehearsal: Rehearsal) -> None:
+    root = rehearsal.repo.path
+
+    def mind(asked: Asked) -> Answer:
+        changes = ((root / "tests/test_a.py", "x = 1\n"), (root / "b.py", "B = 2\n"))
+        return Reply("", (edit(asked, *changes[asked.said]),)) if asked.said < 2 else Reply("Done.")
+
+    def locked(_brief: Brief) -> tuple[Path, ...]:
+        return (root / "tests",)
+
+    report = rehearsal.plays(mind, locked=locked)
+
+    assert report.failure is None, (report, rehearsal.said)
+    assert (root / "tests/test_a.py").read_text() == "def test_a() -> None: ...\n"
+    assert (root / "b.py").read_text() == "B = 2\n", rehearsal.server.asked[-1].results
+    assert any("test_a.py" in line or "read-only" in line.lower() for line in report.refused), report
+
+
+def test_sessions_are_gone_on_with_and_forked(rehearsal: Rehearsal) -> None:
+    if "resume" not in rehearsal.agent().strategies:
+        pytest.skip(f"{rehearsal.name} does not always find its sessions again, and says that it keeps none")
+    first = rehearsal.plays(lambda _: Reply("The word is heron."))
+    assert first.failure is None, first
+
+    def remembers(asked: Asked) -> Answer:
+        return Reply(f"heron: {b'The word is heron' in asked.raw}")
+
+    again = replace(BRIEF, task="And now?", strategy="resume", continues=(first.session,))
+    resumed = rehearsal.plays(remembers, again)
+    assert (resumed.message, resumed.session) == ("heron: True", first.session), str(resumed.failure)
+    if "fork" in rehearsal.agent().strategies:
+        forked = rehearsal.plays(remembers, replace(again, strategy="fork"))
+        assert forked.message == "heron: True", forked
+        assert forked.session not in ("", first.session)
+    if resumed.usage and resumed.usage.cost_usd and first.usage and first.usage.cost_usd:
+        assert resumed.usage.cost_usd < 1.9 * first.usage.cost_usd, "what was paid before is not paid again"
+
+
+@contextmanager
+def in_the_middle_of_a_tool(rehearsal: Rehearsal, then: Callable[[int], None]) -> Generator[str]:
+    """Let the model wait in a command for good, and do something as soon as it does."""
+    marker = f"RGR_WAITS=for-{os.getpid()}-{rehearsal.name}"
+    waiting = f"{marker} python3 -c 'import time; time.sleep(600)'"
+    rehearsal.server.mind = lambda asked: Reply("", (shell(asked, waiting),))
+
+    def strike() -> None:
+        wait_for(lambda: alive_with(marker), "a command at work", 200)
+        then(alive_with(marker)[0])
+
+    striking = threading.Thread(target=strike)
+    striking.start()
+    try:
+        yield marker
+    finally:
+        striking.join()
+
+
+def test_an_interruption_in_the_middle_of_a_tool_leaves_nothing_running(rehearsal: Rehearsal) -> None:
+    def strike(_pid: int) -> None:
+        rehearsal.interrupt.request("SIGINT")
+
+    with in_the_middle_of_a_tool(rehearsal, strike) as marker:
+        with pytest.raises(InterruptedRunError):
+            rehearsal.agent().work(BRIEF, rehearsal.repo.path, rehearsal.said.append)
+        assert alive_with(marker) == []
+
+
+def test_a_program_that_is_killed_has_failed_and_leaves_nothing_running(rehearsal: Rehearsal) -> None:
+    def strike(pid: int) -> None:
+        os.kill(_program_above(pid), signal.SIGKILL)
+
+    with in_the_middle_of_a_tool(rehearsal, strike) as marker:
+        report = rehearsal.agent().work(BRIEF, rehearsal.repo.path, rehearsal.said.append)
+        assert kind(report) is FindingType.AGENT_FAILURE, report
+        assert alive_with(marker) == []
+
+
+def _program_above(pid: int) -> int:
+    """Return the program that our keeper has started, above one of its descendants."""
+    while True:
+        above = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        if b"keeper.py" in Path(f"/proc/{above}/cmdline").read_bytes():
+            return pid
+        assert above > 1, "started by our keeper"
+        pid = above
