@@ -2,8 +2,9 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -13,6 +14,7 @@ from redgreenrefactor.model.result import AtWork
 
 NAME = "rgr.lock"
 LOCKED = "Locked"
+LOOKERS = 10  # that may be in the way one after the other
 
 
 @contextmanager
@@ -79,7 +81,7 @@ def _taken(path: Path) -> int:
                 hint="Make the repository writable for this user, then try again.",
             ) from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _wait_for(descriptor)
         except OSError as error:
             owner = _owner(descriptor)
             os.close(descriptor)
@@ -93,6 +95,16 @@ def _taken(path: Path) -> int:
             os.write(descriptor, f"{os.getpid()}\n".encode())
             return descriptor
         os.close(descriptor)  # its last owner removed it in the meantime
+
+
+def _wait_for(descriptor: int) -> None:
+    """Take the lock; whoever only looks whether it is held has it for less than a moment."""
+    for _ in range(LOOKERS):
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(0.01)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _still_at(path: Path, descriptor: int) -> bool:

@@ -171,3 +171,23 @@ def test_what_goes_wrong_while_a_slot_is_held_is_not_taken_for_a_held_one(tmp_pa
 def test_a_slot_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotReadyError, match="cannot be written"), free_slot(tmp_path / "gone", "apart"):
         pass
+
+
+def test_whoever_only_looks_keeps_nobody_from_starting(path: Path) -> None:
+    path.write_text("")  # as one that was killed leaves it
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            is_held(path)
+
+    onlooker = threading.Thread(target=look)
+    onlooker.start()
+    try:
+        for _ in range(300):
+            with held(path):
+                path.touch()
+            path.write_text("")
+    finally:
+        done.set()
+        onlooker.join()
