@@ -17,7 +17,7 @@ class Stand(Enum):
     NOTHING = "functions and classes that raise"
     UNTOUCHABLE = "results that can be compared with each other alone"
     ECHO = "functions that give back what they are given"
-    DIFFERENT = "results that are equal to nothing at all"
+    DIFFERENT = "results that are equal to nothing, not even to each other"
     EMPTY = "results that are equal to each other and to whatever is empty"
 
 
@@ -67,7 +67,8 @@ class _RgrUnlike:
             raise AssertionError("the code was called")
         if "STAND" == "ECHO" and given and not made:
             return given[0]
-        return _RgrUnlike() if made else None if "STAND" == "NONE" else _rgr_unlike
+        new = made or "STAND" == "DIFFERENT"
+        return _RgrUnlike() if new else None if "STAND" == "NONE" else _rgr_unlike
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -79,7 +80,7 @@ class _RgrUnlike:
         if "STAND" == "EMPTY" and (isinstance(other, _RgrUnlike) or not other):
             return True
         if isinstance(other, _RgrUnlike):
-            return "STAND" != "DIFFERENT" and self.__dict__["_rgr_key"] == other.__dict__["_rgr_key"]
+            return self.__dict__["_rgr_key"] == other.__dict__["_rgr_key"]
         if "STAND" == "UNTOUCHABLE":
             raise TypeError("there is nothing to compare")
         return NotImplemented

@@ -308,6 +308,18 @@ def test_tests_that_are_cut_off_from_the_code_are_seen(path: str, added: str) ->
     assert "no longer notice" in played.told
 
 
+def test_what_a_class_of_tests_gains_is_held_against_mutants() -> None:
+    test = (
+        "import thing\n\n\nclass TestHalf:\n    def test_halves(self):\n        assert thing.half(4) == 2\n"
+    )
+    before = {**OLD, "test_thing.py": test}
+    cut = "    thing.half = {4: 2}.get\n"
+    more = f"{test}\n    def test_doubles(self):\n        assert thing.double(2) == 4\n"
+    played = play(RED, before, {**before, "test_thing.py": more.replace("TestHalf:\n", f"TestHalf:\n{cut}")})
+    assert FindingType.TEST_TAMPERING in played.types, played.told
+    assert accepted(play(RED, before, {**before, "test_thing.py": more}))
+
+
 def test_what_is_imposed_on_other_tests_may_leave_them_as_they_are() -> None:
     before = {**OLD, "conftest.py": "A = 1\n"}
     autouse = "import pytest\n\nA = 1\n\n\n@pytest.fixture(autouse=True)\ndef quiet():\n    pass\n"

@@ -41,7 +41,7 @@ def indifferent(body: str, code: str | None = CODE, description: str = "doubles"
     given = evidence(PhaseName.RED, files, files, case=replace(CASE, description=description))
     made = list(claims(ast.parse(files["test_thing.py"])))
     places = tuple(Place("test_thing.py", line) for item in made for line in span(item))
-    about = all("thing." in ast.unparse(item) for item in made)
+    about = all("thing" in ast.unparse(item) for item in made)
     said = Claims(("def halve(",), places, about)
     return drive(indifference(given, [TEST], said), Runner({HEAD: files}).answer)[0]
 
@@ -64,6 +64,7 @@ ANY, NEVER = "passes whatever that is", "none of its assertions"
         ("assert thing.double(2) != 'a'", ANY),
         ("assert isinstance(thing.double(2), object)", ANY),
         ("assert str(thing.double(2))", ANY),
+        ("a = b = thing.double(2)\nassert a == b, thing", ANY),
         ("assert callable(thing.double)\nif thing.double(2) == 4:\n    assert thing.double(2) == 4", ANY),
         ("if thing.double(2) == 4:\n    assert thing.double(2) == 4", NEVER),
         ("if thing.double(2) != 0:\n    return\nassert thing.double(2) == 4", NEVER),

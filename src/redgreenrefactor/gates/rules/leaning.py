@@ -139,10 +139,22 @@ def _imposed(change: Change) -> int | None:
     before, after = (python.parsed(side.text) if side else None for side in (change.before, change.after))
     known = {python.shape(node) for node in before.body} if before else set[str]()
     imported = set(python.resolved(before)) if before else set[str]()
+    classes = {node.name: node for node in before.body if isinstance(node, ast.ClassDef)} if before else {}
     for node in after.body if after else []:
-        if python.shape(node) not in known and _is_imposed(node, imported):
+        if python.shape(node) in known:
+            continue
+        if isinstance(node, ast.ClassDef) and node.name in classes:
+            old = {python.shape(item) for item in classes[node.name].body}
+            new = [item for item in node.body if python.shape(item) not in old and not _is_a_test(item)]
+            if new:
+                return new[0].lineno
+        elif _is_imposed(node, imported):
             return node.lineno
     return None
+
+
+def _is_a_test(node: ast.stmt) -> bool:
+    return isinstance(node, python.Function) and node.name.startswith("test")
 
 
 def _is_imposed(node: ast.stmt, imported: set[str]) -> bool:
