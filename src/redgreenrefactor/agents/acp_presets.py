@@ -203,4 +203,7 @@ PRESETS: Mapping[str, AcpPreset] = {
     "vibe": _described(
         "Mistral Vibe", "vibe-acp", install="uv tool install mistral-vibe", sign_in="vibe --setup"
     ),
+    "cline": _described(
+        "Cline", "cline", "--acp", install="npm install -g cline@latest", sign_in="cline auth"
+    ),
 }
