@@ -106,10 +106,11 @@ def api_agents() -> Generator[Build]:
     ids=["command", "replay", "fake", "api", "acp"],
 )
 def build(request: pytest.FixtureRequest) -> Generator[Build]:
-    if callable(request.param):
-        yield request.param
+    made: Build | str = request.param
+    if not isinstance(made, str):
+        yield made
         return
-    with {"api": api_agents, "acp": acp_agents}[request.param]() as build:
+    with {"api": api_agents, "acp": acp_agents}[made]() as build:
         yield build
 
 

@@ -380,7 +380,7 @@ def test_one_that_keeps_no_sessions_says_so(acted: Stage, strategy: str) -> None
 
 
 def test_what_a_session_had_cost_is_known_where_the_program_does_not_tell(acted: Stage) -> None:
-    able = {
+    able: Step = {
         "initialize": {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
     }
     acted.plays(costs(2.0), says("Done."), END)
