@@ -31,14 +31,14 @@ class GitSnapshots:
         return self._clean.compiled
 
     def changes(self, base: str | None, head: str) -> tuple[Change, ...]:
-        """Return what differs between two commits, or between one and the one before it, if there is one."""
+        """Return what differs between two commits, or between one and the one before it, if that is here."""
         after = self._objects.require(head)
-        if base is None and not after.parents:
+        before = self._objects.require(base) if base else next(map(self._objects.commit, after.parents), None)
+        if before is None:  # the first of all, or of a shallow clone
             return ()
-        trees = [self._objects.require(base or after.parents[0]).tree, after.tree]
         return tuple(
-            Change(path, self._file(before), self._file(after))
-            for path, before, after in self._objects.differences(*trees)
+            Change(path, self._file(old), self._file(new))
+            for path, old, new in self._objects.differences(before.tree, after.tree)
         )
 
     def read(self, commit: str, path: str) -> tuple[str, str] | None:
