@@ -325,7 +325,11 @@ def test_a_busy_server_is_told_and_given_up_in_the_end(acted: Stage) -> None:
     acted.installs("gemini")
     env = {**acted.env, "GEMINI_API_KEY": "k"}
     busy = {"err": "Attempt 1 failed with status 429. Retrying with backoff... _ApiError"}
-    report = acted.plays(busy, says("At last."), END, spec="gemini", env=env, retry_backoff=1.0)
+    heard = {
+        "ask": {},
+        "method": "fs/read_text_file",
+    }  # an answer comes after what was said before, on either stream
+    report = acted.plays(busy, heard, says("At last."), END, spec="gemini", env=env, retry_backoff=1.0)
     assert report.failure is None
     assert acted.said == ["the model's server answered 429: tried again", "At last."]
 

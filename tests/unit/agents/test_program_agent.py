@@ -586,9 +586,9 @@ def test_odd_words_of_a_program_are_passed_over(players: Players) -> None:
 def test_a_program_that_is_here_is_offered_where_a_key_is_missing(players: Players) -> None:
     with pytest.raises(NotReadyError) as refused:
         agent_for("api", players.setup(model="claude-opus-4-5", env={"PATH": str(players.bin)}))
-    assert "codex" not in refused.value.hint
+    assert "which is installed here" not in refused.value.hint
 
     players.plays("codex")
     with pytest.raises(NotReadyError) as refused:
         agent_for("api", players.setup(model="claude-opus-4-5", env={"PATH": str(players.bin)}))
-    assert "--agent codex" in refused.value.hint
+    assert "--agent codex: that program's own account, which is installed here." in refused.value.hint

@@ -113,7 +113,7 @@ def lasting(written: str) -> str:
         elif token == "\n":
             screen.append("")
         elif not token.startswith(("\x1b", "\r")):
-            screen[-1] += token
+            screen[-1] += token.removeprefix("\a")
     return "\n".join(line.rstrip() for line in screen)
 
 
