@@ -14,6 +14,7 @@ from redgreenrefactor.errors import RgrError
 from redgreenrefactor.git.transfer import Carried
 from redgreenrefactor.model.events import Event, Judged, Warned
 from redgreenrefactor.model.handoff import to_object
+from redgreenrefactor.starter import KINDS, write_starter
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.messages import carried_text, repair_lines, rollback_text
 
@@ -80,18 +81,24 @@ def _tell_carried(carried: Carried, what: str, flags: dict[str, Any]) -> None:
 @click.option(
     "--properties", is_flag=True, help="Write a tdd.properties that shows every setting, commented out."
 )
+@click.option("--starter", type=click.Choice(KINDS), help="Write a small project with one passing test.")
 @common
-def init(properties: bool, **flags: Any) -> None:  # noqa: FBT001
+def init(properties: bool, starter: str | None, **flags: Any) -> None:  # noqa: FBT001
     """Have git keep notes and commits together: through amend and rebase, and with every fetch.
 
     Example: rgr init --properties
+
+    Example: rgr init --starter pytest
     """
     with surroundings(flags) as around:
         settings = recovery.init(around)
+        begun = write_starter(starter, around.project) if starter else None
         written = recovery.write_properties(around) if properties else None
     lines = [f"{'set' if one.new else 'already set'}: {one.name} = {one.value}" for one in settings]
-    lines += [f"written: {written}"] if written else []
-    tell(flags, {"settings": [asdict(one) for one in settings], "properties": written}, "\n".join(lines))
+    lines += [f"written: {file}" for file in (*(begun.files if begun else ()), written) if file]
+    lines += [f"type next: {command}" for command in (begun.commands if begun else ())]
+    told = {"settings": [asdict(one) for one in settings], "properties": written}
+    tell(flags, told | {"starter": asdict(begun) if begun else None}, "\n".join(lines))
 
 
 @contextmanager
