@@ -219,6 +219,7 @@ def test_a_test_that_was_weakened_with_the_code_is_found(past: Past) -> None:
     assert "TestTampering" in {finding.type for cycle in past.verify().cycles for finding in cycle.findings}
 
 
+@pytest.mark.long
 def test_a_commit_that_was_slipped_in_is_found(plain: Past) -> None:
     target = plain.commits()[f"feat: {CASES[1]}"]
     rest = plain.repo.git("rev-list", "--reverse", f"{target}..HEAD").split()
@@ -299,6 +300,7 @@ def test_a_note_that_names_another_test_is_found(past: Past) -> None:
     assert any("names the test" in finding.message for finding in only(past.verify()).findings)
 
 
+@pytest.mark.long
 def test_a_box_that_was_ticked_too_early_is_found(plain: Past) -> None:
     early = plain.repo.git("show", "HEAD:test-list.md") + "\n"
     plain.rewrite(
@@ -323,6 +325,7 @@ def clone(past: Past, *args: str) -> Past:
     return Past(Repo(there, past.repo.env))
 
 
+@pytest.mark.long
 def test_without_the_notes_it_says_what_to_type_and_typing_it_helps(plain: Past) -> None:
     there = clone(plain)
     with pytest.raises(NotReadyError, match="no refs/notes/tdd-handoffs") as refusal:
@@ -428,6 +431,7 @@ def test_a_squash_that_differs_is_told_and_one_that_breaks_the_tests_is_found(pa
     assert (verified.findings[0].type, verified.findings[0].file) == ("TestTampering", TEST)
 
 
+@pytest.mark.long
 def test_without_the_refs_it_says_what_to_fetch(plain: Past) -> None:
     squashed(plain)
     there = clone(plain)

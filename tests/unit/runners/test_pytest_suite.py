@@ -755,6 +755,7 @@ class Chances(unittest.TestCase):
         (f"{sys.executable} -m unittest", "test_a.Chances.test_chance"),
     ],
 )
+@pytest.mark.long
 def test_with_a_seed_chance_is_the_same_each_time(run: Run, command: str, name: str) -> None:
     files = {
         "test_a.py": CHANCE,
@@ -766,6 +767,7 @@ def test_with_a_seed_chance_is_the_same_each_time(run: Run, command: str, name: 
     assert "[3]" in said[0]
 
 
+@pytest.mark.long
 def test_a_test_that_hangs_is_named_when_time_is_up(run: Run) -> None:
     tests = "import time\ndef test_a(): pass\ndef test_b(): time.sleep(600)"
     for timeout in (2.0, 8.0, 32.0):  # enough for pytest to get that far, however busy the machine
@@ -779,6 +781,7 @@ def test_a_test_that_hangs_is_named_when_time_is_up(run: Run) -> None:
     assert done.passed == {"test_a.py::test_a"}
 
 
+@pytest.mark.long
 def test_a_run_that_is_interrupted_leaves_nothing(
     lay: Lay, project: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -855,6 +858,7 @@ def test_a_checkout_stays_as_it_was(run: Run, project: Path) -> None:
     assert sorted(path.name for path in project.iterdir()) == ["code.py", "test_a.py"]
 
 
+@pytest.mark.long
 def test_a_report_is_gone_afterwards(
     lay: Lay, project: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ MEMORY = "import mmap\nKEPT = mmap.mmap(-1, 4096)\n"
 @pytest.mark.parametrize(
     ("package", "why"), [(THREAD, "threads live"), (FILE, "keeps a file open"), (MEMORY, "shares memory")]
 )
+@pytest.mark.long
 def test_what_forks_would_share_is_refused_and_the_run_is_for_others_to_start(
     make: Callable[..., Bench], lay: Lay, tmp_path: Path, package: str, why: str
 ) -> None:
@@ -275,6 +276,7 @@ for place in places:
 
 
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.long
 def test_a_held_test_can_neither_read_nor_trace_what_it_was_forked_from_nor_leave_anything_to_the_next(
     project: Path, environment: dict[str, str], cache: Path, lay: Lay, level: str
 ) -> None:
@@ -296,6 +298,7 @@ def test_a_held_test_can_neither_read_nor_trace_what_it_was_forked_from_nor_leav
 
 
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGINT"])
+@pytest.mark.long
 def test_a_test_that_ends_what_it_was_forked_from_is_for_others_to_start(
     make: Callable[..., Bench], lay: Lay, number: str
 ) -> None:
@@ -313,6 +316,7 @@ def test_a_test_that_ends_what_it_was_forked_from_is_for_others_to_start(
     assert (good.passed, good.warm) == ({"test_good.py::test_good"}, True)
 
 
+@pytest.mark.long
 def test_a_process_that_is_stopped_by_what_it_ran_says_nothing(make: Callable[..., Bench], lay: Lay) -> None:
     lay(
         {"test_bad.py": "import os, signal\n\n\ndef test_bad():\n    os.kill(os.getppid(), signal.SIGSTOP)\n"}
@@ -324,6 +328,7 @@ def test_a_process_that_is_stopped_by_what_it_ran_says_nothing(make: Callable[..
     assert "kept from its work" in run.cold
 
 
+@pytest.mark.long
 def test_a_probe_that_takes_too_long_is_ended_and_the_next_one_runs(
     make: Callable[..., Bench], lay: Lay
 ) -> None:
@@ -341,6 +346,7 @@ def test_a_probe_that_takes_too_long_is_ended_and_the_next_one_runs(
     assert (next_one.passed, next_one.warm) == ({"test_a.py::test_short"}, True)
 
 
+@pytest.mark.long
 def test_an_interruption_ends_the_probe_and_what_it_was_forked_from(
     make: Callable[..., Bench], lay: Lay
 ) -> None:
