@@ -170,13 +170,14 @@ class _Lines:
     _session: str = ""
     _billed: Usage = field(default_factory=Usage)
     _last_text: str = ""
-    _trouble: str = ""
+    _told: set[str] = field(default_factory=set[str])  # what was refused, and in sessions it goes on from
 
     def read(self, said: Mapping[str, Any]) -> Iterator[ProgramEvent]:
         item: Mapping[str, Any] = said.get("item") or {}
         match said.get("type"):
             case "thread.started":
                 self._session = str(said.get("thread_id", ""))
+                self._told = set(self._read_only())
                 yield SessionOpened(self._session)
             case "item.started" if item.get("type") == "command_execution":
                 yield Called(str(item.get("id", "")), "Bash", {"command": _command(item)})
@@ -185,6 +186,7 @@ class _Lines:
             case "turn.completed":
                 total = usage_of_tokens(said.get("usage") or {})
                 yield SessionOpened(self._session, self._rollout.model())
+                yield from map(ActionRefused, sorted({*self._read_only()} - self._told))
                 yield SessionConcluded(self._last_text, difference(total, self.before))
             case "error":
                 yield from self._retry(str(said.get("message", "")))
@@ -204,6 +206,9 @@ class _Lines:
     def _rollout(self) -> Rollout:
         return Rollout(self.home, self._session)
 
+    def _read_only(self) -> Iterator[str]:
+        return (in_line(line) for line in self._rollout.printed() if _READ_ONLY in line)
+
     def _item(self, item: Mapping[str, Any]) -> Iterator[ProgramEvent]:
         ident, kind = str(item.get("id", "")), item.get("type")
         if kind == "agent_message":
@@ -211,10 +216,9 @@ class _Lines:
             yield Uttered(self._last_text)
         elif kind == "command_execution":
             output = str(item.get("aggregated_output", ""))
-            if _READ_ONLY in output:
-                yield ActionRefused(
-                    next(in_line(line) for line in output.split("\n") if _READ_ONLY in line), ident
-                )
+            if refused := [in_line(line) for line in output.split("\n") if _READ_ONLY in line]:
+                self._told.update(refused)
+                yield ActionRefused(refused[0], ident)
             yield from self._bill()
             yield Answered(ident, output, item.get("exit_code") != 0)
         elif kind == "file_change":

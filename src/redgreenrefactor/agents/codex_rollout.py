@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +33,15 @@ class Rollout:
             except (ValueError, KeyError, TypeError):
                 continue
         return Usage()
+
+    def printed(self) -> tuple[str, ...]:
+        """Return the lines that its latest commands printed: those that end at once are told nowhere else."""
+        outputs = [line for line in self._tail().split(b"\n") if b'"function_call_output"' in line]
+        found: list[str] = []
+        for line in outputs:
+            with suppress(ValueError, KeyError, TypeError):
+                found += str(json.loads(line)["payload"]["output"]).split("\n")
+        return tuple(found)
 
     def model(self) -> str:
         """Return the model that thinks, as the session was set up; nothing where no file tells."""
