@@ -1,5 +1,6 @@
 """Git is called without anything that could lead it elsewhere, and its complaints are told."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,16 @@ def test_a_git_that_is_too_old_is_refused(tmp_path: Path, version: str) -> None:
     with pytest.raises(NotReadyError, match=f"{version} is too old") as refusal:
         check_version(Git(tmp_path, stand_in(tmp_path, f"echo '{version}'")))
     assert "2.30" in refusal.value.hint
+
+
+def test_an_empty_git_folder_above_makes_nothing_a_part_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "project").mkdir()
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.symlink_to(shutil.which("git") or "git")
+    with pytest.raises(NotReadyError, match="is not in a git repository"):
+        open_repository(tmp_path / "project", {"PATH": str(program.parent)})
 
 
 def test_a_repository_is_not_opened_by_an_old_git(tmp_path: Path) -> None:
