@@ -6,15 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.executable import encoded
 from redgreenrefactor.git.guard import Steering
 from redgreenrefactor.git.refs import Refs
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Found = TypeVar("Found")
 
@@ -38,8 +35,8 @@ def place_of(home: Path, root: Path) -> Path:
     return home / "sessions" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
-def write(place: Path, what: "DataclassInstance") -> None:
-    """Remember a mark, or what goes with it, at once."""
+def write(place: Path, what: Any) -> None:
+    """Remember a mark, or another dataclass that goes with it, at once."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     body = json.dumps(
         asdict(what), default=lambda value: str(value) if isinstance(value, Path) else sorted(value)
