@@ -1,5 +1,8 @@
 """A complete workflow on a bundled kata: everything is real but the model."""
 
+import shlex
+import shutil
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -35,14 +38,18 @@ def play(around: Surroundings) -> tuple[Path, WorkflowResult]:
 
 def what_to_look_at(folder: Path) -> str:
     """Return where the repository is, and what to type there."""
+    activate = Path(sys.prefix, "bin", "activate")
+    unknown = shutil.which("rgr") is None and activate.is_file()
     return "\n".join(
         [
             "",
             f"The repository is {folder}. Have a look:",
+            *([f"  . {shlex.quote(str(activate))}"] if unknown else []),  # or no shell finds us
             f"  cd {folder}",
             "  git log --oneline                       every phase is one commit",
             "  git notes --ref=tdd-handoffs show HEAD  what a session is handed",
             "  rgr history --attempts                  what was rejected, and why",
+            "  rgr report -o ../report.html            all of it as a page for a browser",
             "  rgr verify                              judge every cycle again",
         ],
     )

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from redgreenrefactor.cli.common import common, print_json, project
+from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.model.run_report import RunReport, report_object
 from redgreenrefactor.reports import reports
@@ -26,7 +27,7 @@ FORMATS = ("html", "md", "json")
 def report(runs: tuple[str, ...], every: bool, kind: str | None, output: str | None, **flags: Any) -> None:  # noqa: FBT001
     """Tell the story of a run in one file: every cycle, verdict and diff.
 
-    Example: rgr report -o report.html
+    Example: rgr report -o ../report.html
 
     Example: rgr report --format md
     """
@@ -35,6 +36,11 @@ def report(runs: tuple[str, ...], every: bool, kind: str | None, output: str | N
     if output is None and chosen == "json":
         print_json(_as_json(told))
         return
+    if output is None and chosen == "html" and sys.stdout.isatty():
+        raise UsageError(
+            "the report is a page for a browser, not for a terminal",
+            hint="Type 'rgr report -o ../report.html', or 'rgr report --format md'.",
+        )
     text = _rendered(told, chosen)
     if output is None:
         sys.stdout.buffer.write(text.encode()) if hasattr(sys.stdout, "buffer") else click.echo(

@@ -325,7 +325,7 @@ def test_a_busy_server_is_told_and_given_up_in_the_end(acted: Stage) -> None:
     acted.installs("gemini")
     env = {**acted.env, "GEMINI_API_KEY": "k"}
     busy = {"err": "Attempt 1 failed with status 429. Retrying with backoff... _ApiError"}
-    heard = {
+    heard: dict[str, Any] = {
         "ask": {},
         "method": "fs/read_text_file",
     }  # an answer comes after what was said before, on either stream

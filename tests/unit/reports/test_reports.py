@@ -1,4 +1,8 @@
 import json
+import os
+import pty
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,3 +106,12 @@ def test_history_draws_the_run_on_request(told: Repo) -> None:
     assert "✓ 1  1 is I" in call("--graph")
     assert "✓ 1  1 is I" not in call("--graph", "--limit", "1")
     assert json.loads(call("--graph", "--json")) == json.loads(call("--json"))
+
+
+def test_a_page_is_not_poured_into_a_terminal(told: Repo) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "redgreenrefactor", "report", "--project", str(told.path)]
+    done = subprocess.run(command, env=told.env, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    for descriptor in (ours, theirs):
+        os.close(descriptor)
+    assert (done.returncode, b"rgr report -o" in done.stderr) == (2, True)
