@@ -192,6 +192,18 @@ def cleared(folder: Path, path: str) -> Path:
     return folder / path
 
 
+def checkout_around(folder: Path) -> Path:
+    """Return the checkout a folder lies in, or the folder itself.
+
+    An empty `.git` is none: programs that protect the temporary folder leave one there.
+    """
+    return next((place for place in (folder, *folder.parents) if _has_git(place / ".git")), folder)
+
+
+def _has_git(place: Path) -> bool:
+    return place.is_file() or (place.is_dir() and any(place.iterdir()))
+
+
 def beyond_standard_streams(descriptor: int) -> int:
     """Return the descriptor, moved if its number means something to a program: ours may be closed."""
     if descriptor > 2:  # noqa: PLR2004 - standard error

@@ -25,8 +25,9 @@ from redgreenrefactor.agents.program_events import (
     SessionConcluded,
     SessionOpened,
 )
-from redgreenrefactor.agents.program_session import objects, table
+from redgreenrefactor.agents.program_session import objects
 from redgreenrefactor.filesystem import put
+from redgreenrefactor.model.codec import json_object
 from redgreenrefactor.model.session import Usage, Uttered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
@@ -116,7 +117,7 @@ class AcpConversation:
         )
 
     def _understood(self, said: Mapping[str, Any]) -> Iterator[ProgramEvent]:
-        params = table(said.get("params"))
+        params = json_object(said.get("params"))
         match said:
             case {"method": method, "id": ident}:
                 yield from self._asked(str(method), ident, params)
@@ -124,9 +125,9 @@ class AcpConversation:
                 yield from self._updated(params)
             case {"id": int(ident), "error": error}:
                 self._waiting.pop(ident, None)
-                yield self._refused(table(error))
+                yield self._refused(json_object(error))
             case {"id": int(ident)} if ident in self._waiting:
-                yield from self._waiting.pop(ident)(table(said.get("result")))
+                yield from self._waiting.pop(ident)(json_object(said.get("result")))
             case _:
                 pass
 
@@ -243,7 +244,7 @@ class AcpConversation:
         self._session = opened.session_id
         self._cost_before = self._cost_before or self._paid(self.order.parent)
         option = next((each for each in opened.config_options or () if each.category == "model"), None)
-        offered = table(result.get("models"))
+        offered = json_object(result.get("models"))
         told = self.order.model if self.preset.with_model else ""
         self._model = str(option.current_value if option else offered.get("currentModelId") or told)
         yield SessionOpened(self._session, self._model, self._version)
@@ -350,14 +351,14 @@ def _tokens(ended: schema.PromptResponse) -> tuple[int, int, int, int] | None:
     if used := ended.usage:
         read, written = used.cached_read_tokens or 0, used.cached_write_tokens or 0
         return used.input_tokens, used.output_tokens + (used.thought_tokens or 0), read, written
-    count = table(_quota(ended).get("token_count"))
+    count = json_object(_quota(ended).get("token_count"))
     if not count:
         return None
     return int(count.get("input_tokens") or 0), int(count.get("output_tokens") or 0), 0, 0
 
 
 def _quota(ended: schema.PromptResponse) -> Mapping[str, Any]:
-    return table((ended.field_meta or {}).get("quota"))
+    return json_object((ended.field_meta or {}).get("quota"))
 
 
 def _model_of(ended: schema.PromptResponse) -> str:

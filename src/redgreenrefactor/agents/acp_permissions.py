@@ -15,7 +15,7 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
-from redgreenrefactor.agents.program_session import table
+from redgreenrefactor.model.codec import json_object
 
 Action = ToolCallUpdate | ToolCallStart | ToolCallProgress
 _NAMING = (
@@ -71,7 +71,7 @@ def files_of(action: Action) -> tuple[str, ...]:
 def _named(action: Action) -> Iterator[str]:
     yield from (location.path for location in action.locations or ())
     yield from (piece.path for piece in action.content or () if isinstance(piece, FileEditToolCallContent))
-    given = table(action.raw_input)
+    given = json_object(action.raw_input)
     yield from (str(given[name]) for name in _NAMING if given.get(name))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from acp.schema import ContentToolCallContent, TextContentBlock
 
 from redgreenrefactor.agents.acp_permissions import Action, files_of
-from redgreenrefactor.agents.program_session import table
+from redgreenrefactor.model.codec import json_object
 from redgreenrefactor.model.session import Answered, Called
 
 _TOOLS = {
@@ -35,7 +35,7 @@ class _Call:
     def learn(self, action: Action) -> None:
         self.kind, self.title = action.kind or self.kind, action.title or self.title
         self.files = files_of(action) or self.files
-        self.given = table(action.raw_input) or self.given
+        self.given = json_object(action.raw_input) or self.given
 
     def called(self, ident: str) -> Called:
         arguments = dict(self.given)

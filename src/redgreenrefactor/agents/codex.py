@@ -22,6 +22,7 @@ from redgreenrefactor.agents.program_events import (
 from redgreenrefactor.agents.program_session import objects
 from redgreenrefactor.agents.providers import base_url
 from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.filesystem import checkout_around
 from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
 from redgreenrefactor.prompts.quote import in_line
 from redgreenrefactor.sandbox.cage import temporary_folder
@@ -131,7 +132,7 @@ def _settings(order: SessionOrder, instructions: Path) -> Iterator[tuple[str, st
 
 def _files(order: SessionOrder) -> Table:
     """Return what its commands and patches may do with files: read all, write into the checkout but what is locked."""
-    root = next((up for up in (order.folder, *order.folder.parents) if (up / ".git").exists()), order.folder)
+    root = checkout_around(order.folder)
     return {
         ":root": "read",
         ":tmpdir": "write",

@@ -19,6 +19,7 @@ from redgreenrefactor.agents.program_events import (
     SessionConcluded,
     SessionOpened,
 )
+from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.events import Emit, ModelAnswered, ToolUsed
 from redgreenrefactor.model.session import (
     MORE_MONEY,
@@ -189,11 +190,4 @@ class JsonLines:
 
 def objects(value: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of what should be a list of them."""
-    for item in cast("list[Any]", value) if isinstance(value, list) else ():
-        if isinstance(item, dict):
-            yield cast("Mapping[str, Any]", item)
-
-
-def table(value: Any) -> Mapping[str, Any]:
-    """Return what should be an object; an empty one where it is none."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return (json_object(item) for item in json_list(value) if isinstance(item, dict))

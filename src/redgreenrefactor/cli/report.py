@@ -43,9 +43,7 @@ def report(runs: tuple[str, ...], every: bool, kind: str | None, output: str | N
         )
     text = _rendered(told, chosen)
     if output is None:
-        sys.stdout.buffer.write(text.encode()) if hasattr(sys.stdout, "buffer") else click.echo(
-            text, nl=False
-        )
+        click.echo(text.encode(), nl=False)
         return
     replace_file(Path(output), text.encode())
     if flags["as_json"]:

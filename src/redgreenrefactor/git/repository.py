@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError
-from redgreenrefactor.filesystem import LARGEST, head_of, replace_file
+from redgreenrefactor.filesystem import LARGEST, checkout_around, head_of, replace_file
 from redgreenrefactor.git.artifacts import PATTERNS
 from redgreenrefactor.git.executable import Git, advice, check_version, decoded, encoded, said, scrubbed
 from redgreenrefactor.git.mark import place_of
@@ -269,15 +269,9 @@ def own_folder(environ: Mapping[str, str], root: Path) -> Path:
     )
 
 
-def _has_git(place: Path) -> bool:
-    """Tell whether this may be git's; an empty folder is not: programs that protect the temporary folder leave one."""
-    return place.is_file() or (place.is_dir() and any(place.iterdir()))
-
-
 def open_repository(project: Path, environ: Mapping[str, str]) -> Repository:
     """Return the repository a folder lies in; none, a bare one or an old git is a NotReadyError."""
-    around = (folder for folder in (project, *project.parents) if _has_git(folder / ".git"))
-    git = Git(project, scrubbed(environ, next(around, project)))
+    git = Git(project, scrubbed(environ, checkout_around(project)))
     found = git.attempt("rev-parse", "--is-bare-repository", "--git-dir", "--git-common-dir", "--show-prefix")
     if found.exit_code != 0:
         complaint = said(found)
