@@ -128,9 +128,6 @@ class Cage:
         return code
 
 
-NOTHING_HELD = Cage(NO_MEANS, Policy())
-
-
 def _wrapped(
     tool: Bubblewrap, policy: Policy, argv: Sequence[str], cwd: Path, stack: contextlib.ExitStack
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:

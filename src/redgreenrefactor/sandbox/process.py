@@ -182,9 +182,10 @@ def run(
 
 
 def _nothing_held() -> "Cage":
-    from redgreenrefactor.sandbox.cage import NOTHING_HELD  # noqa: PLC0415 - commands that only look need none of it
+    from redgreenrefactor.sandbox.cage import NO_MEANS, Cage  # noqa: PLC0415 - commands that only look need none of it
+    from redgreenrefactor.sandbox.policy import Policy  # noqa: PLC0415
 
-    return NOTHING_HELD
+    return Cage(NO_MEANS, Policy())
 
 
 def _not_started(program: str, problem: OSError) -> Finished:
