@@ -179,11 +179,12 @@ class Originals:
 
 def hiding(paths: Paths) -> dict[str, str]:
     """Return the modules of the project that are imported instead of something installed, or would be: name, and file."""
-    elsewhere, found = list[str](), dict[str, str]()
+    elsewhere: list[str] = []
+    found: dict[str, str] = {}
     for entry in sys.path:
         here = paths.inside(os.path.join(entry or os.getcwd(), "x"))  # noqa: PTH109, PTH118
         elsewhere += [entry] if entry and not here else []
-        found.update(_in_the_way(entry or os.getcwd(), here.removesuffix("x")) if here else ())  # noqa: PTH109
+        found.update(_in_the_way(entry or os.getcwd(), here[:-1]) if here else ())  # noqa: PTH109
     for name, module in list(sys.modules.items()):
         file = "" if "." in name or name == "__main__" else _file(module, paths)
         if file and PathFinder.find_spec(name, elsewhere) is not None:
@@ -191,12 +192,17 @@ def hiding(paths: Paths) -> dict[str, str]:
     return found
 
 
+# Python tells all of its own modules from 3.10 on.
+_LANGUAGE = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
+
+
 def _in_the_way(folder: str, inside: str) -> Iterator[tuple[str, str]]:
     """Yield the modules of a folder that are called like the language's own, or like those the runner has loaded."""
     for name in os.listdir(folder) if os.path.isdir(folder) else ():  # noqa: PTH112, PTH208
-        module, package = name.removesuffix(".py"), os.path.join(folder, name, "__init__.py")  # noqa: PTH118
+        module = name[:-3] if name.endswith(".py") else name  # noqa: FURB188 - 3.8 has no `removesuffix`
+        package = os.path.join(folder, name, "__init__.py")  # noqa: PTH118
         loaded = getattr(sys.modules.get(module), "__file__", None) or ""
-        known = module in sys.stdlib_module_names or (loaded and not loaded.startswith(folder))
+        known = module in _LANGUAGE or (loaded and not loaded.startswith(folder))
         if known and (name != module or os.path.isfile(package)):  # noqa: PTH113
             yield module, f"{inside}{name}" if name != module else f"{inside}{name}/__init__.py"
 
