@@ -10,7 +10,6 @@ from redgreenrefactor.gates.rules.findings import errors, failure, nothing_done
 from redgreenrefactor.gates.rules.legacy import regressions
 from redgreenrefactor.gates.rules.measurement import (
     Measured,
-    defined_at,
     interference,
     lost_tests,
     measure,
@@ -91,12 +90,12 @@ def _off_limits(evidence: Evidence) -> Iterator[Finding]:
 
 def _gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
     """Yield tests that have disappeared: those from before the run for good, the coder's own for the reviewer."""
-    running = {(result.file, result.function) for result in measured.after.results.values()}
+    running = {result.key for result in measured.after.results.values()}
     moves = rewritten(evidence, measured) if measured.lost else None
     lost = [
         name
         for name in measured.lost
-        if moves is None or moves.twin(defined_at(measured.before, name)) not in running
+        if moves is None or moves.twin(measured.before.results[name].key) not in running
     ]
     legacy = [name for name in lost if name in measured.legacy.passed]
     own = [name for name in lost if name not in measured.legacy.ids]

@@ -1,6 +1,6 @@
 """GREEN: every test passes, the new one too, and no test or configuration was touched."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
@@ -26,16 +26,7 @@ from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_l
 from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, sniffing
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test
-from redgreenrefactor.model.evidence import (
-    Evidence,
-    Judgement,
-    Measure,
-    Question,
-    Status,
-    SuiteRun,
-    TestId,
-    Trial,
-)
+from redgreenrefactor.model.evidence import Evidence, Inquiry, Judgement, Measure, SuiteRun, TestId, Trial
 from redgreenrefactor.model.facts import NO_FACTS, Facts, MutantCounts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import (
@@ -51,7 +42,6 @@ from redgreenrefactor.mutation.detection import (
 
 TOLD = 3  # failures of the new test alone
 SPARE = "how many mistakes in the new code the new test notices"
-Probing = Generator[Question, SuiteRun, tuple[list[Finding], Facts]]
 
 
 def green(evidence: Evidence) -> Judgement:
@@ -93,10 +83,9 @@ def _green(evidence: Evidence) -> Judgement:
 
 def not_green(measured: Measured, excused: frozenset[TestId] = frozenset()) -> Iterator[Finding]:
     """Yield the tests that do not pass and never passed; those failing before the run are left alone."""
-    known = {error.file for error in measured.legacy.errors}
     yield from uncollected(measured, "Make the code importable: the new test has to run.")
     for error in measured.before.errors:
-        if error.file not in known and not _collected(measured, error.file):
+        if error.file not in measured.legacy.uncollected | measured.after.uncollected | measured.after.files:
             yield Finding(
                 FindingType.TEST_TAMPERING,
                 f"the tests of {error.file} are gone",
@@ -106,22 +95,17 @@ def not_green(measured: Measured, excused: frozenset[TestId] = frozenset()) -> I
     for result in measured.after.results.values():
         if result.passed or result.id in measured.before.passed | measured.legacy.ids | excused:
             continue
-        if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+        if result.silenced:
             what = f"{result.id} is {result.status} ({brief(result)})"
             yield about(result, FindingType.TEST_TAMPERING, what, "The new test has to run and pass.")
         else:
             yield failure(result)
 
 
-def _collected(measured: Measured, file: str) -> bool:
-    broken = {error.file for error in measured.after.errors}
-    return file in broken or any(result.file == file for result in measured.after.results.values())
-
-
 # --- looking closer at the new test
 
 
-def _probes(evidence: Evidence, measured: Measured) -> Probing:
+def _probes(evidence: Evidence, measured: Measured) -> Inquiry[tuple[list[Finding], Facts]]:
     """Run the new test alone, in disguise, with wrong expectations, on broken and on smaller code."""
     ids = new_ids(evidence, measured)
     facts = Facts(evidence=Measure.PER_TEST, tests=ids)
@@ -132,13 +116,15 @@ def _probes(evidence: Evidence, measured: Measured) -> Probing:
     return found, facts
 
 
-def _closer_look(evidence: Evidence, ids: Sequence[TestId], facts: Facts) -> Probing:
+def _closer_look(
+    evidence: Evidence, ids: Sequence[TestId], facts: Facts
+) -> Inquiry[tuple[list[Finding], Facts]]:
     noticed = yield from _bites(evidence, ids)
     found, share = yield from minimality(evidence, ids)
     return [*_unnoticed(evidence, noticed), *found], replace(facts, mutants=noticed, minimality=share)
 
 
-def owed(evidence: Evidence) -> Probing:
+def owed(evidence: Evidence) -> Inquiry[tuple[list[Finding], Facts]]:
     """Return what the GREEN before this turn had no time to find out; it was accepted, so this only warns."""
     ids = evidence.handoff.facts.new_tests if evidence.earlier else ()
     if not ids:
@@ -148,9 +134,7 @@ def owed(evidence: Evidence) -> Probing:
     return [replace(finding, severity=Severity.WARNING) for finding in found], facts
 
 
-def honest_code(
-    evidence: Evidence, measured: Measured, ids: Sequence[TestId]
-) -> Generator[Question, SuiteRun, list[Finding]]:
+def honest_code(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
     """Return why the cycle's test passes for another reason than that the code is right."""
     if not ids:
         return []
@@ -165,13 +149,12 @@ def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
     names = evidence.handoff.facts.new_tests
     known = tuple(name for name in names if any(belongs(test, name) for test in measured.after.ids))
     fresh = tuple(sorted(measured.after.ids - measured.before.ids))
-    planned = evidence.case.test_file if evidence.case else ""
-    return known or fresh or tuple(r.id for r in measured.after.results.values() if r.file == planned)
+    return (
+        known or fresh or tuple(r.id for r in measured.after.results.values() if r.file == evidence.test_file)
+    )
 
 
-def _equals_anything(
-    evidence: Evidence, measured: Measured, ids: Sequence[TestId]
-) -> Generator[Question, SuiteRun, list[Finding]]:
+def _equals_anything(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
     """Return a finding where what a test compares equals anything, or is whatever the test asks for."""
     results = [result for result in measured.after.results.values() if _is_of(result.id, ids)]
     blind = yield from blind_comparison(evidence, ids, dict.fromkeys(result.file for result in results))
@@ -188,11 +171,10 @@ def _equals_anything(
 
 
 def _met_anyway(evidence: Evidence, what: str, hint: str) -> Finding:
-    place = evidence.case.impl_file if evidence.case else None
-    return Finding(FindingType.TEST_TAMPERING, what, place, hint=hint)
+    return Finding(FindingType.TEST_TAMPERING, what, evidence.impl_file or None, hint=hint)
 
 
-def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, MutantCounts | None]:
+def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[MutantCounts | None]:
     """Return how many mutants of the lines written now the new test notices, and which only other tests do."""
     lines = {
         local: added_lines(change)
@@ -218,7 +200,7 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, Sui
 
 def _noticed_elsewhere(
     evidence: Evidence, ids: Sequence[TestId], mutants: Sequence[Mutant]
-) -> Generator[Question, SuiteRun, tuple[Mutant, ...]]:
+) -> Inquiry[tuple[Mutant, ...]]:
     """Return the mutants that other tests than these notice, where there are any and they are fast."""
     whole, many = (yield Trial(evidence.head)), len(mutants)
     others = tuple(sorted(name for name in whole.passed if not _is_of(name, ids)))
@@ -238,15 +220,13 @@ def _unnoticed(evidence: Evidence, counts: MutantCounts | None) -> Iterator[Find
         yield Finding(
             FindingType.MEANINGLESS_TEST,
             f"the new test notices none of {counts.tried} mutants of the lines written for it",
-            evidence.case.test_file if evidence.case else None,
+            evidence.test_file or None,
             hint="Let REFACTOR sharpen what the test compares, or the next case look at it.",
             severity=Severity.WARNING,
         )
 
 
-def _still_failing(
-    evidence: Evidence, before: SuiteRun, names: Sequence[TestId]
-) -> Generator[Question, SuiteRun, list[Finding]]:
+def _still_failing(evidence: Evidence, before: SuiteRun, names: Sequence[TestId]) -> Inquiry[list[Finding]]:
     """Return why GREEN cannot be accepted, where the suite is slow and RED's test fails by itself already."""
     if not names or not is_slow(before):
         return []
@@ -255,5 +235,5 @@ def _still_failing(
         return [timed_out(run)]
     if not run.finished or run.tampering:
         return []  # the whole suite tells more
-    failed = [r for r in run.results.values() if r.failed and any(belongs(r.id, name) for name in names)]
+    failed = [result for result in run.results.values() if result.failed and _is_of(result.id, names)]
     return [failure(result) for result in failed[:TOLD]]

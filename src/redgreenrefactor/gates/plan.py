@@ -1,7 +1,7 @@
 """PLAN: the list is kept honestly, and the next case is its first open box."""
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -13,7 +13,7 @@ from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.languages.paths import holds_tests, inside, is_plain_code, is_runners
 from redgreenrefactor.model.codec import ShapeError, reader
 from redgreenrefactor.model.decision import has_worked, is_finished, progress
-from redgreenrefactor.model.evidence import Evidence, Judgement, Question, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Evidence, Inquiry, Judgement, Trial
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
 from redgreenrefactor.model.handoff import LONG_LIST
@@ -56,9 +56,9 @@ def plan(evidence: Evidence) -> Judgement:
     return rule(*found, case=case, upcoming=upcoming, facts=Facts(dropped=_dropped(evidence)))
 
 
-def _leaned_on(evidence: Evidence, file: str) -> Generator[Question, SuiteRun, Finding | None]:
+def _leaned_on(evidence: Evidence, file: str) -> Inquiry[Finding | None]:
     """Return that a planned file is one which only tests use; the suite's run before the turn tells, and is known."""
-    text = evidence.read(evidence.head, f"{evidence.prefix}{file}")
+    text = evidence.text(file)
     if text is None or (file.endswith(".py") and not supports(text)):
         return None
     run = yield Trial(evidence.base)
@@ -242,10 +242,7 @@ def _not_over(evidence: Evidence, waiting: Sequence[Item]) -> Iterator[Finding]:
 
 def _swapped(evidence: Evidence, case: Case) -> Iterator[Finding]:
     """Yield paths that would make code of tests that are there, or tests of code: each has its own rules."""
-    there, here = (
-        evidence.read(evidence.head, f"{evidence.prefix}{PurePosixPath(path)}")
-        for path in (case.test_file, case.impl_file)
-    )
+    there, here = (evidence.text(str(PurePosixPath(path))) for path in (case.test_file, case.impl_file))
     ours = {str(PurePosixPath(path)) for path in (case.test_file, case.impl_file)} & {LIST, "tdd.properties"}
     if ours:
         yield _malformed(f"{min(ours)!r} is neither a test nor code", "Name files for tests and code.")

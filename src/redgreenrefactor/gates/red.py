@@ -1,7 +1,7 @@
 """RED: exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
 
 import ast
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -31,16 +31,15 @@ from redgreenrefactor.gates.rules.tampering import (
     weaker_helpers,
 )
 from redgreenrefactor.languages import assertions, dataflow, python, stubs
-from redgreenrefactor.languages.paths import inside, is_test, reconfigures
+from redgreenrefactor.languages.paths import inside, is_test, is_tests_own, reconfigures
 from redgreenrefactor.model.evidence import (
     Change,
     Evidence,
+    Inquiry,
     Judgement,
     Kind,
     Measure,
     Place,
-    Question,
-    Status,
     SuiteRun,
     Trial,
 )
@@ -88,7 +87,7 @@ def red(evidence: Evidence) -> Judgement:
     return (yield from _judged(evidence, found, new))
 
 
-def _hopeless(evidence: Evidence, found: list[Finding]) -> Generator[Question, SuiteRun, Verdict | None]:
+def _hopeless(evidence: Evidence, found: list[Finding]) -> Inquiry[Verdict | None]:
     """Return a verdict where the new test, run by itself, cannot be accepted, whatever the others do."""
     before = yield Trial(evidence.base)
     alone = yield from new_test_alone(evidence, before)
@@ -134,14 +133,14 @@ def _passes(new: NewTest) -> bool:
 def _wrong(evidence: Evidence, new: NewTest) -> Iterator[Finding]:
     """Yield what is wrong with the new test as it stands there, and with why it fails."""
     yield from meaningless(new)
-    kept_quiet = [r for r in new.results if r.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED)]
+    kept_quiet = [r for r in new.results if r.silenced]
     if kept_quiet:
         yield silenced(kept_quiet[0])
         return
     yield from islice((wrong for r in new.results if r.failed for wrong in wrong_reason(evidence, r)), 1)
 
 
-def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
+def _repeatable(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
     """Return a finding where the new test, run alone and again, does not fail as it did."""
     expected = {result.id: result.passed for result in new.results}
     if any(result.kind is Kind.MISSING and not result.frames for result in new.results):
@@ -164,17 +163,16 @@ def _repeatable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRu
     return []
 
 
-def _indifferent(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
+def _indifferent(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
     """Return a finding where the new test passes although the planned code gives nothing of what it promises."""
     ids = [result.id for result in new.results]
-    planned = evidence.case.impl_file if evidence.case else ""
-    may = yield from indifference(evidence, ids, _claims(new, planned), passing=_passes(new))
+    may = yield from indifference(evidence, ids, _claims(new, evidence.impl_file), passing=_passes(new))
     if not may:
         return []
     return [
         Finding(
             FindingType.MEANINGLESS_TEST,
-            f"{ids[0]} does not look at what {planned} gives: {may}",
+            f"{ids[0]} does not look at what {evidence.impl_file} gives: {may}",
             new.file,
             new.results[0].line or None,
             hint="Compare what the planned code returns or does with what the case says.",
@@ -202,10 +200,9 @@ def _tests_itself(evidence: Evidence, new: NewTest, run: SuiteRun) -> list[Findi
     reach, failing = run.reach, [result for result in new.results if result.failed]
     if not reach.files or reach.programs or any(result.kind is not Kind.ASSERTION for result in failing):
         return []
-    planned = evidence.case.impl_file if evidence.case else ""
-    if any(python.is_planned(name, None, planned) for name in reach.missed):
+    if any(python.is_planned(name, None, evidence.impl_file) for name in reach.missed):
         return []
-    if any(not is_test(evidence, f"{evidence.prefix}{file}") for file in reach.files):
+    if not all(is_tests_own(evidence, file) for file in reach.files):
         return []
     return [
         Finding(
@@ -240,9 +237,7 @@ def _code_after_all(evidence: Evidence, measured: Measured) -> Iterator[Finding]
     """Yield what was written for the new test alone, and is imported by code."""
     for change in evidence.changes:
         users = measured.after.reach.imported.get(local := inside(evidence, change.path) or "", ())
-        if local in evidence.roles and any(
-            not is_test(evidence, f"{evidence.prefix}{user}") for user in users
-        ):
+        if local in evidence.roles and not all(is_tests_own(evidence, user) for user in users):
             yield _is_no_test(change, f"RED writes a test, and code uses this: {min(users)}")
 
 
@@ -283,8 +278,8 @@ def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgemen
 
 def _about_something_else(evidence: Evidence, run: SuiteRun) -> str:
     """Return that a test uses the project's code and not the planned file, which is there; else nothing."""
-    planned, reach = evidence.case.impl_file if evidence.case else "", run.reach
-    there = planned.endswith(".py") and evidence.read(evidence.head, f"{evidence.prefix}{planned}")
+    planned, reach = evidence.impl_file, run.reach
+    there = planned.endswith(".py") and evidence.text(planned)
     if not there or not reach.files or reach.programs or planned in reach.files:
         return ""
     return f", and does not even load the planned file {planned}: what it shows is about something else"
@@ -312,8 +307,7 @@ def _is_marker(change: Change) -> bool:
 def _stubs_only(change: Change) -> Iterator[Finding]:
     if not change.path.endswith(".py"):
         return  # other languages are not read yet: the note says what was not measured
-    before = change.before.text if change.before else None
-    beyond = stubs.beyond_stubs(before, change.after.text if change.after else None)
+    beyond = stubs.beyond_stubs(change.old_text, change.new_text)
     if beyond:
         yield Finding(
             FindingType.SCOPE_VIOLATION,

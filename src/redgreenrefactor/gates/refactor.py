@@ -67,12 +67,11 @@ def _lost(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> list[F
 
 def _accounted(evidence: Evidence, measured: Measured, rewrites: Rewritten, result: TestResult) -> bool:
     """Tell whether a test goes by another name now, or new tests are there that will have to prove as much."""
-    key = (result.file, result.function)
+    key, running = result.key, {r.key for r in measured.after.results.values()}
     kept = is_kept(evidence, measured, result.id)
     grown = [k for k in rewrites.new if k not in rewrites.old] or set(rewrites.new) & set(rewrites.old) - {
         key
     }
-    running = {(r.file, r.function) for r in measured.after.results.values()}
     if key not in rewrites.changed:  # renamed in the file is not enough: the runner has to find it
         return rewrites.twin(key) in running or _is_moved_doctest(measured, result)
     return (bool(grown) or key in running) and not kept
@@ -91,7 +90,5 @@ def _is_doctest(result: TestResult) -> bool:
 
 def _failed_before(measured: Measured, rewrites: Rewritten) -> frozenset[TestId]:
     """Return the tests that failed before the run and go by another name now."""
-    failing = {(r.file, r.function) for r in measured.legacy.results.values() if not r.passed}
-    return frozenset(
-        r.id for r in measured.after.results.values() if rewrites.moved.get((r.file, r.function)) in failing
-    )
+    failing = {r.key for r in measured.legacy.results.values() if not r.passed}
+    return frozenset(r.id for r in measured.after.results.values() if rewrites.moved.get(r.key) in failing)

@@ -1,7 +1,7 @@
 """The gates of a task file: RED writes all its cases, GREEN and REFACTOR make them and every criterion hold."""
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
@@ -34,15 +34,7 @@ from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
 from redgreenrefactor.languages import assertions, python, stubs
 from redgreenrefactor.languages.complexity import complexity
 from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
-from redgreenrefactor.model.evidence import (
-    Evidence,
-    Judgement,
-    Measure,
-    Question,
-    Status,
-    SuiteRun,
-    Trial,
-)
+from redgreenrefactor.model.evidence import Evidence, Inquiry, Judgement, Measure, Trial
 from redgreenrefactor.model.facts import Complexity, Facts
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.task import Task
@@ -117,7 +109,7 @@ def paths_in(texts: tuple[str, ...]) -> list[str]:
 def _absent(task: Task, evidence: Evidence) -> Iterator[Finding]:
     """Yield the test files that are not where they are expected; without any, there is nothing to go on with."""
     for path in expected_files(task):
-        if evidence.read(evidence.head, f"{evidence.prefix}{path}") is None:
+        if evidence.text(path) is None:
             yield Finding(
                 FindingType.NO_TEST_ADDED,
                 f"the test file {path}, which the task's red step names, is not there",
@@ -144,10 +136,8 @@ def _scope(task: Task, evidence: Evidence) -> Iterator[Finding]:
             or local in (LIST, "tdd.properties")
         ):
             continue
-        before, after = (side.text if side else None for side in (change.before, change.after))
         if change.path.endswith(".py"):
-            beyond = stubs.beyond_stubs(before, after)
-            if beyond:
+            if beyond := stubs.beyond_stubs(change.old_text, change.new_text):
                 yield scope(
                     change, f"RED may add stubs only, and {beyond[1]}", "Leave the behaviour to GREEN."
                 )
@@ -202,20 +192,18 @@ def _judged(
 def _failing(measured: Measured) -> Iterator[str]:
     """Yield how the new tests fail, and the files of them that cannot be collected yet."""
     yield from (f"{result.id}: {brief(result)}" for result in measured.fresh if result.failed)
-    known = {error.file for error in measured.before.errors}
     for error in measured.after.errors:
-        if error.file not in known:
+        if error.file not in measured.before.uncollected:
             where = f"{error.file}:{error.line}" if error.line else error.file
             yield f"{where}: {error.exception}: {last_line(error.message)}"
 
 
 def _uncollected(evidence: Evidence, measured: Measured) -> tuple[list[Finding], list[tuple[int, list[str]]]]:
     """Return what is wrong with files that cannot be collected, and the tests of those that wait for code."""
-    known = {error.file for error in measured.before.errors}
     wrong: list[Finding] = []
     waiting: list[tuple[int, list[str]]] = []
-    for error in (error for error in measured.after.errors if error.file not in known):
-        tests = python.tests_in(evidence.read(evidence.head, f"{evidence.prefix}{error.file}"))
+    for error in (error for error in measured.after.errors if error.file not in measured.before.uncollected):
+        tests = python.tests_in(evidence.text(error.file))
         if error.exception in _MISSING and tests:
             names = list(dict.fromkeys("::".join([error.file, *test.name.split(".")]) for test in tests))
             waiting.append((sum(max(1, len(python.rows(test.node))) for test in tests), names))
@@ -251,7 +239,7 @@ def _counted(task: Task, written: int, definitions: int) -> Iterator[Finding]:
 def _worth(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
     """Yield new tests that could never tell right from wrong."""
     for result in measured.fresh:
-        if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+        if result.silenced:
             yield _meaningless(result.file, result.line, f"{result.id} is {result.status}: it never fails")
     for change, before, after in python_tests(evidence):
         tree = python.parsed(after)
@@ -363,7 +351,7 @@ def _finished(task: Task, evidence: Evidence, verdict: Verdict) -> Judgement:
     return replace(verdict, ruling=ruling, findings=(*verdict.findings, *found), facts=facts)
 
 
-def _broken(task: Task, evidence: Evidence) -> Generator[Question, SuiteRun, dict[str, Finding]]:
+def _broken(task: Task, evidence: Evidence) -> Inquiry[dict[str, Finding]]:
     """Return a finding for every command of the criteria, but the tests', that does not succeed."""
     found: dict[str, Finding] = {}
     for command in task.commands:

@@ -25,7 +25,7 @@ class Hunk:
 
 def sides(change: Change) -> tuple[list[str], list[str]]:
     """Return the lines before and after, with their ends."""
-    before, after = (side.text if side and side.text else "" for side in (change.before, change.after))
+    before, after = change.old_text or "", change.new_text or ""
     return lines_of(before), lines_of(after)
 
 

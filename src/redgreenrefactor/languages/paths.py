@@ -90,12 +90,15 @@ def inside(project: CaseContext, path: str) -> str | None:
 def is_test(project: CaseContext, path: str) -> bool:
     """Tell whether a path holds tests, or fixtures, helpers and data of theirs."""
     local = inside(project, path)
+    return _looks_like_a_test(path, project.case) if local is None else is_tests_own(project, local)
+
+
+def is_tests_own(project: CaseContext, file: str) -> bool:
+    """Tell the same of a file as the project names it."""
     case = project.case
-    if case and local in (case.test_file, case.impl_file):
-        return local == case.test_file
-    if local is not None and local in project.roles:
-        return project.roles[local]
-    return _looks_like_a_test(local if local is not None else path, case)
+    if case and file in (case.test_file, case.impl_file):
+        return file == case.test_file
+    return project.roles[file] if file in project.roles else _looks_like_a_test(file, case)
 
 
 def _looks_like_a_test(path: str, case: Case | None = None) -> bool:
@@ -189,11 +192,10 @@ def reconfigures(change: Change, command: str = "") -> str | None:
     name = pure.name
     if _configures(name) or _is_runners_own(pure):
         return "it configures the test runner"
-    before, after = (side.text if side else None for side in (change.before, change.after))
-    if key := decisive(change.path, before, after, command):
+    if key := decisive(change.path, change.old_text, change.new_text, command):
         return f"its setting {key!r} decides how tests are run"
     if name in SECTIONS:
-        old, new = sections(name, before), sections(name, after)
+        old, new = sections(name, change.old_text), sections(name, change.new_text)
         if old != new:
             changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
             return f"its section [{changed[0]}] configures the tests"

@@ -1,6 +1,6 @@
 """Answers the questions of gates, by running tests on clean checkouts; what is known is not run again."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
@@ -11,10 +11,10 @@ from redgreenrefactor.model.evidence import (
     UNANSWERED,
     Coverage,
     Guise,
+    Inquiry,
     Judgement,
     Manner,
     Measure,
-    Question,
     SuiteRun,
     TestResult,
     Trial,
@@ -59,7 +59,7 @@ class Lab:
     _compared: bool = False  # whether a warm run of this turn has given what the cold one gave
     _cold: str = ""  # why the probes of this turn are started cold, where they should not have to be
 
-    def judge(self, judgement: Generator[Question, SuiteRun, Answer]) -> Answer:
+    def judge(self, judgement: Inquiry[Answer]) -> Answer:
         """Let a gate ask until it knows enough, and return what it says: its verdict, mostly."""
         spent, late = 0.0, dict[str, None]()
         self._compared, self._cold = False, ""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import TypeVar
 
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import Handoff
@@ -12,6 +13,7 @@ from redgreenrefactor.model.verdict import Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
 TestId = str
+TestKey = tuple[str, str]  # file, qualified name
 
 
 class Status(StrEnum):
@@ -85,12 +87,19 @@ class TestResult:
         return self.status in (Status.FAILED, Status.ERROR)
 
     @property
-    def origin(self) -> tuple[str, str]:
+    def silenced(self) -> bool:
+        """Whether it was kept from holding or not: skipped, or expected to fail."""
+        return not self.passed and not self.failed
+
+    @property
+    def key(self) -> TestKey:
+        """What all its parameter sets share."""
+        return self.file, self.function
+
+    @property
+    def origin(self) -> TestKey:
         """The definition all parameter sets and inheriting classes of one test share."""
-        return (
-            self.defined_in or self.file,
-            self.function.rsplit(".", 1)[-1] if self.defined_in else self.function,
-        )
+        return (self.defined_in, self.function.rpartition(".")[2]) if self.defined_in else self.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +157,7 @@ class Reach:
     missed: frozenset[str] = frozenset()  # modules that it asked for and did not get
     programs: int = 0  # that it started
     lookups: frozenset[Lookup] = frozenset()
-    hiding: Mapping[str, str] = field(
-        default_factory=dict[str, str]
-    )  # module → file, instead of an installed one
+    hiding: Mapping[str, str] = field(default_factory=dict[str, str])  # installed module → file instead
     replaced: frozenset[Replacement] = frozenset()
 
 
@@ -217,14 +224,23 @@ class SuiteRun:
         """The tests that passed."""
         return frozenset(name for name, result in self.results.items() if result.passed)
 
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The files that its tests stand in."""
+        return frozenset(result.file for result in self.results.values())
+
+    @cached_property
+    def uncollected(self) -> frozenset[str]:
+        """The files that could not be collected."""
+        return frozenset(error.file for error in self.errors)
+
     @property
     def green(self) -> bool:
         """Whether a person would call this run green."""
         if self.measure is Measure.EXIT_CODE:
             return self.finished and self.exit_code == 0
-        return (
-            self.finished and not self.errors and not any(result.failed for result in self.results.values())
-        )
+        failed = any(result.failed for result in self.results.values())
+        return self.finished and not self.errors and not failed
 
 
 UNANSWERED = SuiteRun(finished=False, answered=False)
@@ -290,8 +306,9 @@ class Trial:
         return next((question for asked, question in words if asked), "")
 
 
-Question = Trial
-Judgement = Generator[Question, SuiteRun, Verdict]
+Found = TypeVar("Found")
+Inquiry = Generator[Trial, SuiteRun, Found]  # asks for runs of the tests, and comes to something
+Judgement = Inquiry[Verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +327,16 @@ class Change:
     path: str
     before: File | None
     after: File | None
+
+    @property
+    def old_text(self) -> str | None:
+        """What it held before."""
+        return self.before.text if self.before else None
+
+    @property
+    def new_text(self) -> str | None:
+        """What it holds now."""
+        return self.after.text if self.after else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,3 +380,17 @@ class Evidence:
     rules: Rules = DEFAULT_RULES
     # A commit never changes, so reading a file of one (commit, path → text) is as good as holding it.
     read: Callable[[str, str], str | None] = lambda _commit, _path: None
+
+    @property
+    def test_file(self) -> str:
+        """The file that is planned for the test; nothing where no case is worked on."""
+        return self.case.test_file if self.case else ""
+
+    @property
+    def impl_file(self) -> str:
+        """The file that is planned for the code; nothing where no case is worked on."""
+        return self.case.impl_file if self.case else ""
+
+    def text(self, file: str, commit: str = "") -> str | None:
+        """Return what a file, as the project names it, holds now, or at another commit."""
+        return self.read(commit or self.head, f"{self.prefix}{file}")

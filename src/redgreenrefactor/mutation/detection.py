@@ -1,17 +1,17 @@
 """Whether tests notice mutants of the code, and wrong expectations of their own."""
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.paths import is_test, module_files
+from redgreenrefactor.languages.paths import is_test, is_tests_own, module_files
 from redgreenrefactor.model.evidence import (
     UNANSWERED,
     Evidence,
+    Inquiry,
     Kind,
     Place,
-    Question,
     SuiteRun,
     TestId,
     TestResult,
@@ -78,7 +78,7 @@ def belongs(test: TestId, name: TestId) -> bool:
     return test == name or test.startswith((f"{name}[", f"{name}::"))
 
 
-def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Generator[Question, SuiteRun, Proof]:
+def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof]:
     """Return whether a test that passes would fail if the code it executes were broken."""
     traced = yield Trial(evidence.head, tests=tuple(ids), trace=True)
     seen = seen_in(evidence, traced)
@@ -135,7 +135,7 @@ def noticed_by(
     by_assertion: bool = False,
     seed: int = SEED,
     spare: str = "",
-) -> Generator[Question, SuiteRun, Noticed]:
+) -> Inquiry[Noticed]:
     """Return which mutants make these tests fail, others run beside them, and how many were tried before that was enough."""
     failed: list[Mutant] = []
     asserted: list[Mutant] = []
@@ -163,9 +163,9 @@ def noticed_by(
 
 def blind_comparison(
     evidence: Evidence, ids: Sequence[TestId], files: Iterable[str]
-) -> Generator[Question, SuiteRun, TestResult | None]:
+) -> Inquiry[TestResult | None]:
     """Return a test of these files in which something holds for any value, with what that is; None where none is seen."""
-    impl = evidence.case.impl_file if evidence.case else ""
+    impl = evidence.impl_file
     overlay: list[tuple[str, str | None]] = []
     for file in _test_code(evidence, files):
         path = f"{evidence.prefix}{file}"
@@ -177,9 +177,7 @@ def blind_comparison(
     return next((result for result in run.results.values() if result.exception == BLIND), None)
 
 
-def obeyed(
-    evidence: Evidence, ids: Sequence[TestId], results: Iterable[TestResult]
-) -> Generator[Question, SuiteRun, Place | None]:
+def obeyed(evidence: Evidence, ids: Sequence[TestId], results: Iterable[TestResult]) -> Inquiry[Place | None]:
     """Return where tests ask for something else, and pass all the same: the code knows what they ask for."""
     functions: dict[str, set[str]] = {}
     for result in results:
@@ -200,7 +198,7 @@ def _test_code(evidence: Evidence, files: Iterable[str]) -> list[str]:
     waiting = [*files]
     while waiting:
         file = waiting.pop()
-        if file in found or not is_test(evidence, f"{evidence.prefix}{file}"):
+        if file in found or not is_tests_own(evidence, file):
             continue
         found.append(file)
         waiting += _imports(evidence, file)
@@ -223,7 +221,7 @@ def mutants_in(evidence: Evidence, lines: Lines) -> list[Mutant]:
 def seen_in(evidence: Evidence, traced: SuiteRun) -> Lines:
     """Return the lines of code that a test was seen to execute, and those of import time that they depend on."""
     files = {*traced.executed, *(traced.reach.files if traced.reach else ())}
-    texts = {file: evidence.read(evidence.head, f"{evidence.prefix}{file}") for file in files}
+    texts = {file: evidence.text(file) for file in files}
     none = frozenset[int]()
     used = frozenset(
         name for file, lines in traced.executed.items() for name in python.names_in(texts[file], lines)
@@ -231,7 +229,7 @@ def seen_in(evidence: Evidence, traced: SuiteRun) -> Lines:
     seen = {
         file: traced.executed.get(file, none) | import_time_lines(text, traced.executed.get(file, none), used)
         for file, text in texts.items()
-        if file.endswith(".py") and not is_test(evidence, f"{evidence.prefix}{file}")
+        if file.endswith(".py") and not is_tests_own(evidence, file)
     }
     return {file: lines for file, lines in seen.items() if lines}
 
@@ -258,13 +256,13 @@ def _imported(evidence: Evidence, file: str) -> Iterator[str]:
 
 def _imports(evidence: Evidence, file: str) -> Iterator[str]:
     """Yield the files of the project that a file imports, as far as its text tells."""
-    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{file}"))
+    tree = python.parsed(evidence.text(file))
     for module in python.imports(tree) if tree else ():
         yield from (path for path in module_files(module) if _there(evidence, path))
 
 
 def _there(evidence: Evidence, file: str) -> bool:
-    return evidence.read(evidence.head, f"{evidence.prefix}{file}") is not None
+    return evidence.text(file) is not None
 
 
 def spread(items: Sequence[Mutant], count: int) -> list[Mutant]:

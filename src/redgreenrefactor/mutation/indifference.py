@@ -1,16 +1,14 @@
 """Whether a test minds what the planned code gives."""
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from redgreenrefactor.model.evidence import Evidence, Place, Question, SuiteRun, TestId, Trial
+from redgreenrefactor.model.evidence import Evidence, Inquiry, Place, TestId, Trial
 from redgreenrefactor.mutation.detection import SEED, holds
 from redgreenrefactor.mutation.unlike import Stand, stand_in
 
 _MAKING = re.compile(r"\b(?:creat|construct|instantiat|built|build|made|make|new|exist)", re.IGNORECASE)
-
-Passing = Generator[Question, SuiteRun, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class Claims:
 
 def indifference(
     evidence: Evidence, ids: Sequence[TestId], claims: Claims, *, passing: bool = False
-) -> Generator[Question, SuiteRun, str]:
+) -> Inquiry[str]:
     """Return what the planned code may do without these tests noticing; nothing where they notice, or nobody can tell.
 
     `passing` says that they pass as it is.
@@ -41,7 +39,7 @@ def indifference(
         overlay = ((path, stand_in(text, stand, claims.words)),)
         return Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
 
-    def passes(stand: Stand) -> Passing:
+    def passes(stand: Stand) -> Inquiry[bool]:
         return holds((yield standing(stand)), ids)
 
     run = yield replace(standing(Stand.UNLIKE), trace=bool(claims.places))
@@ -56,9 +54,7 @@ def indifference(
     return (yield from _minds_errors_alone(passes, claims))
 
 
-def _minds_errors_alone(
-    passes: Callable[[Stand], Passing], claims: Claims
-) -> Generator[Question, SuiteRun, str]:
+def _minds_errors_alone(passes: Callable[[Stand], Inquiry[bool]], claims: Claims) -> Inquiry[str]:
     """Return what else may come back, or be done, without a test noticing that passes with None and with anything."""
     if (yield from passes(Stand.RAISING)):  # else it is about what functions do beside, or leave alone
         made = not (yield from passes(Stand.NOTHING))

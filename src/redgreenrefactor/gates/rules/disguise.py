@@ -1,14 +1,14 @@
 """Whether code does the same where nothing tells it that it is tested."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from redgreenrefactor.gates.rules.findings import brief, tampering, worth_a_look
 from redgreenrefactor.languages.diff import added_lines
-from redgreenrefactor.languages.paths import is_test
+from redgreenrefactor.languages.paths import is_test, is_tests_own
 from redgreenrefactor.model.evidence import (
     Evidence,
     Guise,
-    Question,
+    Inquiry,
     Reach,
     SuiteRun,
     TestId,
@@ -26,7 +26,7 @@ LOOKUPS = {
 }
 
 
-def in_disguise(evidence: Evidence, ids: Sequence[TestId]) -> Generator[Question, SuiteRun, list[Finding]]:
+def in_disguise(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
     """Return why tests pass only among others, or only when the code can see the runner; what it asks is worth a look."""
     hidden = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.HIDDEN, seed=1, probe=True)
     found = [*_asked(evidence, hidden.reach), *_read(evidence, hidden.reach)]
@@ -60,7 +60,7 @@ def _knowing(evidence: Evidence, name: TestId, failed: TestResult | None) -> Fin
         FindingType.TEST_TAMPERING,
         f"{name} passes only as long as the code can tell that it is being tested"
         + (f": {brief(failed)}" if failed else ""),
-        places[-1].file if places else evidence.case.impl_file if evidence.case else None,
+        places[-1].file if places else evidence.impl_file or None,
         places[-1].line if places else None,
         hint="Behave the same, tested or not: no looking at the call stack, test names or the runner.",
     )
@@ -91,10 +91,10 @@ def _asked(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
 
 def _read(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
     """Yield that code opens its test; what reads all sources alike is a tool."""
-    test = evidence.case.test_file if evidence.case else ""
+    test = evidence.test_file
     for user in sorted(reach.opened.get(test, ())):
         others = [file for file, users in reach.opened.items() if user in users and file.endswith(".py")]
-        if not is_test(evidence, f"{evidence.prefix}{user}") and others == [test]:
+        if not is_tests_own(evidence, user) and others == [test]:
             yield Finding(
                 FindingType.TEST_TAMPERING,
                 f"{user} opens its own test file {test} while it is tested",

@@ -7,8 +7,8 @@ from doctest import DocTestParser
 
 from redgreenrefactor.gates.rules.findings import tampering
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.paths import is_test
-from redgreenrefactor.model.evidence import Change, Evidence, SuiteRun
+from redgreenrefactor.languages.paths import inside, is_test
+from redgreenrefactor.model.evidence import Evidence, SuiteRun
 from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -18,14 +18,13 @@ Example = tuple[str, str]  # what is called, and what comes of it
 def altered_examples(evidence: Evidence, before: SuiteRun) -> Iterator[Finding]:
     """Yield files whose examples were run, and have another result now, or are gone; REFACTOR may rename and move."""
     exactly = evidence.phase is PhaseName.GREEN
-    files = {f"{evidence.prefix}{result.file}" for result in before.results.values()}
     now = Counter(
-        _key(item, exactly) for change in evidence.changes for item in _examples(change, before=False)
+        _key(item, exactly) for change in evidence.changes for item in _examples(change.path, change.new_text)
     )
     for change in evidence.changes:
-        if change.path not in files or is_test(evidence, change.path):
+        if inside(evidence, change.path) not in before.files or is_test(evidence, change.path):
             continue
-        was = Counter(_key(item, exactly) for item in _examples(change, before=True))
+        was = Counter(_key(item, exactly) for item in _examples(change.path, change.old_text))
         if lost := next(iter(was - now), None):
             yield tampering(
                 change, None, f"the example {lost!r} was changed or taken away", "Keep examples as they were."
@@ -36,13 +35,11 @@ def _key(example: Example, exactly: bool) -> str:  # noqa: FBT001
     return "\n".join(example) if exactly else example[1]
 
 
-def _examples(change: Change, *, before: bool) -> Iterator[Example]:
-    side = change.before if before else change.after
-    text = (side.text if side else None) or ""
-    tree = python.parsed(text) if change.path.endswith(".py") else None
+def _examples(path: str, text: str | None) -> Iterator[Example]:
+    tree = python.parsed(text) if path.endswith(".py") else None
     strings = python.docstrings(tree) if tree else set[ast.AST]()
     found = [node.value for node in strings if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    for each in found if tree else [text]:
+    for each in found if tree else [text or ""]:
         try:
             examples = DocTestParser().get_examples(each)
         except ValueError:  # written as no doctest can be run

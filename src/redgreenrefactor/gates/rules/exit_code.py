@@ -1,6 +1,6 @@
 """Judging by exit code, where a runner gives nothing better: fewer rules, and the note says which."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.gates.rules.findings import errors, tail
@@ -12,7 +12,7 @@ from redgreenrefactor.languages.dialects import dialect_of
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.languages.sources import Block
-from redgreenrefactor.model.evidence import Change, Evidence, Judgement, Measure, Question, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Judgement, Measure, Trial
 from redgreenrefactor.model.facts import NOTICED, Facts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
@@ -108,41 +108,34 @@ class _Shown:
     wrong_expectation: str = ""
 
 
-Showing = Generator[Question, SuiteRun, _Shown]
-
-
-def _shown(evidence: Evidence) -> Showing:
+def _shown(evidence: Evidence) -> Inquiry[_Shown]:
     """Return whether a new test is there, is run, and would notice another result."""
     tests = new_tests(evidence)
     if tests:
         return (yield from _test_shown(evidence, *tests[0]))
     scripts = [c for c in evidence.changes if is_test(evidence, c.path) and dialect_of(c.path) is None]
-    grown = [c for c in scripts if c.after and c.after.text and (not c.before or added_lines(c))]
+    grown = [c for c in scripts if c.new_text and (not c.before or added_lines(c))]
     if not grown:
         none = "RED added no test"
         return _Shown((Finding(FindingType.NO_TEST_ADDED, none, hint="Add one test and commit it."),))
-    script = CommittedTest(evidence.head, grown[0].path, _text(grown[0]))
+    script = CommittedTest(evidence.head, grown[0].path, grown[0].new_text or "")
     return _Shown(
         (_unnoticed(script) if (yield from script.notices_failure()) is False else _doubted(script),)
     )
 
 
-def _test_shown(evidence: Evidence, change: Change, block: Block) -> Showing:
+def _test_shown(evidence: Evidence, change: Change, block: Block) -> Inquiry[_Shown]:
     if block.says_nothing:
         what = f"{change.path}:{block.line}: {block.name!r} asserts nothing that the code does"
         hint = "Assert on what the code under test returns or does."
         return _Shown((Finding(FindingType.MEANINGLESS_TEST, what, change.path, block.line, hint),))
-    test = CommittedTest(evidence.head, change.path, _text(change), block)
+    test = CommittedTest(evidence.head, change.path, change.new_text or "", block)
     noticed = yield from test.notices_failure()
     if noticed is False:
         return _Shown((_unnoticed(test),))
     if noticed and (yield from test.notices_wrong_expectation()):
         return _Shown(wrong_expectation=NOTICED)
     return _Shown((_doubted(test),))
-
-
-def _text(change: Change) -> str:
-    return change.after.text if change.after and change.after.text else ""
 
 
 def _unnoticed(test: CommittedTest) -> Finding:

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import brief, place_in
 from redgreenrefactor.languages import dataflow, python
-from redgreenrefactor.languages.paths import is_test
+from redgreenrefactor.languages.paths import is_tests_own
 from redgreenrefactor.model.evidence import Evidence, Kind, Missing, Status, TestResult
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType
@@ -58,7 +58,7 @@ def _right_reason(evidence: Evidence, case: Case, result: TestResult) -> bool:
 
 def _is_planned_class(evidence: Evidence, case: Case, owner: str | None) -> bool:
     """Tell whether what lacks a name is an object of a class that the planned file defines."""
-    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{case.impl_file}"))
+    tree = python.parsed(evidence.text(case.impl_file))
     names = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} if tree else set[str]()
     return owner is not None and owner.rpartition(".")[2] in names
 
@@ -66,8 +66,7 @@ def _is_planned_class(evidence: Evidence, case: Case, owner: str | None) -> bool
 def _through_code(evidence: Evidence, result: TestResult) -> bool:
     """Tell whether the error came out of the project's own code, below the test."""
     return any(
-        not is_test(evidence, f"{evidence.prefix}{frame.file}")
-        and not PurePosixPath(frame.file).is_absolute()
+        not is_tests_own(evidence, frame.file) and not PurePosixPath(frame.file).is_absolute()
         for frame in result.frames
     )
 
@@ -75,7 +74,7 @@ def _through_code(evidence: Evidence, result: TestResult) -> bool:
 def _calls_planned(evidence: Evidence, case: Case, result: TestResult) -> bool:
     """Tell whether a line of the tests on the way to the error calls the planned code or uses what came from it."""
     for frame in reversed(result.frames):
-        text = evidence.read(evidence.head, f"{evidence.prefix}{frame.file}")
+        text = evidence.text(frame.file)
         tree = python.parsed(text) if frame.file.endswith(".py") else None
         if tree is None:
             continue

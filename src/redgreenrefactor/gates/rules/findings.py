@@ -119,8 +119,4 @@ def python_tests(evidence: Evidence) -> Iterator[tuple[Change, str | None, str |
     """Yield the Python files of the tests that were touched, with their texts before and after."""
     for change in evidence.changes:
         if change.path.endswith(".py") and is_test(evidence, change.path):
-            yield (
-                change,
-                change.before.text if change.before else None,
-                change.after.text if change.after else None,
-            )
+            yield change, change.old_text, change.new_text

@@ -1,14 +1,14 @@
 """What tests lean on: a file that only tests use is theirs, wherever it lies and whatever it is called."""
 
 import ast
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import assertion_count
-from redgreenrefactor.languages.paths import inside, is_test
-from redgreenrefactor.model.evidence import Change, Evidence, Question, Reach, SuiteRun, TestId, Trial
+from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
+from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Reach, TestId, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import (
@@ -27,7 +27,7 @@ SHARP = (
 TOOLS = ("pytest", "unittest", "hypothesis")
 
 
-def cut_off(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:
+def cut_off(evidence: Evidence, measured: Measured) -> Inquiry[list[Finding]]:
     """Return that tests which were there notice less, now that what they lean on is another, or more is done around them.
 
     In REFACTOR that is about files beside the tests and new ones; for what it does to tests they have to prove more.
@@ -35,11 +35,10 @@ def cut_off(evidence: Evidence, measured: Measured) -> Generator[Question, Suite
     kept = tuple(sorted(measured.before.passed & measured.after.passed))
     known = yield from seen_uses(evidence, measured, evidence.base, kept)
     touched = dict(_touched(evidence, known))
-    holding = {result.file for result in measured.before.results.values()}
     old = tuple(
         name
         for name in kept
-        if measured.before.results[name].file in touched or not touched.keys() <= holding
+        if measured.before.results[name].file in touched or not touched.keys() <= measured.before.files
     )
     if not touched or not old:
         return []
@@ -75,7 +74,7 @@ def _as_it_was(evidence: Evidence, files: Collection[str | None]) -> Iterator[tu
 
 def seen_uses(
     evidence: Evidence, measured: Measured, commit: str, tests: Sequence[TestId]
-) -> Generator[Question, SuiteRun, list[Reach]]:
+) -> Inquiry[list[Reach]]:
     """Return who has used which files; data that was changed is worth a run in which tests are seen to open it."""
     found = [measured.before.reach, measured.after.reach]
     if any(
@@ -93,23 +92,25 @@ def _touched(evidence: Evidence, reaches: Sequence[Reach]) -> Iterator[tuple[str
             fresh = change.before is None or evidence.phase is PhaseName.RED
             line = _altered(change) or _imposed(change) if fresh else None
         elif local and change.before:
-            text = change.before.text
-            line = _altered(change) if any(serves_tests(evidence, r, local, text) for r in reaches) else None
+            serves = any(serves_tests(evidence, one, local, change.old_text) for one in reaches)
+            line = _altered(change) if serves else None
         if line is not None:
             yield local, line
 
 
 def support_touched(evidence: Evidence, *reaches: Reach) -> Iterator[Finding]:
     """Yield changes to what tests lean on, by a phase that has no tests to write; what is only added changes nothing."""
-    planned = evidence.case.impl_file if evidence.case else ""
     for change in evidence.changes:
         local = inside(evidence, change.path)
-        if local is None or local == planned or change.before is None or is_test(evidence, change.path):
+        if (
+            local is None
+            or local == evidence.impl_file
+            or change.before is None
+            or is_test(evidence, change.path)
+        ):
             continue
         line = _altered(change)
-        if line is not None and any(
-            serves_tests(evidence, one, local, change.before.text) for one in reaches
-        ):
+        if line is not None and any(serves_tests(evidence, one, local, change.old_text) for one in reaches):
             yield Finding(
                 FindingType.TEST_TAMPERING,
                 f"{change.path}:{line}: only tests use it, and it was changed in {evidence.phase}: "
@@ -122,7 +123,7 @@ def support_touched(evidence: Evidence, *reaches: Reach) -> Iterator[Finding]:
 
 def _altered(change: Change) -> int | None:
     """Return where something that was there is not what it was."""
-    before, after = (side.text if side else None for side in (change.before, change.after))
+    before, after = change.old_text, change.new_text
     if not change.path.endswith(".py") or after is None:
         return 1 if change.before else None
     now = python.helpers(after)
@@ -136,7 +137,7 @@ def _imposed(change: Change) -> int | None:
     """Return where something was added that tests get without asking: autouse fixtures, set-ups, statements, other names."""
     if not change.path.endswith(".py"):
         return None
-    before, after = (python.parsed(side.text) if side else None for side in (change.before, change.after))
+    before, after = python.parsed(change.old_text), python.parsed(change.new_text)
     known = {python.shape(node) for node in before.body} if before else set[str]()
     imported = set(python.resolved(before)) if before else set[str]()
     classes = {node.name: node for node in before.body if isinstance(node, ast.ClassDef)} if before else {}
@@ -170,7 +171,7 @@ def _is_imposed(node: ast.stmt, imported: set[str]) -> bool:
 def serves_tests(evidence: Evidence, reach: Reach, file: str, text: str | None) -> bool:
     """Tell whether a file was seen to be used by tests alone, and not to be what they test."""
     users = reach.opened.get(file, frozenset()) | reach.imported.get(file, frozenset())
-    if not users or not all(is_test(evidence, f"{evidence.prefix}{user}") for user in users):
+    if not users or not all(is_tests_own(evidence, user) for user in users):
         return False
     return not file.endswith(".py") or (supports(text) and not is_tested(evidence, reach, file))
 
@@ -196,9 +197,9 @@ def is_tested(evidence: Evidence, reach: Reach, file: str) -> bool:
     """Tell whether code imports a module, or a file of tests imports nothing else of the project's code."""
     names = python.planned_modules(file)
     known = {name: used for name in reach.files if (used := _imports(evidence, name)) is not None}
-    code = [name for name in known if not is_test(evidence, f"{evidence.prefix}{name}") and name != file]
-    planned = evidence.case.impl_file if evidence.case else ""
-    others = frozenset[str]().union(*(python.planned_modules(name) for name in (*code, planned))) - names
+    code = [name for name in known if not is_tests_own(evidence, name) and name != file]
+    planned = (python.planned_modules(name) for name in (*code, evidence.impl_file))
+    others = frozenset[str]().union(*planned) - names
     return any(
         names & used and (name in code or not others & used) for name, used in known.items() if name != file
     )
@@ -206,9 +207,5 @@ def is_tested(evidence: Evidence, reach: Reach, file: str) -> bool:
 
 def _imports(evidence: Evidence, file: str) -> frozenset[str] | None:
     """Return what a module imports, by its text: what was loaded before is asked for by no run."""
-    tree = (
-        python.parsed(evidence.read(evidence.base, f"{evidence.prefix}{file}"))
-        if file.endswith(".py")
-        else None
-    )
+    tree = python.parsed(evidence.text(file, evidence.base)) if file.endswith(".py") else None
     return frozenset(python.imports(tree)) if tree else None

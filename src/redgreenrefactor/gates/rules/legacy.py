@@ -1,21 +1,13 @@
 """Tests from before the run: which of them fail, which fail by chance, and which a turn has really broken."""
 
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import about, brief, failure, named, place_in
 from redgreenrefactor.gates.rules.measurement import Measured
-from redgreenrefactor.model.evidence import (
-    Evidence,
-    Question,
-    Status,
-    SuiteRun,
-    TestId,
-    TestResult,
-    Trial,
-)
+from redgreenrefactor.model.evidence import Evidence, Inquiry, SuiteRun, TestId, TestKey, TestResult, Trial
 from redgreenrefactor.model.handoff import LegacyTests
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
@@ -24,9 +16,6 @@ TWICE = 2  # a test that fails so often by itself, where nothing was touched, le
 MANY = 20  # more tests than this do not all fail by chance: one round tells
 APART = 3  # suite runs for comparison are measurements of their own
 LISTED = 20  # tests a note names before it counts the rest
-
-
-Origin = tuple[str, str]  # file, qualified name
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +43,15 @@ class Baseline:
         return tuple(f"failing {how}: {named(ids)}" for how, ids in said.items() if ids)
 
 
-def baseline(opening: str) -> Generator[Question, SuiteRun, Baseline]:
+def baseline(opening: str) -> Inquiry[Baseline]:
     """Return what the tests do before anything is done; those that fail are run once more."""
     run = yield Trial(opening, keeps=True)
     failed = sorted(result.id for result in run.results.values() if result.failed)
-    uncollected = sorted({error.file for error in run.errors})
-    if not run.finished or not (failed or uncollected):
+    if not run.finished or not (failed or run.errors):
         return Baseline(run)
     again = (yield Trial(opening, tests=tuple(failed), repeat=1)) if failed else run
     flaky = tuple(name for name in failed if name in again.passed)
-    return Baseline(run, (*(name for name in failed if name not in flaky), *uncollected), flaky)
+    return Baseline(run, (*(name for name in failed if name not in flaky), *sorted(run.uncollected)), flaky)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +62,7 @@ class Rechecked:
     flaky: tuple[TestId, ...]
 
 
-def rechecked(
-    base: str, after: Trial, suspects: Sequence[TestResult]
-) -> Generator[Question, SuiteRun, Rechecked]:
+def rechecked(base: str, after: Trial, suspects: Sequence[TestResult]) -> Inquiry[Rechecked]:
     """Return which of these tests fail by chance: pass when run again, or fail where nothing was touched, too.
 
     A test that fails only among others is compared among others: code may break a test through what it leaves behind.
@@ -92,7 +78,7 @@ def rechecked(
     return Rechecked(tuple(r for r in suspects if r.id not in flaky), tuple(sorted(flaky)))
 
 
-def _on_base(base: str, names: set[TestId]) -> Generator[Question, SuiteRun, tuple[set[TestId], set[TestId]]]:
+def _on_base(base: str, names: set[TestId]) -> Inquiry[tuple[set[TestId], set[TestId]]]:
     """Return which of these tests fail now and then on the untouched tree, and which always do when run alone."""
     passed: set[TestId] = set()
     failures: dict[TestId, int] = dict.fromkeys(names, 0)
@@ -109,7 +95,7 @@ def _on_base(base: str, names: set[TestId]) -> Generator[Question, SuiteRun, tup
     return chance, {name for name in names if failures[name]} - chance
 
 
-def _among_others(base: str, after: Trial, names: set[TestId]) -> Generator[Question, SuiteRun, set[TestId]]:
+def _among_others(base: str, after: Trial, names: set[TestId]) -> Inquiry[set[TestId]]:
     """Return which of these tests do not fail every time the whole suite runs, or fail on the untouched tree, too."""
     if not names:
         return set()
@@ -121,7 +107,7 @@ def _among_others(base: str, after: Trial, names: set[TestId]) -> Generator[Ques
     return (names - still) | (still - untouched.passed)
 
 
-def mended(measured: Measured, moved: Mapping[Origin, Origin] | None = None) -> list[TestId]:
+def mended(measured: Measured, moved: Mapping[TestKey, TestKey] | None = None) -> list[TestId]:
     """Return the tests that failed since before the run, or could not be collected, and pass now."""
     twins = moved or {}
     failed = _failing(measured.legacy) & _failing(measured.before)
@@ -129,13 +115,11 @@ def mended(measured: Measured, moved: Mapping[Origin, Origin] | None = None) -> 
         result.id
         for result in measured.after.results.values()
         if result.passed
-        and (twins.get((result.file, result.function)) or (result.file, result.function)) in failed
+        and (twins.get(result.key) or result.key) in failed
         and (result.id not in measured.before.results or measured.before.results[result.id].failed)
     ]
-    unread = [{error.file for error in run.errors} for run in (measured.legacy, measured.before)]
-    running = {result.file for result in measured.after.results.values()}
-    collected = unread[0] & unread[1] & running - {error.file for error in measured.after.errors}
-    return sorted({*passing, *collected})
+    unread = measured.legacy.uncollected & measured.before.uncollected
+    return sorted({*passing, *(unread & measured.after.files - measured.after.uncollected)})
 
 
 def also_mended(evidence: Evidence, tests: Sequence[TestId]) -> list[Finding]:
@@ -162,12 +146,12 @@ def _names_of(test: TestId) -> set[str]:
     return {*parts, *dotted, PurePosixPath(file).stem} - {"", "py", "tests", "test"}
 
 
-def _failing(run: SuiteRun) -> set[Origin]:
+def _failing(run: SuiteRun) -> set[TestKey]:
     """Return the tests of a run that failed, all parameter sets of one together."""
-    return {(result.file, result.function) for result in run.results.values() if result.failed}
+    return {result.key for result in run.results.values() if result.failed}
 
 
-def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, SuiteRun, list[Finding]]:
+def regressions(evidence: Evidence, measured: Measured) -> Inquiry[list[Finding]]:
     """Return a finding for every test that stopped passing; those from before the run may fail by chance."""
     known = measured.legacy.results
     reports = evidence.rules.legacy_on_break == "report"  # then what is broken stays so, and was told already
@@ -183,7 +167,7 @@ def regressions(evidence: Evidence, measured: Measured) -> Generator[Question, S
 
 
 def _stopped(evidence: Evidence, measured: Measured, result: TestResult) -> Finding:
-    if result.status in (Status.SKIPPED, Status.XFAILED, Status.XPASSED):
+    if result.silenced:
         hint = "A test that passed has to run and pass: take the skip or the expected failure away."
         what = f"{result.id} passed before and is now {result.status}"
         return about(result, FindingType.TEST_TAMPERING, what, hint)

@@ -1,6 +1,6 @@
 """The suite runs every phase is judged by, and what they show whatever the phase."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redgreenrefactor.gates.rules.findings import named, tail, uncollectable
@@ -9,7 +9,7 @@ from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import (
     CollectError,
     Evidence,
-    Question,
+    Inquiry,
     SuiteRun,
     TestId,
     TestResult,
@@ -32,11 +32,8 @@ class Measured:
     @property
     def lost(self) -> list[TestId]:
         """Tests that were there and are gone; what does not collect any more is not counted as lost."""
-        broken = {error.file for error in self.after.errors}
-        missing = (
-            self.before.results[name] for name in self.before.ids - self.after.ids - self.after.deselected
-        )
-        return sorted(r.id for r in missing if r.file not in broken and r.origin not in self.shifting)
+        missing = self.before.ids - self.after.ids - self.after.deselected
+        return sorted(r.id for r in self._counted(self.before, missing, self.after.uncollected))
 
     @property
     def deselected(self) -> list[TestId]:
@@ -46,9 +43,8 @@ class Measured:
     @property
     def fresh(self) -> list[TestResult]:
         """Tests that were not there before; what did not collect before is not counted as added."""
-        broken = {error.file for error in self.before.errors}
-        new = (self.after.results[name] for name in self.after.results if name not in self.before.results)
-        return [r for r in new if r.file not in broken and r.origin not in self.shifting]
+        new = [name for name in self.after.results if name not in self.before.results]
+        return self._counted(self.after, new, self.before.uncollected)
 
     @property
     def broken(self) -> list[TestResult]:
@@ -56,11 +52,12 @@ class Measured:
         used_to = self.before.passed | (self.legacy.passed & self.before.ids)
         return [self.after.results[name] for name in sorted(used_to & self.after.ids - self.after.passed)]
 
+    def _counted(self, run: SuiteRun, names: Iterable[TestId], broken: frozenset[str]) -> list[TestResult]:
+        results = (run.results[name] for name in names)
+        return [r for r in results if r.file not in broken and r.origin not in self.shifting]
 
-Measuring = Generator[Question, SuiteRun, Measured | Verdict]
 
-
-def measure(evidence: Evidence) -> Measuring:
+def measure(evidence: Evidence) -> Inquiry[Measured | Verdict]:
     """Run the suite where it was not run yet; a verdict instead where the runner did not come to its end."""
     legacy = yield from _settled(Trial(evidence.opening))
     before = yield from _settled(Trial(evidence.base))
@@ -95,7 +92,7 @@ def _shifting(one: SuiteRun, two: SuiteRun) -> frozenset[tuple[str, str]]:
     return frozenset(results[name].origin for name in one.ids ^ two.ids)
 
 
-def _settled(trial: Trial) -> Generator[Question, SuiteRun, SuiteRun]:
+def _settled(trial: Trial) -> Inquiry[SuiteRun]:
     """Run once, and once more where the runner died without a report, or ran something else than the checkout."""
     run = yield trial
     if (not run.finished and not run.timed_out) or run.foreign:
@@ -193,16 +190,10 @@ def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
         )
 
 
-def defined_at(run: SuiteRun, name: TestId) -> tuple[str, str]:
-    """Return the file and the function of a test."""
-    return run.results[name].file, run.results[name].function
-
-
 def uncollected(measured: Measured, hint: str) -> Iterator[Finding]:
     """Yield the files that cannot be collected, but for those that never could."""
-    known = {error.file for error in measured.legacy.errors}
     for error in measured.after.errors:
-        if error.file not in known:
+        if error.file not in measured.legacy.uncollected:
             kind = FindingType.TEST_TAMPERING if _quits(error) else FindingType.COMPILATION_ERROR
             yield uncollectable(error, hint, kind)
 
@@ -243,7 +234,7 @@ def lost_tests(
 def old_tests(evidence: Evidence) -> tuple[tuple[str, str | None], ...]:
     """Return the tests that a turn has touched as they were, to be put in place of what they are."""
     return tuple(
-        (change.path, change.before.text if change.before else None)
+        (change.path, change.old_text)
         for change in evidence.changes
         if is_test(evidence, change.path) and (change.before is None or change.before.text is not None)
     )

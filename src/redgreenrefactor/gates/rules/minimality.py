@@ -3,7 +3,7 @@
 import ast
 import copy
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from redgreenrefactor.languages import python
 from redgreenrefactor.languages.diff import Hunk, added_lines, hunks, lines_of
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.languages.sources import bare
-from redgreenrefactor.model.evidence import Change, Evidence, Question, SuiteRun, TestId, Trial
+from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, TestId, Trial
 from redgreenrefactor.model.facts import Minimality
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.mutation.detection import holds
@@ -33,14 +33,12 @@ class _Tally:
     answered: bool = True
 
 
-def minimality(
-    evidence: Evidence, ids: Sequence[TestId]
-) -> Generator[Question, SuiteRun, tuple[list[Finding], Minimality | None]]:
+def minimality(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[tuple[list[Finding], Minimality | None]]:
     """Return findings about code that no test asked for, and the share that was needed."""
     code = [
-        (change, change.after.text)
+        (change, text)
         for change in evidence.changes
-        if change.after and change.after.text is not None and _is_code(evidence, change.path)
+        if (text := change.new_text) is not None and _is_code(evidence, change.path)
     ]
     pieces = [hunk for change, text in code for hunk in hunks(change) if _does_something(hunk, text)][:MOST]
     counted = _Tally()
@@ -63,7 +61,7 @@ def minimality(
 
 def _without(
     evidence: Evidence, ids: Sequence[TestId], pieces: Sequence[Hunk], counted: _Tally
-) -> Generator[Question, SuiteRun, None]:
+) -> Inquiry[None]:
     """Take these pieces away in turn, as long as there is time for it; a piece in one that is not needed is skipped."""
     family = _family(ids)
     for piece in pieces:

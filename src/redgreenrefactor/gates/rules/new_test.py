@@ -1,7 +1,7 @@
 """The test RED added: exactly one, that can be run and tells right from wrong."""
 
 import ast
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redgreenrefactor.gates.rules.answers import said
@@ -12,9 +12,9 @@ from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (
     CollectError,
     Evidence,
+    Inquiry,
     Kind,
     Measure,
-    Question,
     Status,
     SuiteRun,
     TestId,
@@ -38,8 +38,7 @@ class NewTest:
 
 def new_test(evidence: Evidence, measured: Measured) -> NewTest | list[Finding]:
     """Return the one test that was added, or why there is not exactly one that can be run, and what else is wrong."""
-    known = {error.file for error in measured.before.errors}
-    broken = [error for error in measured.after.errors if error.file not in known]
+    broken = [error for error in measured.after.errors if error.file not in measured.before.uncollected]
     origins = dict.fromkeys(result.origin for result in measured.fresh)
     if broken:
         return _uncollected(evidence, broken, bool(origins))
@@ -148,8 +147,7 @@ def _none_added(evidence: Evidence, deselected: Sequence[TestId]) -> Finding:
 
 
 def _text_of(evidence: Evidence, file: str) -> str | None:
-    path = f"{evidence.prefix}{file}"
-    return next((c.after.text for c in evidence.changes if c.path == path and c.after), None)
+    return next((c.new_text for c in evidence.changes if c.path == f"{evidence.prefix}{file}"), None)
 
 
 # --- what the new test is worth
@@ -198,11 +196,11 @@ def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) ->
     return False
 
 
-def unmendable(evidence: Evidence, new: NewTest) -> Generator[Question, SuiteRun, list[Finding]]:
+def unmendable(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
     """Return that the part of a failed assertion which no code has a say in fails by itself."""
     failed = next((result for result in new.results if result.kind is Kind.ASSERTION), None)
     line = place_in(failed).line if failed else None
-    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{new.file}"))
+    tree = python.parsed(evidence.text(new.file))
     test = python.function_at(tree, line) if tree and line else None
     statement = python.statement_at(test, line) if test and line else None
     outside = dataflow.outside_names(tree, test) if test else None
@@ -242,10 +240,7 @@ def silenced(result: TestResult) -> Finding:
 SLOW = 3.0  # seconds a suite takes from which on it is worth a run of its own to spare it
 
 
-Run = Generator[Question, SuiteRun, SuiteRun | None]
-
-
-def new_test_alone(evidence: Evidence, before: SuiteRun) -> Run:
+def new_test_alone(evidence: Evidence, before: SuiteRun) -> Inquiry[SuiteRun | None]:
     """Return what the one test that was written does by itself; None where it cannot be told, or the suite is fast."""
     found = list(written(evidence))
     if not is_slow(before) or len(found) != 1:

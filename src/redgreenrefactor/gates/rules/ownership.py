@@ -1,20 +1,18 @@
 """Whose a file is, where its name does not tell: the tests', or code."""
 
 import ast
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.leaning import is_tested, knows_tests
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.paths import AMBIGUOUS, inside, is_sample, is_test, may_be_code
-from redgreenrefactor.model.evidence import Change, Evidence, Question, SuiteRun, Trial
+from redgreenrefactor.languages.paths import AMBIGUOUS, inside, is_sample, is_test, is_tests_own, may_be_code
+from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 
 
-def with_roles(
-    evidence: Evidence, brought_by: Sequence[Change] = ()
-) -> Generator[Question, SuiteRun, Evidence]:
+def with_roles(evidence: Evidence, brought_by: Sequence[Change] = ()) -> Inquiry[Evidence]:
     """Return evidence that knows whose files are: those that RED wrote for its test, and code that is called like tests."""
     misnamed = yield from _misnamed(evidence)
     known = replace(evidence, roles=misnamed)
@@ -27,8 +25,7 @@ def _brought(evidence: Evidence, changes: Sequence[Change]) -> Mapping[str, bool
     trees = [tree for change in tests if change.after and (tree := python.parsed(change.after.text))]
     imported = {module for tree in trees for module in python.imports(tree)}
     words = {PurePosixPath(str(item.value)).name for tree in trees for item in python.strings(tree)}
-    planned = evidence.case.impl_file if evidence.case else ""
-    if not imported & python.planned_modules(planned):
+    if not imported & python.planned_modules(evidence.impl_file):
         return {}
     found = ((local, change) for change in changes if (local := inside(evidence, change.path)))
     return {
@@ -36,7 +33,7 @@ def _brought(evidence: Evidence, changes: Sequence[Change]) -> Mapping[str, bool
         for local, change in found
         if change.after
         and change.before is None
-        and local != planned
+        and local != evidence.impl_file
         and not is_test(evidence, change.path)
         and (
             _is_fake(change.after.text, python.planned_modules(local) & imported)
@@ -54,16 +51,15 @@ def _is_fake(text: str | None, imported: frozenset[str]) -> bool:
     return acts and not any(base.endswith(("Error", "Exception")) for base in bases)
 
 
-def _misnamed(evidence: Evidence) -> Generator[Question, SuiteRun, Mapping[str, bool]]:
+def _misnamed(evidence: Evidence) -> Inquiry[Mapping[str, bool]]:
     """Return files that are called like tests and were seen to be code, and those in which tests ran all the same."""
     changed = [(local, change) for change in evidence.changes if (local := inside(evidence, change.path))]
     misnamed = [(local, change) for local, change in changed if _is_doubtful(evidence, local, change)]
     if not misnamed:
         return {}
     before = yield Trial(evidence.base)
-    holding = {result.file for result in before.results.values()}
     code = {local: False for local, change in misnamed if _is_code(evidence, before, local, change)}
-    return {**code, **{local: True for local, _ in misnamed if local in holding}}
+    return {**code, **{local: True for local, _ in misnamed if local in before.files}}
 
 
 def _is_doubtful(evidence: Evidence, local: str, change: Change) -> bool:
@@ -76,10 +72,7 @@ def _is_doubtful(evidence: Evidence, local: str, change: Change) -> bool:
 
 def _is_code(evidence: Evidence, before: SuiteRun, local: str, change: Change) -> bool:
     home = _home(local)
-    holding = {result.file for result in before.results.values()}
-    if not is_test(evidence, f"{evidence.prefix}{local}") or (
-        home and any(file.startswith(home) for file in holding)
-    ):
+    if not is_tests_own(evidence, local) or (home and any(file.startswith(home) for file in before.files)):
         return False
     if change.before:
         return is_tested(evidence, before.reach, local)

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates.rules.findings import tampering
 from redgreenrefactor.gates.rules.scope import python_code
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.paths import inside, is_test, module_files
+from redgreenrefactor.languages.paths import inside, is_tests_own, module_files
 from redgreenrefactor.model.evidence import Evidence, Reach, Replacement, SuiteRun
 from redgreenrefactor.model.verdict import Finding, FindingType
 
@@ -32,8 +32,8 @@ def _harm(evidence: Evidence, item: Replacement) -> str | None:
     """Return what comes of it that one thing stands where another did; nothing where it is the project's own affair."""
     if not item.owner.endswith(".py"):
         return "it decides what tests report"
-    by_test = not item.file or is_test(evidence, f"{evidence.prefix}{item.file}")
-    if is_test(evidence, f"{evidence.prefix}{item.owner}"):
+    by_test = not item.file or is_tests_own(evidence, item.file)
+    if is_tests_own(evidence, item.owner):
         return "it is a test of others" if item.name.startswith("test") and not by_test else None
     return "every test that comes later tests that instead of the code" if by_test else None
 
@@ -47,7 +47,7 @@ def hidden(evidence: Evidence, reach: Reach, *before: Reach) -> Iterator[Finding
             file.removesuffix("__init__.py")
         )
         users = reach.imported.get(file, frozenset())
-        own = bool(users) and all(is_test(evidence, f"{evidence.prefix}{one}") for one in (file, *users))
+        own = bool(users) and all(is_tests_own(evidence, one) for one in (file, *users))
         if name not in known and file in new and not planned and not own:
             yield Finding(
                 FindingType.TEST_TAMPERING,
@@ -59,8 +59,7 @@ def hidden(evidence: Evidence, reach: Reach, *before: Reach) -> Iterator[Finding
 
 def supplanted(evidence: Evidence, run: SuiteRun, before: SuiteRun) -> Iterator[Finding]:
     """Yield files that tests import and that are there, but were not loaded: something else was given to the tests."""
-    broken = {error.file for error in run.errors}
-    for test in sorted({result.file for result in run.results.values()} & run.reach.files - broken):
+    for test in sorted(run.files & run.reach.files - run.uncollected):
         for line, files in _imported(evidence, test):
             loaded = [file for file in files if file in run.reach.files]
             was = [file for file in files if file in before.reach.files]
@@ -79,7 +78,7 @@ def supplanted(evidence: Evidence, run: SuiteRun, before: SuiteRun) -> Iterator[
 
 def _imported(evidence: Evidence, test: str) -> Iterator[tuple[int, list[str]]]:
     """Yield where a file of tests imports something of the project whenever it is loaded, and the files that may be it."""
-    tree = python.parsed(evidence.read(evidence.head, f"{evidence.prefix}{test}"))
+    tree = python.parsed(evidence.text(test))
     folder = PurePosixPath(test).parent
     for node in tree.body if tree else ():
         plain = isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level)
@@ -89,25 +88,23 @@ def _imported(evidence: Evidence, test: str) -> Iterator[tuple[int, list[str]]]:
             paths = dict.fromkeys(
                 [str(folder / path) for path in module_files(module)] + [*module_files(module)]
             )
-            there = [
-                path for path in paths if evidence.read(evidence.head, f"{evidence.prefix}{path}") is not None
-            ]
+            there = [path for path in paths if evidence.text(path) is not None]
             if there:
                 yield node.lineno, there
 
 
 def borrowed(evidence: Evidence, run: SuiteRun) -> Iterator[Finding]:
     """Yield code of this turn that imports what lies among the tests."""
-    folders = {PurePosixPath(result.file).parent for result in run.results.values()}
+    folders = {PurePosixPath(file).parent for file in run.files}
 
     def is_theirs(path: str) -> bool:
-        return is_test(evidence, f"{evidence.prefix}{path}") and PurePosixPath(path).parent in folders
+        return is_tests_own(evidence, path) and PurePosixPath(path).parent in folders
 
     for change, text in python_code(evidence):
         tree = python.parsed(text)
         nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)] if tree else []
         for line, module in [(node.lineno, module) for node in nodes for module in python.imports(node)]:
-            paths = [p for p in module_files(module) if evidence.read(evidence.head, f"{evidence.prefix}{p}")]
+            paths = [p for p in module_files(module) if evidence.text(p)]
             if paths and all(map(is_theirs, paths)):
                 what = f"the code imports {paths[0]}, which lies among the tests"
                 hint = "Code does not know its tests: write what it needs into the code."

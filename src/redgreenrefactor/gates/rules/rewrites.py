@@ -8,12 +8,11 @@ from pathlib import PurePosixPath
 from redgreenrefactor.gates.rules.findings import python_tests
 from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.paths import inside, is_test
+from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
 from redgreenrefactor.languages.references import Project, Reference, Said, defined
-from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestResult
+from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestKey, TestResult
 
-Key = tuple[str, str]  # file, qualified name
-Tests = Mapping[Key, python.Definition]
+Tests = Mapping[TestKey, python.Definition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +21,18 @@ class Rewritten:
 
     old: Tests
     new: Tests
-    changed: frozenset[Key]  # those of the old whose own text is different, or gone
-    moved: Mapping[Key, Key]  # those that are the same under another name or in another place: new, old
+    changed: frozenset[TestKey]  # those of the old whose own text is different, or gone
+    moved: Mapping[
+        TestKey, TestKey
+    ]  # those that are the same under another name or in another place: new, old
 
-    def twin(self, key: Key) -> Key:
+    def twin(self, key: TestKey) -> TestKey:
         """Return what an old test that was not rewritten is called now."""
         return next((new for new, old in self.moved.items() if old == key), key)
 
     def results(self, run: SuiteRun, side: Tests) -> list[TestResult]:
         """Return what these tests did in a run."""
-        return [result for result in run.results.values() if (result.file, result.function) in side]
+        return [result for result in run.results.values() if result.key in side]
 
 
 def rewritten(evidence: Evidence, measured: Measured) -> Rewritten:
@@ -58,14 +59,14 @@ def rewritten(evidence: Evidence, measured: Measured) -> Rewritten:
     )
 
 
-def _tests(evidence: Evidence, *, before: bool) -> Iterator[tuple[Key, python.Definition]]:
+def _tests(evidence: Evidence, *, before: bool) -> Iterator[tuple[TestKey, python.Definition]]:
     for change, *texts in python_tests(evidence):
         local = inside(evidence, change.path)
         if local:
             yield from (((local, test.name), test) for test in python.tests_in(texts[0 if before else 1]))
 
 
-def _pairs(sides: "_Sides", old: Tests, new: Tests) -> Iterator[tuple[Key, Key]]:
+def _pairs(sides: "_Sides", old: Tests, new: Tests) -> Iterator[tuple[TestKey, TestKey]]:
     """Yield each old test with the new one it has become; one new test stands for one old one only."""
     same_name = [key for key in old if key in new and sides.same((key, old[key]), (key, new[key]))]
     yield from ((key, key) for key in same_name)
@@ -78,7 +79,7 @@ def _pairs(sides: "_Sides", old: Tests, new: Tests) -> Iterator[tuple[Key, Key]]
             yield key, twin
 
 
-Test = tuple[Key, python.Definition]
+Test = tuple[TestKey, python.Definition]
 
 
 class _Sides:
@@ -86,9 +87,7 @@ class _Sides:
 
     def __init__(self, evidence: Evidence) -> None:
         self.before, self.after = (
-            Project(
-                partial(_read, evidence, commit), lambda path: is_test(evidence, f"{evidence.prefix}{path}")
-            )
+            Project(partial(evidence.text, commit=commit), partial(is_tests_own, evidence))
             for commit in (evidence.base, evidence.head)
         )
         changed = [
@@ -138,10 +137,6 @@ class _Sides:
         return moved and self.after.origin(now.name) is not None
 
 
-def _read(evidence: Evidence, commit: str, path: str) -> str | None:
-    return evidence.read(commit, f"{evidence.prefix}{path}")
-
-
 def _touched_data(evidence: Evidence) -> frozenset[str]:
     """Return the names of data files of the tests that were changed."""
     return frozenset(
@@ -153,14 +148,14 @@ def _touched_data(evidence: Evidence) -> frozenset[str]:
 
 def _untouched(
     evidence: Evidence, measured: Measured, sides: "_Sides", data: frozenset[str]
-) -> Iterator[tuple[Key, python.Definition]]:
+) -> Iterator[tuple[TestKey, python.Definition]]:
     """Yield tests of files that were not changed, which lean on helpers, fixtures or data that were."""
     changed = {inside(evidence, change.path) for change in evidence.changes}
     if not data and not any(python_tests(evidence)):
         return
-    for file in sorted({result.file for result in measured.before.results.values()} - changed):
+    for file in sorted(measured.before.files - changed):
         reads = _reads(evidence, file, data)
-        for test in python.tests_in(evidence.read(evidence.head, f"{evidence.prefix}{file}")):
+        for test in python.tests_in(evidence.text(file)):
             here = (file, test.name), test
             if reads or sides.leans(here, here):
                 yield here
@@ -168,5 +163,5 @@ def _untouched(
 
 def _reads(evidence: Evidence, file: str, data: frozenset[str]) -> bool:
     """Tell whether a test file names one of these data files."""
-    text = evidence.read(evidence.head, f"{evidence.prefix}{file}") or ""
+    text = evidence.text(file) or ""
     return any(name in text for name in data)

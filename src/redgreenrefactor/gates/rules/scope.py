@@ -52,7 +52,7 @@ def off_limits(evidence: Evidence) -> Iterator[Finding]:
             yield scope(
                 change, "the submodule's pointer was moved", "Leave submodules at the commits they have."
             )
-        elif change.after and change.after.mode == LINK and _leaves(change.path, change.after.text or ""):
+        elif change.after and change.after.mode == LINK and _leaves(change.path, change.new_text or ""):
             yield scope(
                 change, "the link leads out of the repository", "Link only to files of this repository."
             )
@@ -64,7 +64,7 @@ def off_limits(evidence: Evidence) -> Iterator[Finding]:
 
 def _veiled(change: Change) -> str | None:
     """Return the encoding that a source has been given to hide what it does."""
-    before, after = (python.veil(side.text) if side else None for side in (change.before, change.after))
+    before, after = python.veil(change.old_text), python.veil(change.new_text)
     return after if change.path.endswith(".py") and after != before else None
 
 
@@ -100,7 +100,7 @@ def _leaves(path: str, target: str) -> bool:
 
 
 def _first_difference(change: Change) -> int | None:
-    before, after = ((side.text or "").splitlines() if side else [] for side in (change.before, change.after))
+    before, after = ((text or "").splitlines() for text in (change.old_text, change.new_text))
     for number, (old, new) in enumerate(zip(before, after, strict=False), 1):
         if old != new:
             return number
@@ -166,7 +166,7 @@ def doubts(evidence: Evidence) -> Iterator[Finding]:
             yield worth_a_look(change, None, "dependencies or project settings were changed")
         if name == ".gitignore":
             yield worth_a_look(change, None, "what git ignores was changed")
-        if change.after and change.after.text and len(change.after.text) > LARGE:
+        if len(change.new_text or "") > LARGE:
             yield worth_a_look(change, None, "a large file was committed")
     for change, text in python_code(evidence):
         yield from _sloppy(change, text)
@@ -187,7 +187,7 @@ def brings_tools(change: Change) -> bool:
     return (
         change.before is not None
         and change.after is not None
-        and adds_for_tests(name, change.before.text or "", change.after.text or "")
+        and adds_for_tests(name, change.old_text or "", change.new_text or "")
     )
 
 
@@ -211,6 +211,9 @@ def _swallows(node: ast.ExceptHandler) -> bool:
 def python_code(evidence: Evidence) -> Iterator[tuple[Change, str]]:
     """Yield the Python files outside the tests that were added or edited."""
     for change in evidence.changes:
-        text = change.after.text if change.after else None
-        if text is not None and change.path.endswith(".py") and not is_test(evidence, change.path):
+        if (
+            (text := change.new_text) is not None
+            and change.path.endswith(".py")
+            and not is_test(evidence, change.path)
+        ):
             yield change, text

@@ -1,7 +1,7 @@
 """Failures put into tests, where only an exit code tells: a suite that does not notice one does not run that test."""
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
@@ -9,7 +9,7 @@ from itertools import islice
 from redgreenrefactor.gates.rules.test_text import is_script
 from redgreenrefactor.languages.paths import is_test, reconfigures
 from redgreenrefactor.languages.sources import NEAR, Block, tally
-from redgreenrefactor.model.evidence import Evidence, Question, SuiteRun, Trial
+from redgreenrefactor.model.evidence import Evidence, Inquiry, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome
 from redgreenrefactor.mutation.text_mutants import (
     code_mutants,
@@ -27,7 +27,7 @@ SHARP = 3  # values of a new test that are made wrong, one by one
 WRONG = 4  # expectations that are made wrong before a test counts as blind
 MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
 
-Noticing = Generator[Question, SuiteRun, bool | None]  # None: there was no time to find out
+Noticing = Inquiry[bool | None]  # None: there was no time to find out
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class CommittedTest:
                 break
         return seen
 
-    def ignores_an_expectation(self) -> Generator[Question, SuiteRun, bool]:
+    def ignores_an_expectation(self) -> Inquiry[bool]:
         """Return whether the suite passes with a wrong value where it would notice a failure."""
         others = sharp_expectations(self.path, self.text, self.block) if self.block else iter(())
         for wrong, stopped in islice(others, SHARP):
@@ -82,7 +82,7 @@ class CommittedTest:
         return (yield from _red(self.commit, (self.path, text), spare=self.spare))
 
 
-def believed(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
+def believed(evidence: Evidence) -> Inquiry[list[Finding]]:
     """Return why a suite that passes after GREEN proves nothing: what goes wrong in RED's test, it does not notice."""
     hint = "Return what is asked for, and let the runner finish; where the test itself is at fault, answer with `replan`."
     for test in _written(evidence):
@@ -104,7 +104,7 @@ def _written(evidence: Evidence) -> Sequence[CommittedTest]:
     return [test for test in tests if f"{test.path}::{test.name}" in names] or tests[:1]
 
 
-def still_run(evidence: Evidence) -> Generator[Question, SuiteRun, list[Finding]]:
+def still_run(evidence: Evidence) -> Inquiry[list[Finding]]:
     """Return the tests whose failures the suite noticed before this turn and does not notice any more."""
     for place, (test, before) in enumerate(islice(_touched(evidence), MOST)):
         now = replace(test, spare=LATER if place >= ALWAYS else "")
@@ -127,8 +127,7 @@ def _weaker(evidence: Evidence, now: CommittedTest, before: CommittedTest) -> No
     Only where values are gone that it compared with; for the test as it was, the code has to be right as it is.
     A script is tried on code that is broken altogether.
     """
-    path = f"{evidence.prefix}{evidence.case.impl_file}" if evidence.case else ""
-    code = evidence.read(evidence.head, path)
+    path, code = f"{evidence.prefix}{evidence.impl_file}", evidence.text(evidence.impl_file)
     if code and not before.block and (yield from _red(evidence.head, (path, RUBBISH))) is False:
         return (yield from _red(evidence.base, (path, RUBBISH)))
     lost = tally(before.path, before.text).values - tally(now.path, now.text).words

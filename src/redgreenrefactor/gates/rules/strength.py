@@ -1,13 +1,13 @@
 """REFACTOR may rewrite tests, as long as they notice as much as they did."""
 
 import ast
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.findings import about, brief, errors, named
 from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
-from redgreenrefactor.gates.rules.rewrites import Key, Rewritten, Tests
+from redgreenrefactor.gates.rules.rewrites import Rewritten, Tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import (
     asks_the_same,
@@ -16,8 +16,17 @@ from redgreenrefactor.languages.assertions import (
     constants,
     expected_values,
 )
-from redgreenrefactor.languages.paths import inside, is_test
-from redgreenrefactor.model.evidence import Evidence, Kind, Question, SuiteRun, TestId, TestResult, Trial
+from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
+from redgreenrefactor.model.evidence import (
+    Evidence,
+    Inquiry,
+    Kind,
+    SuiteRun,
+    TestId,
+    TestKey,
+    TestResult,
+    Trial,
+)
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import (
     SEED,
@@ -34,10 +43,9 @@ from redgreenrefactor.mutation.detection import (
 from redgreenrefactor.mutation.either_way import reading_either_way
 
 SLIGHT, GROSS = 4, 5  # mutants of each sort that are tried
-Findings = Generator[Question, SuiteRun, list[Finding]]
 
 
-def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inquiry[list[Finding]]:
     """Return what the tests no longer notice; a test that was only moved or renamed needs no proof."""
     if not any(is_test(evidence, change.path) for change in evidence.changes):
         return []
@@ -52,7 +60,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Fin
 # --- behaviour: the tests as they were, on the code as it is
 
 
-def _behaviour(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+def _behaviour(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inquiry[list[Finding]]:
     files = {inside(evidence, change.path) for change in evidence.changes if is_test(evidence, change.path)}
     shared = any(name and not name.rpartition("/")[2].startswith("test") for name in files)
     ids = tuple(
@@ -66,15 +74,13 @@ def _behaviour(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
     failed = [
         run.results[name] for name in ids if name in run.results and not _excused(evidence, run.results[name])
     ]
-    changed = [result for result in failed if not _follows(rewrites, (result.file, result.function))]
+    changed = [result for result in failed if not _follows(rewrites, result.key)]
     old = [result for result in changed if result.id in measured.legacy.ids]
     recheck = yield from rechecked(evidence.base, trial, old)
     return [_changed(result) for result in changed if result not in old or result in recheck.broken]
 
 
-def _as_they_were(
-    evidence: Evidence, ids: Sequence[TestId]
-) -> Generator[Question, SuiteRun, tuple[Trial, SuiteRun]]:
+def _as_they_were(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[tuple[Trial, SuiteRun]]:
     """Return how the tests as they were are run, and what they do; where that helps, they read results in either way."""
     trial = Trial(evidence.head, overlay=old_tests(evidence), tests=tuple(ids))
     run = yield trial
@@ -93,11 +99,11 @@ def _excused(evidence: Evidence, result: TestResult) -> bool:
     if result.passed or result.missing is not None or result.exception == "AttributeError":
         return True
     interface = "argument" in result.message or "not callable" in result.message
-    in_code = result.frames and not is_test(evidence, f"{evidence.prefix}{result.frames[-1].file}")
+    in_code = result.frames and not is_tests_own(evidence, result.frames[-1].file)
     return result.exception == "TypeError" and bool(interface or in_code)
 
 
-def _follows(rewrites: Rewritten, key: Key) -> bool:
+def _follows(rewrites: Rewritten, key: TestKey) -> bool:
     """Tell whether an old test was rewritten for code of another form, and asks the same of it."""
     new = rewrites.new.get(key)
     return key in rewrites.changed and new is not None and asks_the_same(rewrites.old[key].node, new.node)
@@ -122,7 +128,7 @@ def _legacy(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iter
     old = [
         result
         for result in rewrites.results(measured.before, rewrites.old)
-        if is_kept(evidence, measured, result.id) and (result.file, result.function) in rewrites.changed
+        if is_kept(evidence, measured, result.id) and result.key in rewrites.changed
     ]
     if old:
         yield Finding(
@@ -137,8 +143,8 @@ def _legacy(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iter
 def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
     """Yield tests that have lost parameter sets."""
     for key in sorted(set(rewrites.old) & set(rewrites.new)):
-        before = {r.id for r in measured.before.results.values() if (r.file, r.function) == key}
-        after = {r.id for r in measured.after.results.values() if (r.file, r.function) == key}
+        before = {r.id for r in measured.before.results.values() if r.key == key}
+        after = {r.id for r in measured.after.results.values() if r.key == key}
         if len(after) < len(before):
             yield Finding(
                 FindingType.TEST_TAMPERING,
@@ -151,23 +157,19 @@ def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
 
 def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
     """Yield parametrised tests that went under another name and came back with fewer parameter sets."""
-    gone = [
-        r for r in rewrites.results(measured.before, rewrites.old) if (r.file, r.function) not in rewrites.new
-    ]
+    gone = [r for r in rewrites.results(measured.before, rewrites.old) if r.key not in rewrites.new]
     families = {r.id.partition("[")[0] for r in gone if "[" in r.id}
     lost = [r.id for r in gone if r.id.partition("[")[0] in families]
-    fresh = [
-        r for r in rewrites.results(measured.after, rewrites.new) if (r.file, r.function) not in rewrites.old
-    ]
+    fresh = [r for r in rewrites.results(measured.after, rewrites.new) if r.key not in rewrites.old]
     if len(lost) > len(fresh) and lost:
         first = next(r for r in gone if r.id == lost[0])
-        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", [(first.file, first.function)])
+        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", [first.key])
 
 
 # --- strength: what they notice
 
 
-def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inquiry[list[Finding]]:
     """Make mutants of the code: what the old tests notice the new ones have to notice, too."""
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
     old = tuple(
@@ -204,7 +206,7 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> F
 
 def _part(rewrites: Rewritten, results: Sequence[TestResult]) -> Rewritten:
     """Return what was rewritten of these tests; of what went by another name, all that is new."""
-    keys = {(result.file, result.function) for result in results} & set(rewrites.old)
+    keys = {result.key for result in results} & set(rewrites.old)
     new = {key: rewrites.new[key] for key in keys if key in rewrites.new}
     return replace(
         rewrites,
@@ -215,7 +217,7 @@ def _part(rewrites: Rewritten, results: Sequence[TestResult]) -> Rewritten:
 
 def _no_longer_noticed(
     old: Trial, rewrites: Rewritten, new: Sequence[TestId], item: Mutant, seed: int = SEED
-) -> Generator[Question, SuiteRun, tuple[Noticed, list[Key] | None]]:
+) -> Inquiry[tuple[Noticed, list[TestKey] | None]]:
     """Return how the old tests notice a mutant, and which do if the new ones do not; chance is the same for both.
 
     Where a value is a little off, every test has to notice that did, unless another one does it now in its stead.
@@ -226,7 +228,7 @@ def _no_longer_noticed(
     if not then.by_failing:
         return then, None
     now = yield from noticed_by(old.commit, new, [item], enough=1, least=1, seed=seed)
-    noticing, still = ({(r.file, r.function): r.kind for r in side.failed} for side in (then, now))
+    noticing, still = ({r.key: r.kind for r in side.failed} for side in (then, now))
     if not now.by_failing:
         return then, list(noticing) if now.tried else None
     closely = [key for key, kind in noticing.items() if kind is Kind.ASSERTION and key in rewrites.new]
@@ -243,7 +245,7 @@ def _chosen(mutants: Sequence[Mutant]) -> list[Mutant]:
 
 def _still_bites(
     evidence: Evidence, measured: Measured, rewrites: Rewritten, mutants: list[Mutant]
-) -> Findings:
+) -> Inquiry[list[Finding]]:
     """Where the old tests cannot run on the new code, the new ones must notice a mutant and expect the same."""
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
     exact = any(isinstance(item, ast.Eq) for test in rewrites.old.values() for item in ast.walk(test.node))
@@ -269,7 +271,7 @@ def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
     return sorted(expected - now)
 
 
-def _expecting(rewrites: Rewritten, value: str) -> list[Key]:
+def _expecting(rewrites: Rewritten, value: str) -> list[TestKey]:
     """Return the old tests that expected a value, the first being those that have lost it under their own name."""
     had = [key for key, test in rewrites.old.items() if value in expected_values(test.node)]
     return sorted(had, key=lambda key: key not in rewrites.new)
@@ -283,26 +285,26 @@ def _shared(evidence: Evidence, rewrites: Rewritten) -> Iterator[ast.AST]:
 
 def _assertions(run: SuiteRun, tests: Tests) -> int:
     """Return how often these tests assert something, parameter sets counted."""
-    keys = [(result.file, result.function) for result in run.results.values()]
+    keys = [result.key for result in run.results.values()]
     return sum(assertion_count(test.node) * max(keys.count(key), 1) for key, test in tests.items())
 
 
-def _asserts_less(measured: Measured, rewrites: Rewritten, key: Key) -> bool:
+def _asserts_less(measured: Measured, rewrites: Rewritten, key: TestKey) -> bool:
     was = _assertions(measured.before, {key: rewrites.old[key]})
     return key in rewrites.new and _assertions(measured.after, {key: rewrites.new[key]}) < was
 
 
-def _expectations_count(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Findings:
+def _expectations_count(
+    evidence: Evidence, measured: Measured, rewrites: Rewritten
+) -> Inquiry[list[Finding]]:
     ids = [result.id for result in rewrites.results(measured.after, rewrites.new)]
     blind = yield from blind_comparison(evidence, ids, {file for file, _ in rewrites.new})
     if blind is None:
         return []
-    return [
-        _weaker(rewrites, f"whatever it is compared with, {blind.message}", [(blind.file, blind.function)])
-    ]
+    return [_weaker(rewrites, f"whatever it is compared with, {blind.message}", [blind.key])]
 
 
-def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[Key] = ()) -> Finding:
+def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[TestKey] = ()) -> Finding:
     """Return the finding that tests were weakened, at the first of the guilty ones; without any, of all."""
     tests = {**rewrites.old, **rewrites.new}
     key = next((key for key in guilty if key in tests), next(iter(rewrites.new or rewrites.old)))

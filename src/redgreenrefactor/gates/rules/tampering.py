@@ -60,7 +60,7 @@ def _names_runner(value: object) -> bool:
 
 def imported_tests(evidence: Evidence) -> Iterator[Finding]:
     """Yield code that imports tests: where they are loaded already, no run can tell."""
-    file = PurePosixPath(evidence.case.test_file if evidence.case else "?")
+    file = PurePosixPath(evidence.test_file)
     brought = [local for local, by_test in evidence.roles.items() if by_test]
     theirs = {"conftest", *(name for local in brought for name in python.planned_modules(local))}
     theirs |= {file.stem} if is_test_file(file.name) else set()
@@ -109,11 +109,11 @@ def _is_run_by(evidence: Evidence, change: Change) -> bool:
         "rake": ("Rakefile",),
     }
     read = {name for word in words for name in tools.get(word, ())}
-    package = evidence.read(evidence.base, f"{evidence.prefix}package.json")
+    package = evidence.text("package.json", evidence.base)
     started = files_run(package, evidence.command)
-    planned = (evidence.case.test_file, evidence.case.impl_file) if evidence.case else ()
-    named_files = {word.removeprefix("./") for word in words} | started.difference(planned)
-    is_one = is_test_file(local or "") or (evidence.case is not None and local == evidence.case.test_file)
+    planned = {evidence.test_file, evidence.impl_file}
+    named_files = {word.removeprefix("./") for word in words} | started - planned
+    is_one = is_test_file(local or "") or local == evidence.test_file
     return local is not None and (local in read or (local in named_files and not is_one))
 
 

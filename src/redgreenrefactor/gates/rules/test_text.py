@@ -51,10 +51,7 @@ def new_tests(evidence: Evidence) -> list[tuple[Change, Block]]:
 
 
 def _sides(change: Change) -> tuple[Tally, Tally]:
-    before, after = (
-        tally(change.path, side.text) if side else NOTHING for side in (change.before, change.after)
-    )
-    return before, after
+    return tally(change.path, change.old_text), tally(change.path, change.new_text)
 
 
 def _kept(change: Change) -> Iterator[Finding]:
@@ -79,7 +76,7 @@ def _focused(evidence: Evidence) -> Iterator[Finding]:
         before, after = _sides(change)
         if after.focused > before.focused:
             yield tampering(change, None, "only some tests are run (only, fit)", "Let every test run.")
-        texts = [side.text or "" if side else "" for side in (change.before, change.after)]
+        texts = [change.old_text or "", change.new_text or ""]
         idle = ["func TestMain(" in text and ".Run()" not in text for text in texts]
         if change.path.endswith("_test.go") and idle[1] and not idle[0]:
             yield tampering(change, None, "TestMain runs no tests", "Let it call m.Run().")
@@ -125,7 +122,7 @@ def _only_taken(evidence: Evidence, held: Sequence[Change], before: Tally, after
     if any(added_lines(change) for change in tests):
         return False
     names = {block.name for block in after.blocks}
-    lines = {line.strip() for c in tests if c.after for line in (c.after.text or "").splitlines()}
+    lines = {line.strip() for c in tests for line in (c.new_text or "").splitlines()}
     gone = (block for block in before.blocks if block.name not in names)
     written = (line.strip() for b in gone for line in b.code[b.body - b.start :].splitlines())
     return any(re.search(r"\w", line) and line not in lines for line in written)
@@ -203,9 +200,9 @@ def _other_values(change: Change, lost: Sequence[str]) -> Finding:
 def _scripts_gone(evidence: Evidence) -> Iterator[Finding]:
     """Yield tests in languages that are not known whose text is gone."""
     scripts = [change for change in evidence.changes if is_script(evidence, change.path)]
-    there = {line.strip() for c in scripts if c.after for line in (c.after.text or "").splitlines()}
+    there = {line.strip() for c in scripts for line in (c.new_text or "").splitlines()}
     for change in scripts:
-        old = [line.strip() for line in (change.before.text or "").splitlines()] if change.before else []
+        old = [line.strip() for line in (change.old_text or "").splitlines()]
         lines = [line for line in old if line and not line.startswith("#")]
         kept = sum(line in there for line in lines)
         if lines and kept < KEPT * len(lines) and (change.after is None or _halved(change)):
@@ -225,5 +222,5 @@ def is_script(evidence: Evidence, path: str) -> bool:
 
 
 def _halved(change: Change) -> bool:
-    before, after = (len((side.text or "").split()) if side else 0 for side in (change.before, change.after))
+    before, after = (len((text or "").split()) for text in (change.old_text, change.new_text))
     return after < KEPT * before

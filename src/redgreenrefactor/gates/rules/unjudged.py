@@ -1,29 +1,18 @@
 """Whether what a run has proved still holds after commits that no gate has judged."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.findings import errors, named, tail
-from redgreenrefactor.gates.rules.measurement import Measured, defined_at
+from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.test_text import text_rules
 from redgreenrefactor.languages.paths import is_test_file
-from redgreenrefactor.model.evidence import (
-    Change,
-    Evidence,
-    Kind,
-    Measure,
-    Question,
-    SuiteRun,
-    TestId,
-    Trial,
-)
+from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Kind, Measure, SuiteRun, TestId, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
-Holding = Generator[Question, SuiteRun, list[Finding]]
 
-
-def still_holds(evidence: Evidence, left: SuiteRun, own: frozenset[TestId] | None) -> Holding:
+def still_holds(evidence: Evidence, left: SuiteRun, own: frozenset[TestId] | None) -> Inquiry[list[Finding]]:
     """Return which of a run's tests that passed when it left them are gone or fail now; None: of all tests.
 
     Tests that were changed together with the code fail as the run had left them, which is told; a name that was
@@ -61,8 +50,8 @@ def _gone(evidence: Evidence, left: SuiteRun, now: SuiteRun, wanted: list[TestId
     if not missing:
         return []
     moves = rewritten(evidence, Measured(left, left, now))
-    passing = {(now.results[name].file, now.results[name].function) for name in now.passed}
-    return [name for name in missing if name in now.ids or moves.twin(defined_at(left, name)) not in passing]
+    passing = {now.results[name].key for name in now.passed}
+    return [name for name in missing if name in now.ids or moves.twin(left.results[name].key) not in passing]
 
 
 def _passes(again: SuiteRun, left: SuiteRun, name: TestId) -> bool:
