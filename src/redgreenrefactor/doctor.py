@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,7 @@ from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.goal import cited
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import resuming
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.command_line import last_invocation
@@ -52,7 +53,7 @@ class RemarkLevel(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remark:
     """One thing that was looked at, and what to type where it is not as it should be."""
 
@@ -74,7 +75,7 @@ def _error(message: str, hint: str) -> Remark:
     return Remark(message, RemarkLevel.ERROR, hint)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Health:
     """Everything that was looked at."""
 
@@ -99,7 +100,7 @@ class Health:
         }
 
 
-@dataclass(frozen=True)
+@frozen
 class Patient:
     """A repository that can be opened, and how a run in it would be set up."""
 

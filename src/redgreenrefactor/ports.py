@@ -1,7 +1,6 @@
 """The places where the engine meets the world, as protocols."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -10,6 +9,7 @@ from redgreenrefactor.model.evidence import ALL, Change, Manner, Measure, SuiteR
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, Step, Usage
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import Phase, PhaseName
 
@@ -92,7 +92,7 @@ class Suite(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sealed:
     """A turn's work as exactly one commit, and what was noticed while it was made."""
 
@@ -107,7 +107,7 @@ class Sealed:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SealedWork:
     """What a session has said and done, sealed and about to be judged: whoever finds it judges it, and pays nobody again."""
 

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from redgreenrefactor.config.keys import template
@@ -24,12 +24,13 @@ from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import gone_back
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.surroundings import Surroundings
 
 OFFERED = 6  # commits that a refusal names
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RollbackResult:
     """Where a run goes on after it went back, and the ref that keeps what was left behind."""
 
@@ -70,7 +71,7 @@ def _moved(around: Surroundings, here: LockedCheckout, run_id: str, to: str, why
     return kept
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mended:
     """What was done to the notes, or would be, and how many can be read afterwards."""
 

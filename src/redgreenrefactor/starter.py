@@ -1,19 +1,19 @@
 """Small projects to start from, one for each test runner that is found by itself."""
 
 import tomllib
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.errors import UsageError, some_of
 from redgreenrefactor.filesystem import put
+from redgreenrefactor.model.values import frozen
 
 KINDS = ("pytest", "npm", "maven", "gradle", "go", "rust")
 COMMIT = "git add --all && git commit -m 'chore: a project to start from'"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Starter:
     """What was written, and what has to be typed before the first run."""
 

@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.config import Flags, Line, Settings, load
@@ -18,6 +17,7 @@ from redgreenrefactor.git.nested import changed_environments
 from redgreenrefactor.git.programs import RUNNERS
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.events import Emit
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.permissions import tools_of
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.sandbox.secrets import words
@@ -36,7 +36,7 @@ _RUN_BY = words(
 _LARGEST_PROGRAM = 256 << 20  # bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """Where and how one invocation works."""
 

@@ -3,7 +3,6 @@
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import LedgerError
@@ -23,6 +22,7 @@ from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Brief, Report, answered
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.ports import Say, Sealed, SealedWork
 
@@ -43,7 +43,7 @@ class FakeAgent:
         return answered(brief, result) if isinstance(result, str) else result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FakeCommit:
     """A commit as a value: where it stands, what it says, and every file's text by its path."""
 

@@ -4,17 +4,17 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import put
+from redgreenrefactor.model.values import frozen
 
 ONCE = "TDD_TRUST"  # set to 1: everything is approved, for this invocation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approval:
     """Lines of one project's settings that its user has approved."""
 
@@ -22,7 +22,7 @@ class Approval:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approvals:
     """Everything the user has approved, one file each, in a folder outside every repository."""
 

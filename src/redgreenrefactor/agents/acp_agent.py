@@ -6,7 +6,6 @@ import shlex
 import socket
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from queue import SimpleQueue
@@ -22,6 +21,7 @@ from redgreenrefactor.agents.providers import base_url
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import put
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.cage import temporary_folder
 
 _FAREWELL = 5.0  # seconds for a program to write down what it keeps of a session
@@ -55,7 +55,7 @@ def _any(command: str) -> AcpPreset:
     return AcpPreset(program=program, always=StartingKit(arguments=tuple(rest)), tried=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AcpProgram:
     """How such a program is started, and what it is told."""
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from acp.schema import (
@@ -16,6 +15,7 @@ from acp.schema import (
 )
 
 from redgreenrefactor.model.codec import json_object
+from redgreenrefactor.model.values import frozen
 
 Action = ToolCallUpdate | ToolCallStart | ToolCallProgress
 _NAMING = (
@@ -36,7 +36,7 @@ _NEEDS = {  # one of these tools, to be allowed
 _NEVER = {"fetch": "a session has no use for the web", "switch_mode": "how it works is not its own choice"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """Within what a session stays."""
 

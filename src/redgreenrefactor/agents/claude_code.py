@@ -27,6 +27,7 @@ from redgreenrefactor.agents.program_session import objects
 from redgreenrefactor.agents.providers import base_url
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.model.session import MORE_MONEY, Answered, Called, Usage, Uttered
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
 
@@ -67,7 +68,7 @@ def build(_argument: str, setup: AgentSetup) -> ProgramAgent:
     return program_agent("claude-code", ClaudeCode(), setup)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClaudeCode:
     """How Claude Code is started, and what it answers."""
 

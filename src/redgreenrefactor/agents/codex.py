@@ -24,6 +24,7 @@ from redgreenrefactor.agents.providers import base_url
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.filesystem import checkout_around
 from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.prompts.quote import in_line
 from redgreenrefactor.sandbox.cage import temporary_folder
 
@@ -53,7 +54,7 @@ def build(_argument: str, setup: AgentSetup) -> ProgramAgent:
     return program_agent("codex", Codex(), setup)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Codex:
     """How Codex is started, and what it answers."""
 

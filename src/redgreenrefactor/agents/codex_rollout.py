@@ -5,18 +5,18 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.values import frozen
 
 _TAIL = 262_144  # bytes at the end of a file in which the last count is looked for
 _MODEL = re.compile(r'"model":"([^"\\]+)"')
 _ID = re.compile(r"[0-9A-Za-z-]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rollout:
     """The file of one session in a home of Codex."""
 

@@ -5,7 +5,6 @@ import shutil
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.agents.endings import broke_off
@@ -14,6 +13,7 @@ from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report, answered, overdue
 from redgreenrefactor.model.task import first_program
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.sandbox.cage import temporary_folder
@@ -34,7 +34,7 @@ def build(argument: str, setup: AgentSetup) -> "CommandAgent":
     return CommandAgent(argument, setup)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandAgent:
     """A shell command that is started afresh for every session."""
 

@@ -2,13 +2,13 @@
 
 import codecs
 import re
-from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from posixpath import basename, dirname
 
 from redgreenrefactor.agents.files import Files, Found, Permit, RefusedError
 from redgreenrefactor.agents.schemas import Arguments
 from redgreenrefactor.errors import some_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.prompts.quote import plain
 
 OUTPUT = 30_000  # bytes a tool answers with
@@ -149,7 +149,7 @@ def _encoded(text: str, encoding: str) -> bytes:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Text:
     """What a file holds, as text, and how to get the very same bytes back."""
 
@@ -212,7 +212,7 @@ class _Text:
         return re.sub("(?<!\r)\n", "\r\n", new)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Edited:
     """A file after a replacement, and the first and last line of each that was made."""
 

@@ -10,9 +10,10 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join, normpath
+
+from redgreenrefactor.model.values import frozen
 
 LINKS = 40  # links a path may lead over, as in the kernel
 _OPENAT2 = 437
@@ -28,7 +29,7 @@ class RefusedError(Exception):
     """A call that was not carried out; the message tells a model why, and what to do instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A regular file: where it really lies, and what it holds, up to what was asked for."""
 
@@ -37,7 +38,7 @@ class Found:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     """A name in a folder that is open: whatever happens to the path meanwhile, it means this folder."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from redgreenrefactor.agents.session_environment import environment
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line, plain
 from redgreenrefactor.sandbox.process import Finished, Interrupt, run
@@ -40,7 +41,7 @@ class ForeignProgram:
     telling: Mapping[str, str] = field(default_factory=dict[str, str])  # that it calls nobody but its model
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstalledProgram:
     """A program that is there."""
 

@@ -1,14 +1,14 @@
 """What a program tells of the session it holds, whatever words it has for that."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionOpened:
     """The session has an id, by which the program finds it again."""
 
@@ -17,7 +17,7 @@ class SessionOpened:
     version: str = ""  # of the program, where it tells that only now
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionRefused:
     """The program did not do what its model wanted; the call's id says what that was, if it was a call."""
 
@@ -25,7 +25,7 @@ class ActionRefused:
     call: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestRetried:
     """A request failed and is made again; a failure that no waiting mends is given."""
 
@@ -33,7 +33,7 @@ class RequestRetried:
     hopeless: Finding | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplyBilled:
     """What has been used for one more reply."""
 
@@ -41,7 +41,7 @@ class ReplyBilled:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionConcluded:
     """The session is over: its last text, what it used in all, why it failed."""
 

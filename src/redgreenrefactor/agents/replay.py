@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from redgreenrefactor.agents.toolbox import Toolbox, ToolResult, toolbox_in
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, answered
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import bounded, in_line
@@ -53,7 +53,7 @@ def build(argument: str, setup: AgentSetup) -> "ReplayAgent":
     return ReplayAgent(load_script(argument), setup)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplayAgent:
     """An agent that plays a script with real tools."""
 

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from redgreenrefactor.agents.files import RefusedError
+from redgreenrefactor.model.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSchema:
     """A tool as models know it."""
 
@@ -115,7 +115,7 @@ _NO_NUMBER = "no number"
 _NAMED = 5  # parameters that do not exist, in a message
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arguments:
     """What a model gave a tool: names it has, values of the right kind; names it has not are ignored."""
 

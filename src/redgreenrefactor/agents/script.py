@@ -3,7 +3,6 @@
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any, TypeVar, cast
@@ -11,6 +10,7 @@ from typing import Any, TypeVar, cast
 from redgreenrefactor.agents.schemas import TOOLS
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -26,7 +26,7 @@ _KINDS: dict[type, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Use:
     """Call a tool; it has to succeed unless it may fail."""
 
@@ -51,7 +51,7 @@ def bash(command: str, *, may_fail: bool = False) -> Use:
     return Use("Bash", {"command": command}, may_fail)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scene:
     """What one session does, and what it says at the end."""
 
@@ -70,7 +70,7 @@ class Scene:
         return (self.phase, self.cycle, self.attempt)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Script:
     """A whole story: what the project starts with, what is asked for, and every session's part."""
 
@@ -118,7 +118,7 @@ def _bad(source: str, problem: str) -> UsageError:
     return UsageError(f"the script {source}: {problem}", hint="Mend the script, then type the same again.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Table:
     """A table of a script that knows where it stands."""
 

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -17,6 +17,7 @@ from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.languages.paths import ProjectFolder, is_locked
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.session import Brief
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.sandbox import process
@@ -32,7 +33,7 @@ _LISTLESS = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 Locked = Callable[[str], str]  # from a path of the workspace to why it may not be written; empty: it may
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """What a model is told a call came to."""
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from redgreenrefactor.agents.table import AGENTS as KINDS
+from redgreenrefactor.model.values import frozen
 
 ROLES = ("plan", "red", "green", "refactor", "coder", "reviewer", "diagnosis")
 AGENTS = tuple(name for name, kind in KINDS.items() if not kind.argument)
@@ -20,7 +20,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9])?(:[0-9]{1,5})?")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueType:
     """What a value may be, in words, and how it is read; what cannot be read raises ValueError."""
 
@@ -31,7 +31,7 @@ class ValueType:
     secret: bool = False  # then the value is never shown
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """One thing that can be set, and every place where it can be."""
 

@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masked
 
@@ -22,7 +22,7 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _HOST = re.compile(r"[a-z0-9_][a-z0-9._-]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """A repository on a forge: whose, which, and the root of the interface to ask about it."""
 
@@ -90,7 +90,7 @@ def _usable(url: str) -> str:
     return url.rstrip("/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     """What a remote names."""
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from redgreenrefactor.model.evidence import Evidence, Inquiry, Judgement, Trial
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import LIST, Case, Item, comparable
 from redgreenrefactor.model.handoff import LONG_LIST
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 
 ANSWER = (
@@ -29,7 +30,7 @@ NOT_YET_PLANNED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What PLAN said: the next case, or that there is none, what comes later, and what it gave up."""
 

@@ -1,7 +1,5 @@
 """REVIEW: a clear answer, nothing touched, and no approval of a suite that fails."""
 
-from dataclasses import dataclass
-
 from redgreenrefactor.gates.code import LONGEST, failing
 from redgreenrefactor.gates.rules.answers import objects
 from redgreenrefactor.gates.rules.findings import errors, scope, tail
@@ -11,6 +9,7 @@ from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import title_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome, Verdict, rule
 
 ANSWER = (
@@ -19,7 +18,7 @@ ANSWER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opinion:
     """What the reviewer decided, and the words for the pull request or for the coder."""
 

@@ -8,12 +8,12 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.git.programs import safe_path
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import without_secrets
 
@@ -59,7 +59,7 @@ def scrubbed(environ: Mapping[str, str], root: Path) -> dict[str, str]:
     return kept | ours | {"PATH": safe_path(environ.get("PATH", os.defpath), root)}
 
 
-@dataclass(frozen=True)
+@frozen
 class Git:
     """Git in one folder, with a clean environment and no hooks."""
 

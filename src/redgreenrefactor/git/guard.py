@@ -9,12 +9,12 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import below, cleared, head_of, put
 from redgreenrefactor.git.executable import decoded, encoded
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.secrets import words
 
 SETTINGS = "tdd.properties"
@@ -33,7 +33,7 @@ LARGEST = 16 << 20
 Kept = tuple[int, str] | None  # a file's mode, or what else there is, and its text; None: nothing is there
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steering:
     """What steered git when a session began."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.git import guard, lock, mark
@@ -10,9 +9,10 @@ from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.litter import clear_away
 from redgreenrefactor.git.repository import Repository, open_repository, own_folders
 from redgreenrefactor.git.workspace import GitWorkspace
+from redgreenrefactor.model.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class LockedCheckout:
     """A checkout, and what is needed to change it."""
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,11 +12,12 @@ from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.executable import encoded
 from redgreenrefactor.git.guard import Steering
 from redgreenrefactor.git.refs import Refs
+from redgreenrefactor.model.values import field, frozen
 
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """What a session started from, for whoever finds its leftovers."""
 

@@ -9,7 +9,6 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -18,6 +17,7 @@ from redgreenrefactor.errors import some_of
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.guard import STEERING
 from redgreenrefactor.git.stand_in import OID, text_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.toolchains import MARKS
 
 MOST = 300_000  # entries that are looked at
@@ -29,7 +29,7 @@ STEERS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NestedChange:
     """What a session did to a repository or a virtual environment that git ignores."""
 

@@ -4,7 +4,7 @@ A feature that is too long for every note is kept once in the same tree, and tra
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.git.executable import Git, advice, decoded, encoded, said, temporary_index
@@ -15,6 +15,7 @@ from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import age, compacted, expanded, merged, runs_of
 from redgreenrefactor.model.goal import LONG
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
+from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.sandbox.secrets import Mask
 
 FAN = 256  # folders a level fans out into
@@ -140,7 +141,7 @@ def _text(objects: Objects, blob: str) -> str | None:
 # --- all notes at once
 
 
-@dataclass(frozen=True)
+@frozen
 class NotesTree:
     """What a notes tree holds, by the commit it stands on."""
 

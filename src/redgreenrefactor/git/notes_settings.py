@@ -1,18 +1,18 @@
 """Git's own settings that keep notes and commits together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from redgreenrefactor.git.executable import decoded
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.model.values import frozen
 
 REWRITE_REF = "notes.rewriteRef"
 REWRITE_MODE = "notes.rewriteMode"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """One line of git's configuration."""
 

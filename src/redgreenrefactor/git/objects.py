@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import IO, cast
 
 from redgreenrefactor.errors import GitError
 from redgreenrefactor.git.executable import Git, decoded, encoded
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import process
 
 DIGITS = frozenset("0123456789abcdef")  # of ids
@@ -16,7 +16,7 @@ LINK = "120000"
 SUBMODULE = "160000"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """One entry of a tree."""
 
@@ -29,7 +29,7 @@ class Node:
         return self.mode == TREE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit:
     """A commit as it is stored."""
 

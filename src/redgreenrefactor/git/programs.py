@@ -4,10 +4,10 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from redgreenrefactor.model.shell_line import shell_words
+from redgreenrefactor.model.values import field, frozen
 
 # What is run for whom, and what is said instead where it leads into the project.
 _INSTEAD = (
@@ -35,7 +35,7 @@ _OPERATORS = frozenset("();<>|&")
 _SAFE_PYTHON = re.compile(r"-[A-Za-z]*[IP][A-Za-z]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigEntry:
     """One setting, and the file it comes from."""
 
@@ -44,7 +44,7 @@ class ConfigEntry:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overruled:
     """What git is told instead of settings that lead into the project."""
 
@@ -74,7 +74,7 @@ def parsed(fields: Iterable[str]) -> Iterator[ConfigEntry]:
         yield ConfigEntry(origin, key, value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Judged:
     entry: ConfigEntry
     foreign: bool  # it comes from a file of the project

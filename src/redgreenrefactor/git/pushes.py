@@ -3,17 +3,17 @@
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.git.executable import Git, decoded, encoded
 from redgreenrefactor.git.refs import Refs
+from redgreenrefactor.model.values import frozen
 
 REMOTES, HEADS, TAGS = "refs/remotes/", "refs/heads/", "refs/tags/"
 LAST = 200  # lines of HEAD's log that are looked at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Push:
     """A branch of a remote that was made to hold work of this run."""
 
@@ -42,7 +42,7 @@ class Push:
         return self.ref.removeprefix(REMOTES).partition("/")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunCommits:
     """What a run has made so far: its branch, what its session began from, and every commit that was checked out."""
 

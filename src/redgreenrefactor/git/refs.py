@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from redgreenrefactor.git.executable import Git, encoded
+from redgreenrefactor.model.values import frozen
 
 NOTES = "refs/notes/tdd-handoffs"
 ATTEMPTS = "refs/tdd/attempts/"
@@ -30,7 +30,7 @@ def is_copy(name: str) -> bool:
     return name.startswith("refs/notes/") and name.endswith("/tdd-handoffs") and name != NOTES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refs:
     """Every ref with its object, and the branches that other checkouts have in use."""
 
@@ -43,7 +43,7 @@ class Refs:
         return Refs({name: oid for name, oid in merged.items() if oid is not None}, self.in_use)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Damage:
     """What a session did to refs that are not its own, and what mends it."""
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.git.executable import decoded, encoded, said
 from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masked
 
@@ -50,7 +50,7 @@ class OutrunError(Exception):
     """Somebody else was faster; look again."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Remote:
     """A remote repository, by the name it is known under here."""
 

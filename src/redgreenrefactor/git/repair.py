@@ -26,12 +26,13 @@ from redgreenrefactor.git.rewritten_commits import RewrittenCommits
 from redgreenrefactor.model.chain import age, mended
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.values import frozen
 
 KEPT_NOTES = f"{KEPT}notes/"
 SHORT = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mend:
     """One thing that was found and put right, or will be."""
 

@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from redgreenrefactor.git.executable import Git, advice, check_version, decoded,
 from redgreenrefactor.git.mark import place_of
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.programs import ConfigEntry, Overruled, config_files, overruled, parsed
+from redgreenrefactor.model.values import field, frozen
 
 OURS = {
     "GIT_AUTHOR_NAME": "RedGreenRefactor",
@@ -33,7 +34,7 @@ IN_PROGRESS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckoutStatus:
     """What `git status` says."""
 
@@ -49,7 +50,7 @@ class CheckoutStatus:
         return (*self.tracked, *self.untracked)
 
 
-@dataclass(frozen=True)
+@frozen
 class Repository:
     """A repository seen from one of its checkouts; nothing is written by opening it."""
 

@@ -1,17 +1,17 @@
 """Commits that a rebase or an amend has made anew: which became of which."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from redgreenrefactor.git.executable import Git, decoded
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.values import frozen
 
 ENOUGH = 2  # of the traits below that two commits have to share
 PREFIXES = {"PLAN": ("plan",), "RED": ("test",), "GREEN": ("feat", "fix"), "REFACTOR": ("refactor",)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitTraits:
     """What a commit looks like: rewriting it changes its id, but seldom all of this."""
 

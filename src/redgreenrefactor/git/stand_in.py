@@ -11,7 +11,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from redgreenrefactor.filesystem import below, head_of, remove
 from redgreenrefactor.git.executable import decoded, encoded
 from redgreenrefactor.git.refs import Refs, update_refs
 from redgreenrefactor.git.repository import Repository, quoted, setting
+from redgreenrefactor.model.values import frozen
 
 BORROWED = "shared-objects"  # where the repository's own objects are shown inside
 MODULES = "modules"
@@ -46,7 +47,7 @@ EXTENSIONS = ("extensions.objectformat", "extensions.partialclone")
 USERINFO = re.compile(r"(?<=://)[^/@]*@")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Taken:
     """What came of a session's commits."""
 

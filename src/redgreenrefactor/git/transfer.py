@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TypeVar
 
 from redgreenrefactor.errors import LedgerError, NotReadyError
@@ -20,6 +19,7 @@ from redgreenrefactor.git.notes import (
 from redgreenrefactor.git.refs import KEPT, NOTES, ROLLED_BACK, RUNS, folder_of, list_refs
 from redgreenrefactor.git.remote import OutrunError, Remote
 from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.model.values import frozen
 
 TDD = "refs/tdd/"
 RACES = 5
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 Alone = Callable[[], AbstractContextManager[object]]  # holds the checkout while refs of ours are changed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Carried:
     """What was carried over."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
@@ -15,11 +14,12 @@ from redgreenrefactor.git.refs import KEPT, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.chain import of_run
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.values import frozen
 
 READY = "rgr-ready"  # in the git folder of a worktree that was made whole
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Worktree:
     """One checkout of a repository, as git lists it."""
 

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, path_to_read
 from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.task import Look, Source, Task
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.prompts.quote import bounded, plain
 
 MOST = 8_000  # characters of one source
@@ -22,7 +22,7 @@ CRITICAL = 20  # files of a context package that are read
 _PATHS, _REASONS = ("path", "file", "file_path"), ("rationale", "reason", "relevance", "description", "role")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandEnd:
     """How a command of a pre_analysis step ended."""
 

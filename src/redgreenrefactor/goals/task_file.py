@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +21,7 @@ from redgreenrefactor.model.task import (
     command_of,
     percentage,
 )
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 Document = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskFile:
     """A task, where it was read from, and the JSON it was read as."""
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.model.codec import json_list, json_object
+from redgreenrefactor.model.values import frozen
 
 READS = re.compile(r"<files_to_read>(.*?)</files_to_read>", re.DOTALL | re.IGNORECASE)
 CALL = re.compile(r"([A-Za-z_][\w-]*)\((.*)\)\s*", re.DOTALL)
@@ -14,7 +14,7 @@ SHELLS = ("bash", "sh", "shell", "run")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """What is wrong at one place."""
 

@@ -1,7 +1,7 @@
 """Several tasks at once: files, a folder of them, or a plan; in the order of their dependencies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.task_file import HINT, TaskFile, read_object, read_task, shared_context
 from redgreenrefactor.model.codec import json_list, json_object
+from redgreenrefactor.model.values import frozen
 
 PLAN, TASKS = "plan.json", ".task"
 
@@ -38,7 +39,7 @@ def read_tasks(paths: Sequence[Path], project: Path | None = None) -> tuple[Task
     return tuple(_ordered(found))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Unreadable:
     """A task file that is wrong."""
 

@@ -1,11 +1,11 @@
 """Text files that a person names: a feature, a specification, a task file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import LARGEST, head_of
+from redgreenrefactor.model.values import frozen
 
 LOOK = "Check the spelling; the path is taken from the folder you are in."
 HOW_TO_RUN = (
@@ -15,7 +15,7 @@ HOW_TO_REVIEW = "Type: rgr tdd SPEC.md, with a text file that says what to build
 SAVE = "Save it as plain text in UTF-8 and try again."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextFile:
     """A file that was named for a purpose, and what to say where it does not serve."""
 
@@ -103,7 +103,7 @@ def _short(words: str) -> str:
 # --- a specification
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spec:
     """What is to be built, and the file that says so."""
 

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
+from redgreenrefactor.model.values import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Dialect:
     """How tests are written in a family of languages."""
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from redgreenrefactor.model.evidence import Change
+from redgreenrefactor.model.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hunk:
     """One piece of a change: lines of the new text and what stood there before."""
 

@@ -4,7 +4,8 @@ import ast
 import builtins
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+
+from redgreenrefactor.model.values import frozen
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
@@ -14,7 +15,7 @@ PLAIN = (
 DEEPEST = 200  # levels of a syntax tree; deeper ones would overflow the stack of whoever walks them
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition:
     """A test as it is written: its qualified name and its syntax tree."""
 
@@ -202,7 +203,7 @@ def is_planned(name: str | None, owner: str | None, impl_file: str) -> bool:
     return name is not None and name in modules | parents
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Import:
     """One name that an import statement binds."""
 

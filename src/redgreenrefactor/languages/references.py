@@ -4,7 +4,6 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,6 +19,7 @@ from redgreenrefactor.languages.python import (
     is_fixture,
     parsed,
 )
+from redgreenrefactor.model.values import field, frozen
 
 DOTTED = re.compile(r"\w+(\.\w+)+")
 DEEPEST = 6  # modules through which a name is handed on
@@ -33,7 +33,7 @@ AROUND = IMPLICIT | {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reference:
     """A name in a test that stands for something outside it."""
 
@@ -42,7 +42,7 @@ class Reference:
     meaning: str = ""  # of a helper: all that it says
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """What a test says: its own text without names, what these refer to, and what is done around it."""
 
@@ -51,7 +51,7 @@ class Said:
     around: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Project:
     """The sources of a project at one commit."""
 
@@ -122,7 +122,7 @@ def defined(tree: ast.AST) -> set[str]:
     return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Scope:
     """A file of the tests, or a class in it, in which names are looked up."""
 

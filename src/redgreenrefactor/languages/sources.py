@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from redgreenrefactor.languages.dialects import PYTHON, RUBY, Dialect, dialect_of
+from redgreenrefactor.model.values import frozen
 
 MASK = "\x01"  # stands for what is inside a string
 _QUOTED = re.compile(r"([^\"'`/]*[\"'`/])(.*)([\"'`/][^\"'`/]*)", re.DOTALL)
@@ -25,7 +25,7 @@ _BRINGS = re.compile(r"\b(?:import|from|require|use|include|describe|suite|conte
 _EMPTY = re.compile(r"true|false|True|False|null|None|nil|undefined|t|and|or|not|is|in|strict")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceText:
     """A text whose language is known."""
 
@@ -34,7 +34,7 @@ class SourceText:
     mask: str  # also with marks for what is inside strings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """One test of a text."""
 
@@ -85,7 +85,7 @@ class Block:
         return expected is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tally:
     """What the tests of a text come to."""
 

@@ -1,7 +1,6 @@
 """The tests as they are before anything is done: where they cannot be run, nothing starts."""
 
 import re
-from dataclasses import dataclass
 
 from redgreenrefactor.confinement import NETWORK, Confinement
 from redgreenrefactor.errors import NotReadyError
@@ -12,13 +11,14 @@ from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.events import Emit, Warned
 from redgreenrefactor.model.evidence import Measure, SuiteRun, Trial
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.runners.virtual import how_to_install, missing_module
 
 INSTALL = "Install the project's test dependencies, see that the command works, then try again."
 NAMED = 3  # files of many
 
 
-@dataclass(frozen=True)
+@frozen
 class FirstMeasurement:
     """What is needed to run the tests of a project for the first time."""
 

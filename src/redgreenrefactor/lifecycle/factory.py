@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.evidence import Rules
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.ports import Agent, Snapshots, Suite
 from redgreenrefactor.records.suite_results import FOLDER as RESULTS
 from redgreenrefactor.records.suite_results import KeptResults
@@ -41,7 +41,7 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Factory:
     """Makes what settings name, for one checkout: its tests, and who works there."""
 

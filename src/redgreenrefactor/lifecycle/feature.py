@@ -1,7 +1,7 @@
 """A feature, test by test: starting its run, and going on with it."""
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates import TDD_GATES
@@ -18,13 +18,14 @@ from redgreenrefactor.model.events import RunEnded
 from redgreenrefactor.model.goal import EDITING, LIST, cited
 from redgreenrefactor.model.handoff import ErrorDetails
 from redgreenrefactor.model.result import Entry, RunStatus, WorkflowResult, result_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import NOT_READY
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.lines import count
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunOptions:
     """What one invocation was asked for beside the feature."""
 

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from redgreenrefactor.config import Settings
@@ -15,6 +14,7 @@ from redgreenrefactor.loop.sessions import Briefing
 from redgreenrefactor.model.events import Event
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Brief
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Suite
 from redgreenrefactor.prompts import templates
@@ -102,7 +102,7 @@ class Job(Hooks, ABC, Generic[Result]):
         """Write down what came of the run where others look for it; return it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TemplateBriefing:
     """Fills the templates of phases from the handoff."""
 

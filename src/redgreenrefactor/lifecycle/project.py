@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,13 +19,14 @@ from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.model.events import Emit, Event, Warned
 from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.result import expense_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.records.transcripts import FOLDER, Transcripts
 from redgreenrefactor.sandbox import process
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.surroundings import Surroundings, files_run, settings_of
 
 
-@dataclass(frozen=True)
+@frozen
 class OpenProject:
     """One checkout, locked and recovered: what is stored in it, and how it is set up."""
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic
 
 from redgreenrefactor.confinement import confinement_of
@@ -26,6 +26,7 @@ from redgreenrefactor.model.goal import LIST, Plan, cited
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.review_task import task_id_of, task_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Agent, Suite
 from redgreenrefactor.runners.warm_process import WarmProcesses
@@ -33,7 +34,7 @@ from redgreenrefactor.runners.warm_process import WarmProcesses
 NO_LIMITS = RunLimits()
 
 
-@dataclass(frozen=True)
+@frozen
 class Equipment:
     """What a run works with: what it was made by, its tests, what measures them, and who works."""
 
@@ -114,7 +115,7 @@ def go_on(project: OpenProject, job: Job[Result], latest: Entry, limits: RunLimi
         return Run(project, job, equipment, limits).go_on(latest)
 
 
-@dataclass(frozen=True)
+@frozen
 class Run(Generic[Result]):
     """One run in a checkout, with everything it needs there."""
 

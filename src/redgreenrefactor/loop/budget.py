@@ -1,11 +1,10 @@
 """What one invocation may use, and what it has used so far."""
 
-from dataclasses import dataclass
-
 from redgreenrefactor.model.session import dollars
+from redgreenrefactor.model.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunLimits:
     """What one invocation may use before it stops by itself."""
 
@@ -15,7 +14,7 @@ class RunLimits:
     phase_usd: float | None = None  # for one phase, its retries included
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spent:
     """What has been spent so far, in US dollars: in all, and on the phase that is due."""
 

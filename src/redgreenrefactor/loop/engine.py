@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, StoppedRunError
 from redgreenrefactor.gates import Gate
@@ -37,6 +37,7 @@ from redgreenrefactor.model.handoff import Diagnosis, Expense, Handoff, State
 from redgreenrefactor.model.planning import OURSELVES, answer, opened
 from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.session import Report
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import (
     STOPPING,
     Finding,
@@ -61,7 +62,7 @@ BUDGET = FindingType.BUDGET_EXCEEDED
 DOUBLINGS = 10  # waits stop growing after so many retries
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """How an invocation ended, and where."""
 
@@ -71,7 +72,7 @@ class Ended:
     type: FindingType | None = None  # of the reason, where the handoff does not tell
 
 
-@dataclass(frozen=True)
+@frozen
 class Engine:
     """Everything that the turns of one run need."""
 

@@ -1,12 +1,13 @@
 """A turn that is over and judged: what its commit is called, and what its note says beside the verdict."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.model.decision import Turn, cycle_of
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.handoff import Expense, Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.session import Report
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.ports import Sealed
@@ -14,7 +15,7 @@ from redgreenrefactor.ports import Sealed
 TITLE = 72  # characters of what was asked for that become a commit's subject
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FinishedTurn:
     """A turn that is over and judged, not yet recorded."""
 

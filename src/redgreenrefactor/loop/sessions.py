@@ -1,7 +1,7 @@
 """Who works at each phase, and what a session is told."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from redgreenrefactor.model.decision import built_on, cycle_of, diagnosis_due
@@ -19,6 +19,7 @@ from redgreenrefactor.model.planning import next_case
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.rollback import attempts_left_behind
 from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 from redgreenrefactor.ports import Agent, Greeting, Probing, Workspace
 
@@ -31,7 +32,7 @@ class Briefing(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Sessions:
     """The agents of a run and their briefs, in the checkout they work in."""
 

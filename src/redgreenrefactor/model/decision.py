@@ -1,6 +1,6 @@
 """What follows from a handoff: pure functions that a fresh run and a resumed run share."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from redgreenrefactor.model.goal import Case, Plan, comparable
@@ -14,6 +14,7 @@ from redgreenrefactor.model.handoff import (
     bare,
 )
 from redgreenrefactor.model.planning import reason_to_plan, remarks_after
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import STOPPING, Finding, FindingType, Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 
@@ -26,19 +27,19 @@ MOST_UNCOMMITTED, LONGEST_REASON = (
 LONGEST_MESSAGE = 300  # characters that are remembered of each rejection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Go:
     """Work at this phase."""
 
     phase: Phase
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finish:
     """Everything asked for is done."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Halt:
     """The run ends here without being done."""
 
@@ -64,7 +65,7 @@ def cycle_of(handoff: Handoff) -> int:
     return handoff.cycle_number + 1 if opens and not asked_again else handoff.cycle_number
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """One attempt at a phase, as the handoff that follows it is told."""
 

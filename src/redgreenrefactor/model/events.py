@@ -1,16 +1,16 @@
 """What happened, as frozen values; views and records read them, nothing else prints."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Brief, Report, Step, Usage
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Outcome, Ruling, Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunStarted:
     """A run begins, or goes on."""
 
@@ -24,7 +24,7 @@ class RunStarted:
     held: str = ""  # who is held by what, in words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnStarted:
     """A session is about to work at a phase."""
 
@@ -37,21 +37,21 @@ class TurnStarted:
     to_do: int = 0  # cases that come after this one
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionSaid:
     """A line of a session's progress."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelAsked:
     """A model is about to be asked for the first time, which takes a while: its client has to be loaded."""
 
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelAnswered:
     """A request to a model is over, well or not."""
 
@@ -64,7 +64,7 @@ class ModelAnswered:
     error: str | None = None  # the type of what went wrong
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolUsed:
     """A tool has done, or not done, what a model asked for."""
 
@@ -74,7 +74,7 @@ class ToolUsed:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionEnded:
     """The session is over; its work is about to be sealed and judged."""
 
@@ -82,7 +82,7 @@ class SessionEnded:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionBegan:
     """For the transcript: what a session is told, where it works, and from which commit."""
 
@@ -92,14 +92,14 @@ class SessionBegan:
     base: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionNoted:
     """For the transcript: a step of a session."""
 
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionReported:
     """For the transcript: what a session said and used in all."""
 
@@ -107,7 +107,7 @@ class SessionReported:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkSealed:
     """For the transcript: what a session's work amounts to."""
 
@@ -117,7 +117,7 @@ class WorkSealed:
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuiteStarted:
     """Tests are being run by us."""
 
@@ -125,7 +125,7 @@ class SuiteStarted:
     question: str = ""  # that a probe is to answer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuiteEnded:
     """A run of tests is over."""
 
@@ -139,7 +139,7 @@ class SuiteEnded:
     warm: bool = False  # by a fork of a process that has the runner loaded
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnosed:
     """A session has looked at a rejected try, before the next attempt."""
 
@@ -148,7 +148,7 @@ class Diagnosed:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judged:
     """A turn has its verdict."""
 
@@ -169,21 +169,21 @@ class Judged:
         return last and self.verdict.ruling is Ruling.ACCEPTED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paused:
     """The engine waits before the next attempt."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Warned:
     """Something a person should know that stops nothing."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEnded:
     """The run is over, for now or for good."""
 
@@ -192,7 +192,7 @@ class RunEnded:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LookedBack:
     """A turn of an earlier run is about to be judged again."""
 

@@ -1,7 +1,6 @@
 """What the orchestrator measured itself, and the measurements a gate may still ask for."""
 
 from collections.abc import Callable, Collection, Generator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TypeVar
@@ -9,6 +8,7 @@ from typing import TypeVar
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.session import Report
+from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.model.verdict import Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -40,7 +40,7 @@ class Kind(StrEnum):
     EXIT = "exit"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A line of a file, relative to the project where it lies inside."""
 
@@ -49,7 +49,7 @@ class Place:
     function: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Missing:
     """The name that an import, a look-up or an attribute access did not find."""
 
@@ -57,7 +57,7 @@ class Missing:
     owner: str | None = None  # the module or type it was looked for in
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TestResult:
     """One test's result, worst report first: a test with any failed part has failed."""
 
@@ -102,7 +102,7 @@ class TestResult:
         return (self.defined_in, self.function.rpartition(".")[2]) if self.defined_in else self.key
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CollectError:
     """A file whose tests could not be collected."""
 
@@ -118,7 +118,7 @@ class CollectError:
         return self.place.line if self.place and self.place.file == self.file else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hook:
     """A way into the runner that a file of the project provides, in force while the tests ran."""
 
@@ -128,7 +128,7 @@ class Hook:
     line: int = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replacement:
     """Something of the runner, the language or another file that was not what it had been when the tests were over."""
 
@@ -138,7 +138,7 @@ class Replacement:
     line: int = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lookup:
     """A question about its surroundings that a line of the project asked while tests ran."""
 
@@ -147,7 +147,7 @@ class Lookup:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """What the tests' process used of the project and of the machine."""
 
@@ -171,7 +171,7 @@ class Measure(StrEnum):
     EXIT_CODE = "exit-code"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coverage:
     """How much of the code the tests reach, as the project's own coverage tool says."""
 
@@ -189,7 +189,7 @@ class Coverage:
 NO_COVERAGE = Coverage(why="coverage was not measured")
 
 
-@dataclass(frozen=True)
+@frozen
 class SuiteRun:
     """One run of the project's tests with an id, a status and a kind for every test."""
 
@@ -255,7 +255,7 @@ class Guise(StrEnum):
     IN_PLACE = "in place"  # the runner's frames alone
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manner:
     """How tests are run."""
 
@@ -271,7 +271,7 @@ class Manner:
 ALL = Manner()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """A question: run these tests, on this commit's tree, with these files replaced."""
 
@@ -311,7 +311,7 @@ Inquiry = Generator[Trial, SuiteRun, Found]  # asks for runs of the tests, and c
 Judgement = Inquiry[Verdict]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class File:
     """A file's mode and content on one side of a change; large and binary ones have no text."""
 
@@ -320,7 +320,7 @@ class File:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What happened to one path between two commits; the path is relative to the repository."""
 
@@ -339,7 +339,7 @@ class Change:
         return self.after.text if self.after else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """The settings a gate judges by."""
 
@@ -355,7 +355,7 @@ DEFAULT_RULES = Rules()
 NO_PLAN = Plan()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidence:
     """What *we* measured about a turn; suite runs are asked for."""
 

@@ -1,11 +1,10 @@
 """What a gate learns about a turn, as its note says it; the keys stand beside those of the handoff."""
 
-from dataclasses import dataclass
-
 from redgreenrefactor.model.codec import Sparse
+from redgreenrefactor.model.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts(Sparse):
     """What a run of the suite came to; where only an exit code is known, that."""
 
@@ -21,7 +20,7 @@ LATE = " (probe.budget was used up)"
 NO_COUNTS = Counts()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MutantCounts(Sparse):
     """How many mutants of the code the new test notices, and the places of some."""
 
@@ -32,7 +31,7 @@ class MutantCounts(Sparse):
     others: tuple[str, ...] | None = None  # of those: noticed by other tests
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Minimality:
     """How much of a change the new test needs."""
 
@@ -41,7 +40,7 @@ class Minimality:
     unneeded: tuple[str, ...]  # places
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CoverageFigure(Sparse):
     """How much of the changed code the tests reach, per cent; why that is not known, if it is not."""
 
@@ -51,7 +50,7 @@ class CoverageFigure(Sparse):
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Complexity(Sparse):
     """How many ways lead through the code that REFACTOR changed; why that is not known, if it is not."""
 
@@ -60,7 +59,7 @@ class Complexity(Sparse):
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts(Sparse):
     """What was learned; nothing that was not looked at, and nothing that it does not say."""
 

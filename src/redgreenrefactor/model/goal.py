@@ -1,7 +1,8 @@
 """What was asked for, and the list of cases it is broken into."""
 
 import re
-from dataclasses import dataclass
+
+from redgreenrefactor.model.values import frozen
 
 LONG = 2000  # characters of a feature from which on its outline does for whoever does not plan
 _HEADING = re.compile(r"^#{1,6}[ \t]+\S.*$", re.MULTILINE)
@@ -13,7 +14,7 @@ LIST = "test-list.md"  # where a plan is written
 EDITING = "add, reword, reorder or drop open cases, leave ticked ones, and do not commit it"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """One line of the list, with the files it will live in; `currentTest` in JSON."""
 
@@ -22,7 +23,7 @@ class Case:
     impl_file: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One box of `test-list.md`."""
 
@@ -36,7 +37,7 @@ class Item:
         return comparable(self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """`test-list.md` as a value; an absent file is an empty plan."""
 

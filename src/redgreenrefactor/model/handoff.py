@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from enum import StrEnum
 from math import isfinite
 from typing import Any, cast, get_type_hints
@@ -21,6 +21,7 @@ from redgreenrefactor.model.codec import (
 from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -38,7 +39,7 @@ class State(StrEnum):
     COMPLETE = "complete"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorDetails:
     """The gravest finding of the last rejection."""
 
@@ -46,7 +47,7 @@ class ErrorDetails:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expense:
     """What sessions have used."""
 
@@ -62,7 +63,7 @@ class Expense:
 NOTHING_USED = Expense()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RolledBack:
     """What turns have used that were left behind, and the highest numbers of their attempts, by cycle and phase."""
 
@@ -71,7 +72,7 @@ class RolledBack:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LegacyTests(Sparse):
     """Tests that failed before the run, always or by chance; more than are listed are counted."""
 
@@ -81,7 +82,7 @@ class LegacyTests(Sparse):
     flaky_count: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejection:
     """One rejected attempt, in short."""
 
@@ -91,7 +92,7 @@ class Rejection:
     kept: str = ""  # what its commit is called under refs/tdd/attempts/RUN/; nothing where it changed nothing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UncommittedAttempt:
     """A rejected attempt that left no commit to carry a note of its own."""
 
@@ -103,7 +104,7 @@ class UncommittedAttempt:
     timestamp: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnosis:
     """What a session said about a rejected try, before the next attempt."""
 
@@ -112,7 +113,7 @@ class Diagnosis:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionLink:
     """The id that a task's sessions are known by to later ones, and the ids they went on from."""
 
@@ -121,7 +122,7 @@ class SessionLink:
     resume_from: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskFileMark(Sparse):
     """The task file that a run works at; its opening note holds all of it."""
 
@@ -132,7 +133,7 @@ class TaskFileMark(Sparse):
     document: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorktreeInfo:
     """Where a task of coder and reviewer is worked at, and what it started from."""
 
@@ -141,7 +142,7 @@ class WorktreeInfo:
     base_branch: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewMark:
     """The task of coder and reviewer that a run works at: what its other notes do not say."""
 
@@ -155,7 +156,7 @@ class ReviewMark:
     tdd: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Core:
     """What steers a run: a note in which one of these cannot be read is none."""
 
@@ -181,7 +182,7 @@ class _Core:
     feature_blob: str | None = None  # where git keeps a feature that is too long for every note
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handoff(_Core):
     """One immutable note: where the run stands, and what comes next.
 

@@ -1,12 +1,13 @@
 """What judging a workflow again comes to: values that commands print and scripts read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import chain
 from typing import Any
 
 from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -14,7 +15,7 @@ WORKED = (PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 ROUND = (PhaseName.CODE, PhaseName.REVIEW)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """One turn as commits and notes tell it: the handoff it started from, and its own."""
 
@@ -26,7 +27,7 @@ class Link:
     between: int = 0  # commits after the one it started from that no handoff of the run accounts for
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """One commit, measured again; no result where nothing could be measured."""
 
@@ -35,7 +36,7 @@ class Checked:
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedCycle:
     """One cycle, or round, judged again: what tests do at each of its commits, and what does not hold."""
 
@@ -67,7 +68,7 @@ class CheckedCycle:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Merged:
     """What became of a run's branch: the commit it was merged as, and how its tree compares."""
 
@@ -78,7 +79,7 @@ class Merged:
     differs: tuple[str, ...] = ()  # paths
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verification:
     """Everything that was judged again, and what lies outside of the cycles."""
 

@@ -1,10 +1,10 @@
 """A request to take a branch over, as a forge holds it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from redgreenrefactor.model.codec import written
+from redgreenrefactor.model.values import frozen
 
 
 class PullRequestState(StrEnum):
@@ -15,7 +15,7 @@ class PullRequestState(StrEnum):
     MERGED = "merged"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PullRequest:
     """One pull request, as far as it matters here."""
 
@@ -31,7 +31,7 @@ class PullRequest:
         return written(self)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """A pull request that does not exist yet."""
 

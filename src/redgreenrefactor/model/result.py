@@ -1,7 +1,6 @@
 """What a whole run came to, told from its handoffs alone."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -9,11 +8,12 @@ from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.handoff import NOTHING_USED, ErrorDetails, Expense, Handoff, State
 from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Outcome, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """A handoff and the commit that carries it."""
 
@@ -27,7 +27,7 @@ class Entry:
         return note.error is not None and note.phase is note.next_phase and note.cycle_number > 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtWork:
     """An orchestrator that is at work in a checkout right now."""
 
@@ -44,7 +44,7 @@ class RunStatus(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CycleCommits:
     """The commits of one cycle; covered cases have no green and no refactor."""
 
@@ -54,7 +54,7 @@ class CycleCommits:
     refactor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CycleResult:
     """What became of one case."""
 
@@ -67,7 +67,7 @@ class CycleResult:
     usage: Usage | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkflowResult:
     """What became of a run."""
 

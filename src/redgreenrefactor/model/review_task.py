@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
@@ -11,6 +11,7 @@ from redgreenrefactor.model.codec import ShapeError, read, written
 from redgreenrefactor.model.decision import ROUNDS_USED_UP, cycle_of
 from redgreenrefactor.model.handoff import Handoff, ReviewMark, State, WorktreeInfo
 from redgreenrefactor.model.result import Entry, RunStatus
+from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.model.workflow import PhaseName
 
 _RUN, _INNER = "-review", "-code-"
@@ -25,7 +26,7 @@ class TaskStatus(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskState:
     """Everything `.codex/task-TASKID.json` says."""
 
@@ -59,7 +60,7 @@ class TaskState:
         return ReviewMark(**{each.name: getattr(self, each.name) for each in fields(ReviewMark)})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskResult:
     """What one invocation made of a task."""
 

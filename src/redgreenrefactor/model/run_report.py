@@ -1,20 +1,20 @@
 """A run as its report tells it: cycle by cycle, each turn with its verdict and with what it changed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.model.codec import Json, written
 from redgreenrefactor.model.decision import cycle_of
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Expense, Handoff, State, to_object
 from redgreenrefactor.model.result import Entry, expense_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
 
 DONE = ("done", "covered")  # outcomes of a cycle whose case is finished
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patch:
     """What a commit says and changes, as git prints it."""
 
@@ -25,7 +25,7 @@ class Patch:
 NO_PATCH = Patch()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportedTurn:
     """One turn: the commit it left, its note, and what it changed."""
 
@@ -51,7 +51,7 @@ class ReportedTurn:
         return self.handoff.accepted_at or self.handoff.timestamp
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReportedCycle:
     """The turns of one case, in the order they were taken."""
 
@@ -80,7 +80,7 @@ class ReportedCycle:
         return sum(turn.handoff.seconds or 0.0 for turn in self.turns if turn.accepted)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunReport:
     """All that is told of one run."""
 

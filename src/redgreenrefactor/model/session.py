@@ -1,11 +1,11 @@
 """One fresh piece of an agent's work: what it is told, and what it says afterwards."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
 from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
 
@@ -14,7 +14,7 @@ MORE_MONEY = "Give it a larger budget: --budget USD, or budget.usd and budget.ph
 TOOLS = ("Read", "Write", "Edit", "Bash", "Glob", "Grep")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Role:
     """Who a session is asked to be."""
 
@@ -26,7 +26,7 @@ class Role:
     preamble: str = ""  # what the system prompt begins with, the same for every role
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Brief:
     """Everything one session is told."""
 
@@ -50,7 +50,7 @@ class Brief:
         return f"{self.role.system_prompt.rstrip()}\n\n{self.task.rstrip()}\n"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """What a session used; the input counts neither what was read from nor written to the cache."""
 
@@ -78,7 +78,7 @@ def dollars(usd: float) -> str:
     return f"{whole}.{rest.rstrip('0'):0<2} USD"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """What a session said and used: a claim, never evidence."""
 
@@ -94,14 +94,14 @@ class Report:
     refused: tuple[str, ...] = ()  # what that program did not let it do
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Uttered:
     """What a model said between two calls, or before its end."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Called:
     """A tool was called; the id tells calls of one session apart."""
 
@@ -110,7 +110,7 @@ class Called:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """What the call of that id came to."""
 

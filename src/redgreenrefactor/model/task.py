@@ -1,10 +1,10 @@
 """A task file as a value: what is to be done, how it is known to be done, and what the sessions are given."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
 from redgreenrefactor.model.shell_line import shell_words
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 
 ITERATIONS = 3  # tries of Green where neither the step nor the task says otherwise
@@ -19,7 +19,7 @@ class Strategy(StrEnum):
     MERGE_FORK = "merge_fork"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cycle:
     """Test cases that belong together, and how much of the code they have to reach."""
 
@@ -30,7 +30,7 @@ class Cycle:
     coverage_min: float | None = None  # per cent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One entry of `implementation`."""
 
@@ -42,7 +42,7 @@ class Step:
     max_iterations: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """One step of `pre_analysis`: what is read and run before anybody works."""
 
@@ -52,7 +52,7 @@ class Look:
     binding: bool = False  # a failure blocks the task
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lineage:
     """The id under which a task's sessions are known, and the ids they go on from."""
 
@@ -64,7 +64,7 @@ class Lineage:
 NO_LINEAGE = Lineage()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A piece of what was gathered before anybody works."""
 
@@ -72,7 +72,7 @@ class Source:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Criterion:
     """One line of `convergence.criteria`; without a command it is shown, not measured."""
 
@@ -80,7 +80,7 @@ class Criterion:
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """A task file whose every field has been looked at."""
 

@@ -1,7 +1,7 @@
 """What became of a task: everything in it was measured, and stands in the notes of its run."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -10,6 +10,7 @@ from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -36,7 +37,7 @@ EXIT_CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskPhase:
     """What became of one phase."""
 
@@ -54,7 +55,7 @@ class TaskPhase:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deduction:
     """Points taken off, and why."""
 
@@ -62,7 +63,7 @@ class Deduction:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskFileResult:
     """What became of a task."""
 

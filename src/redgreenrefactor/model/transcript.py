@@ -1,7 +1,6 @@
 """What a session was told and did, one JSON object a step: how it is spelt, and what it was."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from redgreenrefactor.model.codec import Json, reader, written
@@ -16,6 +15,7 @@ from redgreenrefactor.model.events import (
 )
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.session import Brief, Called, Report, Step, Usage, Uttered
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -96,7 +96,7 @@ def _change(change: Change) -> Json:
     return {"path": change.path, "mode": after.mode if after else None, "text": after.text if after else None}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Left:
     """A file as a session left it."""
 
@@ -105,7 +105,7 @@ class Left:
     text: str | None  # None: gone, or its content was not recorded
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recorded:
     """A session that came to its end, as its transcript tells it."""
 
@@ -121,7 +121,7 @@ class Recorded:
     commit: str = ""
     subject: str = ""
     prefix: str = ""
-    left: tuple[Left, ...] = field(default=())
+    left: tuple[Left, ...] = ()
 
 
 def recorded(objects: Iterable[Mapping[str, Any]]) -> Recorded | None:

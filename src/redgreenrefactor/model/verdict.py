@@ -1,11 +1,12 @@
 """What a gate says about a turn."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from redgreenrefactor.model.facts import LATE, NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.values import frozen
 
 
 class FindingType(StrEnum):
@@ -62,7 +63,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One thing that is wrong: what, where, and what to do instead."""
 
@@ -100,7 +101,7 @@ class Outcome(StrEnum):
     FEEDBACK = "feedback"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """A ruling with its reasons, and what was learned on the way."""
 

@@ -1,9 +1,9 @@
 """A workflow is a table of phases: data that the engine walks through."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Outcome
 
 
@@ -39,7 +39,7 @@ _KEYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Phase:
     """One kind of turn: who works, how its commit is called, what follows when it is accepted, and when not."""
 
@@ -64,7 +64,7 @@ class Phase:
         return next((phase for special, phase in self.instead if special is outcome), self.then)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workflow:
     """Phases in the order they are usually met; the first one opens a cycle."""
 

@@ -1,7 +1,7 @@
 """Whether tests notice mutants of the code, and wrong expectations of their own."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.languages import python
@@ -18,6 +18,7 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.facts import NOTICED, MutantCounts
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.mutation.expectations import BLIND, with_bent_comparisons
 from redgreenrefactor.mutation.false_expectations import with_false_expectations
 from redgreenrefactor.mutation.mutants import Mutation, import_time_lines, mutated, mutations
@@ -32,7 +33,7 @@ Overlay = tuple[tuple[str, str | None], ...]
 Lines = Mapping[str, frozenset[int]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mutant:
     """A file of the repository with one thing in it that is wrong."""
 
@@ -55,7 +56,7 @@ class Mutant:
         return ((self.path, mutated(self.text, self.mutation)),)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proof:
     """Whether a test noticed what was done to the code or to its expectations."""
 
@@ -113,7 +114,7 @@ def _spoiled(evidence: Evidence, lines: Lines) -> Iterator[tuple[str, str]]:
             yield path, text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Noticed:
     """What became of mutants."""
 

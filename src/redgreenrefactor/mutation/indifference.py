@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.model.evidence import Evidence, Inquiry, Place, TestId, Trial
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.mutation.detection import SEED, holds
 from redgreenrefactor.mutation.unlike import Stand, stand_in
 
 _MAKING = re.compile(r"\b(?:creat|construct|instantiat|built|build|made|make|new|exist)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claims:
     """What a test looks for in texts, where it asserts something, and whether all of that is about what comes back."""
 

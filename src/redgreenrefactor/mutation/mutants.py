@@ -3,10 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from redgreenrefactor.languages.python import Function, assigned, docstrings, parsed, span
+from redgreenrefactor.model.values import frozen
 
 COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -52,7 +52,7 @@ MAKERS = frozenset({"dataclass", "define", "frozen"})  # decorators that write m
 MADE = {"eq": "it is equal only to itself", "repr": "it shows itself as any object does"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mutation:
     """One small thing that can be made wrong in a file."""
 
@@ -63,7 +63,7 @@ class Mutation:
     slight: bool = False  # a value is only a little off
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Change:
     """What a node is given to make it wrong."""
 

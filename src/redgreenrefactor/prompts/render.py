@@ -1,13 +1,14 @@
 """A brief is a role's text, then its task, filled from the handoff; what changes most comes last."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.model.decision import cycle_of, has_worked
 from redgreenrefactor.model.goal import outline
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.session import Brief, Role
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, Outcome
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import in_line, plain, quoted
@@ -33,7 +34,7 @@ _DESCRIPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """What one session's task is made of; feature, case and last error stand in the handoff."""
 

@@ -2,10 +2,10 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.facts import NO_COUNTS, Counts
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.prompts.quote import bounded, in_line, quoted
 
 DIFF_LIMIT = 60_000  # characters of the whole diff
@@ -13,7 +13,7 @@ FILE_LIMIT = 200_000  # characters of a file beyond which it is named, not shown
 WORDS_LIMIT = 20_000  # characters of an account or of one round's feedback
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Round:
     """Where coder and reviewer stand."""
 

@@ -1,13 +1,13 @@
 """What the sessions of a task file are told: who they are, the task, what was gathered, and what went wrong."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.model.decision import built_on, cycle_of, retries_used
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.task import Source, Step, Task
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import GRAVITY, Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import bounded, in_line, plain, quoted
@@ -43,7 +43,7 @@ _DESCRIPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskMatter:
     """Everything about a task that is the same for all its sessions."""
 
@@ -58,7 +58,7 @@ class TaskMatter:
     file: str = ""  # where the task file lies
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tried:
     """The try that was rejected last, for whoever is to say why it failed."""
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import LARGEST, head_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import RoleName
 
 COMMON = "common.md"
@@ -42,7 +42,7 @@ _ON_THEIR_OWN = (RoleName.CODER, RoleName.REVIEWER)  # not part of the cycle tha
 _TASK = re.compile(r"^## Task[ \t]*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompts:
     """The templates of every role, read once and known to be fillable."""
 

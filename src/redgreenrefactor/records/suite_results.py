@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +23,7 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     TestResult,
 )
+from redgreenrefactor.model.values import frozen
 
 FOLDER = "results"
 KEPT = 50  # results
@@ -33,7 +33,7 @@ MESSAGE = 300  # characters of a test's message
 _RESULT = ("id", "status", "file", "function", "line", "defined_in", "kind", "exception", "seconds")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptResults:
     """Results in a folder of ours, each named by its digest."""
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.filesystem import head_of, put
 from redgreenrefactor.model.codec import readable_json
 from redgreenrefactor.model.review_task import TaskState, read_state
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.secrets import Mask, masked, masked_in
 
 FOLDER = ".codex"
@@ -20,7 +20,7 @@ READ_BACK = ("originalSpec", "specPath", "branchName", "worktreeInfo")  # a task
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskFiles:
     """The state files of a checkout."""
 

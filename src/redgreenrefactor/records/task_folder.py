@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
@@ -12,6 +11,7 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Severity
 from redgreenrefactor.prompts.quote import plain
 from redgreenrefactor.sandbox.secrets import Mask, masked
@@ -21,7 +21,7 @@ FAILURE = "green-phase-failure.md"
 TODO = "TODO_LIST.md"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Iteration:
     """One try at Green, as its log tells it."""
 
@@ -33,7 +33,7 @@ class Iteration:
     ref: str | None  # where it stays reachable, if it was rejected
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskFolder:
     """Where the files of one session's tasks go."""
 

@@ -1,7 +1,7 @@
 """Runs as people look at them: found, told from their notes and commits alone, and shown as a page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -16,13 +16,14 @@ from redgreenrefactor.lifecycle.status import opened, run_here, turns_of
 from redgreenrefactor.model.chain import age
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.run_report import RunReport, run_report
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 
 AS_LISTED = ("completed_tests", "pending_tests")  # in JSON alone, and there as the list has them
 NOTHING = "no run has been started here"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownRun:
     """A run, and its latest handoff wherever in the repository that is."""
 

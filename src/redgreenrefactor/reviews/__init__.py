@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.errors import InterruptedRunError, RgrError, UsageError
@@ -14,6 +14,7 @@ from redgreenrefactor.model.handoff import WorktreeInfo
 from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.reviews.cleaning import cleaned, require_idle
 from redgreenrefactor.reviews.home import Home, home_of
 from redgreenrefactor.reviews.review_job import work_at
@@ -23,7 +24,7 @@ IGNORED = (".codex/", ".workflow/")
 REVIEWS = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewOptions:
     """What one invocation was asked for beside the specification; None: as the task has it, or the usual."""
 

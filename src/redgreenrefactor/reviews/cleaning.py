@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError, RgrError
@@ -13,10 +12,11 @@ from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.git.worktrees import drop_branch, is_made, unmake, worktrees
 from redgreenrefactor.model.review_task import TaskState
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.reviews.home import Home
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cleaned:
     """What became of a task's worktree and branch."""
 

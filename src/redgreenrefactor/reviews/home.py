@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -22,12 +22,13 @@ from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.handoff import ReviewMark
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import TaskState, rebuilt, run_id_of, task_id_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.records.task_files import TaskFiles
 from redgreenrefactor.sandbox.secrets import masking
 from redgreenrefactor.surroundings import Surroundings, settings_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Base:
     """What a task starts from: a name for people and pull requests, and the commit."""
 
@@ -35,7 +36,7 @@ class Base:
     commit: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Home:
     """One repository, seen from the checkout the command was typed in."""
 

@@ -1,6 +1,6 @@
 """A whole run in the place of the coder: every case of the specification, test first, with commits and notes of its own."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.errors import InterruptedRunError, StoppedRunError
@@ -11,6 +11,7 @@ from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.model.result import RunStatus, WorkflowResult, result_of
 from redgreenrefactor.model.review_task import TaskState, feedback_of, inner_run_id
 from redgreenrefactor.model.session import Brief, Report
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Say
@@ -23,7 +24,7 @@ class InnerJob(FeatureJob):
     ends_invocation = False
 
 
-@dataclass(frozen=True)
+@frozen
 class InnerRun:
     """A coder that is a run in the same checkout; what was interrupted goes on, what is done is not done again."""
 

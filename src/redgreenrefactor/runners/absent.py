@@ -1,15 +1,16 @@
 """Tests that are named and not there yet."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.ports import Suite
 
 _USAGE, _NONE = 4, 5  # pytest's exit codes: it was called wrongly, it found nothing to run
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MaybeAbsent:
     """A suite whose command may name files that will only be written: as long as they are not there, no test runs.
 

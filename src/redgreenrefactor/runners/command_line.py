@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from redgreenrefactor.model.shell_line import shell_words
+from redgreenrefactor.model.values import frozen
 
 _SEPARATORS = frozenset("();|&")
 _PYTEST = ("pytest", "py.test")
@@ -19,7 +19,7 @@ _RUNNERS = frozenset(
 _TAKES_VALUE = ("-W", "-X")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Invocation:
     """A test runner that is started at the end of a command."""
 

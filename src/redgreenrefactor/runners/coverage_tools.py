@@ -9,13 +9,13 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import below, text_of
 from redgreenrefactor.model.evidence import Coverage
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.runners import pytest_suite
 from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.detect import is_python_only
@@ -53,7 +53,7 @@ allprojects {{ tasks.withType(JacocoReport).configureEach {{ reports {{ xml.requ
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asked:
     """One measurement: what to run where, and a folder of our own for what comes of it."""
 

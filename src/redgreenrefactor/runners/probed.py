@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from redgreenrefactor.model.evidence import (
     SuiteRun,
     TestResult,
 )
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.runners.report import Heard, read
 from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.runners.warm_process import SEED, STALE, STUCK, Runner, warms
@@ -29,7 +30,7 @@ _R = TypeVar("_R", TestResult, CollectError)
 _Variables = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeInsertion:
     """How a probe gets into a command."""
 
@@ -39,7 +40,7 @@ class ProbeInsertion:
     alone: bool = False  # nothing but the runner is started by the line, once
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hearing:
     """How a probed command ended, and what its probe had to say."""
 
@@ -49,7 +50,7 @@ class Hearing:
     canary: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbedSuite:
     """Tests whose runner carries a probe."""
 
@@ -113,7 +114,7 @@ def listen_warm(where: SuiteContext, probing: ProbeInsertion, folder: Path, mann
     return STALE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asking:
     """What one run is asked, wherever it is started."""
 

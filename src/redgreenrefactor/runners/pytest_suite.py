@@ -7,9 +7,10 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.runners.command_line import last_invocation, stands_alone
 from redgreenrefactor.runners.probed import PROBES, ProbedSuite, ProbeInsertion
 from redgreenrefactor.runners.suite_context import SuiteContext
@@ -32,7 +33,7 @@ def pytest_probing(line: str, *, as_module: bool) -> ProbeInsertion:
     return ProbeInsertion(line, _Variables(safe_path=as_module), current_folder_first=as_module)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Variables:
     safe_path: bool  # `python -m` would look for pytest itself in the project first
 

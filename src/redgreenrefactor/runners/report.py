@@ -19,6 +19,7 @@ from redgreenrefactor.model.evidence import (
     TestId,
     TestResult,
 )
+from redgreenrefactor.model.values import frozen
 
 _Json = Mapping[str, Any]
 _M = TypeVar("_M", Status, Kind)
@@ -27,7 +28,7 @@ _LONGEST, _MOST = 8 << 20, 1 << 30  # bytes of a record, of all of them: a spars
 _ENDED = (0, 1, 5)  # passed, failed, nothing to run: everything else is an end before the end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ending:
     """How a runner said it ended."""
 

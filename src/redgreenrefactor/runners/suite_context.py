@@ -10,11 +10,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.filesystem import below, head_of, remove
 from redgreenrefactor.model.evidence import ALL, Manner
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.runners.virtual import activated
 from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.sandbox import process
@@ -44,7 +45,7 @@ def unheld(_folder: Path, _manner: Manner) -> Cage | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuiteContext:
     """What every suite runs with."""
 

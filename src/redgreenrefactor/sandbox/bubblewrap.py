@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import system
 from redgreenrefactor.sandbox.policy import Mount, MountMode, Policy, hidden
 from redgreenrefactor.sandbox.secrets import words
@@ -24,7 +25,7 @@ _TELLTALE = words(
 _NOTHING = Path("/dev/null")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bubblewrap:
     """The program, and what its version can do."""
 

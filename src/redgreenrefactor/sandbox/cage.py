@@ -6,10 +6,11 @@ import fcntl
 import os
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.filesystem import beyond_standard_streams, remove
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import landlock
 from redgreenrefactor.sandbox.bubblewrap import Bubblewrap
 from redgreenrefactor.sandbox.cgroups import Group, grouped
@@ -32,7 +33,7 @@ _TEMPORARY = "rgr-tmp-"
 _CAPABILITIES = (0, 1, 3, 4, 5, 6, 7, 10)  # those that bubblewrap leaves root, by their numbers
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Means:
     """What this machine enforces policies with."""
 
@@ -47,7 +48,7 @@ class Means:
 NO_MEANS = Means(Level.OFF)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldCommand:
     """What is started instead of a program, so that it is held."""
 
@@ -58,7 +59,7 @@ class HeldCommand:
     meter: Meter | None = None  # of the room it takes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cage:
     """A program's confinement: what it may do, and what makes it so."""
 

@@ -10,6 +10,7 @@ from math import inf
 from pathlib import Path
 
 from redgreenrefactor.filesystem import below
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.keeper import children_of
 from redgreenrefactor.sandbox.policy import Limits
 
@@ -20,7 +21,7 @@ _BLOCK = 512  # bytes, whatever the file system has
 _GIB, _MIB = 1 << 30, 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Free:
     """What can still be had on a disk."""
 

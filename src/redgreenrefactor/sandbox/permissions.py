@@ -4,10 +4,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.filesystem import LARGEST, head_of, remove
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import secrets, system, toolchains
 from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy, hidden, readable, writable
 
@@ -23,7 +24,7 @@ _SETTINGS = secrets.words(
 _SERVERS = re.compile(r"(?s)<servers>.*?</servers>")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ground:
     """Where a repository's checkout lies, and what of ours belongs to it."""
 
@@ -43,7 +44,7 @@ class Ground:
         return _home(self.environ)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserTools:
     """Where the user's tools lie, and what virtual environments inside the project would have us show beside."""
 

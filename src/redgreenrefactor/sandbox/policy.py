@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.sandbox.secrets import words
 
 
@@ -17,7 +17,7 @@ class Level(StrEnum):
     OFF = "off"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What a held program may use; generous, because an honest suite must never meet them."""
 
@@ -40,7 +40,7 @@ class MountMode(StrEnum):
     HIDE = "hide"  # not there, or empty
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mount:
     """A path inside, and what is found there: itself, or something else from outside."""
 
@@ -54,7 +54,7 @@ class Mount:
         return self.source or self.path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Policy:
     """Everything a held program may see, touch and use; what is not named is not there.
 

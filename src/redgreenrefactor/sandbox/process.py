@@ -13,13 +13,13 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.filesystem import beyond_standard_streams
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.output import PIECE, OutputStream, Tell
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finished:
     """How a process ended, and what it printed."""
 
@@ -195,7 +195,7 @@ def _not_started(program: str, problem: OSError) -> Finished:
     return Finished(_NOT_EXECUTABLE, b"", os.fsencode(f"{program}: {problem.strerror}\n"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tree:
     """A program and everything below its keeper, and our ends of the pipes to them."""
 

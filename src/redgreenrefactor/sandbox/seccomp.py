@@ -3,7 +3,8 @@
 import errno
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from redgreenrefactor.model.values import frozen
 
 _ALLOW = 0x7FFF0000
 _ERRNO = 0x00050000
@@ -64,7 +65,7 @@ _BEYOND_TCP = 7  # the first protocol after it; those before are no streams
 _VIRTUAL = 40  # AF_VSOCK: to whatever runs this machine; a network of one's own does not shut it out
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Machine:
     """What programs of one kind call what; a machine may run programs of several."""
 

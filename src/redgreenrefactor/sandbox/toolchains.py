@@ -5,11 +5,11 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from redgreenrefactor.filesystem import head_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.secrets import FILES, words
 
 # Below the home folder. What lies beside these and is not named here is not shown: credentials mostly do.
@@ -68,7 +68,7 @@ def interpreters() -> Iterator[Path]:
     yield Path(__file__).parents[1]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lead:
     """A folder that a virtual environment needs to see outside itself, and the file that says so."""
 

@@ -1,7 +1,6 @@
 """What a task leaves in its folder: a log of every try at Green, and a summary."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from redgreenrefactor.lifecycle.project import OpenProject
@@ -9,6 +8,7 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.task_brief import Tried
 from redgreenrefactor.records.task_folder import Iteration, TaskFolder, failure_text
@@ -16,7 +16,7 @@ from redgreenrefactor.tasks.content import added_content, described
 from redgreenrefactor.views.task_text import summary
 
 
-@dataclass(frozen=True)
+@frozen
 class Diary:
     """The folder of one task, kept from the notes."""
 

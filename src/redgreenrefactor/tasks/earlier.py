@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ from redgreenrefactor.model.handoff import TaskFileMark
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.records.task_folder import TaskFolder
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begun:
     """The run of a task that stands here."""
 

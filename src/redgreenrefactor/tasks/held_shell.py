@@ -2,19 +2,19 @@
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.goals.task_context import CommandEnd
 from redgreenrefactor.model.task import Task, programs_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.prompts.quote import bounded
 from redgreenrefactor.runners.suite_context import SuiteContext
 
 OUTPUT = 20_000  # characters of a command's output
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldShell:
     """A shell whose every line finds a clean checkout; what it prints is all that is left of it."""
 

@@ -1,7 +1,7 @@
 """Running task files: one or several, from the start or from where they stand."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.goals.task_file import TaskFile, task_from
@@ -11,13 +11,14 @@ from redgreenrefactor.lifecycle.run import begin, go_on, require_finished
 from redgreenrefactor.model.handoff import ErrorDetails
 from redgreenrefactor.model.task import Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.tasks.earlier import Begun, begun_in, digest_of, done_before
 from redgreenrefactor.tasks.task_job import TaskJob
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskOptions:
     """What one invocation was asked for beside the tasks."""
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.agents.table import kind_of
 from redgreenrefactor.config import Settings
@@ -25,6 +25,7 @@ from redgreenrefactor.model.result import RunStatus
 from redgreenrefactor.model.session import MORE_MONEY, Brief, Report
 from redgreenrefactor.model.task import Strategy, Task, command_of_tests
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, phases_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import NOT_READY, FindingType
 from redgreenrefactor.model.workflow import Phase, PhaseName
 from redgreenrefactor.ports import Agent, Continuing, Suite
@@ -211,7 +212,7 @@ class TaskJob(Job[TaskFileResult]):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class TaskBriefing:
     """Fills the templates of task files."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.git.ledger import GitLedger
@@ -13,6 +13,7 @@ from redgreenrefactor.git.snapshots import GitSnapshots, looking_back
 from redgreenrefactor.model.events import Emit, Event, Warned
 from redgreenrefactor.model.proof import WORKED, Merged, Verification, together
 from redgreenrefactor.model.task import command_of_tests, runs_all_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.surroundings import Surroundings
@@ -55,7 +56,7 @@ def _warned_once(emit: Emit) -> Emit:
     return emitted
 
 
-@dataclass(frozen=True)
+@frozen
 class Verifier:
     """One repository that is looked at, and never changed."""
 

@@ -13,6 +13,7 @@ from redgreenrefactor.model.events import Event, LookedBack, Warned
 from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.task import Task, command_of_tests
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.runners.detect import detect_in
 from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.surroundings import Surroundings, judging_settings_of
@@ -24,7 +25,7 @@ WITHOUT_NETWORK = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Yardstick:
     """The tests, and the rules, of all turns that began under the same settings."""
 

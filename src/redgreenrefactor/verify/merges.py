@@ -1,7 +1,6 @@
 """What became of a run's branch: which commit it was merged as, and whether that holds what the run left."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from redgreenrefactor.git.executable import Git
@@ -10,13 +9,14 @@ from redgreenrefactor.git.objects import EMPTY, Commit, Objects
 from redgreenrefactor.git.refs import RUNS
 from redgreenrefactor.model.proof import Merged
 from redgreenrefactor.model.result import Entry
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 FAR = 100  # commits of the user's on top of a run
 SHOWN = 10  # paths that a message names
 
 
-@dataclass(frozen=True)
+@frozen
 class Merges:
     """The commits of a repository, seen as what pull requests became."""
 

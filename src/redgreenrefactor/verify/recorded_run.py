@@ -1,7 +1,6 @@
 """A run as a chain of commits and notes: who follows whom, and where the chain ends."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.gates.rules.note_claims import RESTORE
 from redgreenrefactor.git.commit_message import fits
@@ -12,6 +11,7 @@ from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import ROUND, WORKED, Link
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import task_id_of, task_of
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.verify.tables import RunTable, table_of
@@ -19,7 +19,7 @@ from redgreenrefactor.verify.tables import RunTable, table_of
 Wanted = Collection[str] | None  # the commits that are asked for, None for all
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordedRun:
     """One run along the first parents of a commit: its turns, oldest first, and what is wrong with their order."""
 
@@ -127,7 +127,7 @@ def recorded_run(ledger: GitLedger, tip: str, run_id: str, *, shallow: bool) -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """A commit, and what the run has noted there; `lent` tells that a turn's own run has."""
 

@@ -28,6 +28,7 @@ from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteR
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import ROUND, WORKED, Checked, CheckedCycle, Link, Verification
 from redgreenrefactor.model.session import Report
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import (
     Finding,
     FindingType,
@@ -57,7 +58,7 @@ def spread(numbers: Sequence[int], most: int) -> list[int]:
     return [numbers[(place + 1) * len(numbers) // many - 1] for place in range(many)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Retrial:
     """A run, and what is needed to judge its turns again."""
 
@@ -309,7 +310,7 @@ class Retrial:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Retried:
     """A turn that was judged again."""
 

@@ -1,7 +1,6 @@
 """By which table a run was made: what its turns are judged again by."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from redgreenrefactor.errors import RgrError
@@ -11,12 +10,13 @@ from redgreenrefactor.goals.task_file import task_from
 from redgreenrefactor.loop.workflows import PLAIN, TDD, review, taskfile
 from redgreenrefactor.model.handoff import Handoff, ReviewMark, TaskFileMark
 from redgreenrefactor.model.task import Task
+from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.model.workflow import PhaseName, Workflow
 
 ROUNDS = (PhaseName.CODE, PhaseName.REVIEW)
 
 
-@dataclass(frozen=True)
+@frozen
 class RunTable:
     """How a run was made: its table, and its task where it did the work of a task file."""
 

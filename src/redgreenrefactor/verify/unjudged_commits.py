@@ -1,7 +1,6 @@
 """Commits that no turn accounts for: who they are, what they touch, and where they lie among the turns."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from redgreenrefactor.errors import some_of
@@ -11,6 +10,7 @@ from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.languages.paths import is_prose
 from redgreenrefactor.model.chain import runs_of
 from redgreenrefactor.model.goal import cited
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.verify.merges import Merges
 from redgreenrefactor.verify.recorded_run import RecordedRun
@@ -18,7 +18,7 @@ from redgreenrefactor.verify.recorded_run import RecordedRun
 SHOWN = 10  # commits, and paths of each, that are named
 
 
-@dataclass(frozen=True)
+@frozen
 class UnjudgedStretch:
     """Commits in a row that no turn accounts for: the turn below them, and the last of them."""
 
@@ -26,7 +26,7 @@ class UnjudgedStretch:
     now: str
 
 
-@dataclass(frozen=True)
+@frozen
 class UnjudgedCommits:
     """The commits of some runs, and those that lie among and on top of them."""
 

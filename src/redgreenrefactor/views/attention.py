@@ -1,7 +1,5 @@
 """What a run is waiting for, how much of it is done, and how long the rest may take."""
 
-from dataclasses import dataclass
-
 from redgreenrefactor.model.events import (
     Event,
     Judged,
@@ -15,6 +13,7 @@ from redgreenrefactor.model.events import (
     SuiteStarted,
     TurnStarted,
 )
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import Ink
 from redgreenrefactor.views.turn_words import PROBE, looked_back, pause
@@ -23,7 +22,7 @@ LONGEST_BAR = 10
 MINUTE = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """What the run is waiting for; the places are given from the outermost inwards."""
 

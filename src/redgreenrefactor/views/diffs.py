@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from redgreenrefactor.model.values import frozen
 
 _FILE = re.compile(r"^diff --git ", re.MULTILINE)
 _SAID = ("new file", "deleted file", "rename from", "Binary files", "old mode", "new mode")
 _PLAIN_WORDS = {"new file": "new", "deleted file": "deleted", "Binary files": "not a text"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileDiff:
     """How one file changed."""
 

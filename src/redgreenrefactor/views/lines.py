@@ -6,9 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TextIO
+
+from redgreenrefactor.model.values import frozen
 
 LONGEST = 10_000  # characters of one outside text that are looked at
 WIDEST = 100  # columns; on wider terminals the right-hand side would be too far away to belong to its line
@@ -44,7 +46,7 @@ class Tone(StrEnum):
     REFACTOR = "refactor"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A piece of a line."""
 
@@ -55,7 +57,7 @@ class Span:
 Row = tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ink:
     """The symbols a stream can show, and the encoding everything has to go through."""
 

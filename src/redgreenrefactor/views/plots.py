@@ -1,9 +1,9 @@
 """Plots as inline SVG: a figure each, with words for those who do not see it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil, log10
 
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.views.markup import Markup, joined, tag
 
 WIDE, HIGH = 360, 150  # of the drawing, in its own units
@@ -11,7 +11,7 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 8, 10, 22  # room for words around it
 MOST_WORDS = 10  # words below an axis
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Series:
     """Numbers of one kind, one for each place; None where nothing was measured."""
 

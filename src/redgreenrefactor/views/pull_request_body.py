@@ -1,19 +1,19 @@
 """What a pull request tells about the work behind it: rounds, results, cases, cost, and how to check all of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.model.facts import NO_COUNTS
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, expense_of
 from redgreenrefactor.model.session import Usage, dollars
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
 
 FEEDBACK_LIMIT = 1000  # characters of a round's feedback
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PullRequestMatter:
     """What the body is made of."""
 

@@ -1,11 +1,11 @@
 """Runs as they go on, in a browser: the page of the report in parts, each of which can be sent again when it changes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.run_report import RunReport
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.views.lines import Ink
 from redgreenrefactor.views.markup import Markup, joined, tag
 from redgreenrefactor.views.report_cycles import cycle_section
@@ -17,7 +17,7 @@ STORY, ROWS = "story", "cycles"
 _INK = Ink()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LivePart:
     """A piece of the page: its id, and what it is put into where it is not there yet."""
 
@@ -26,7 +26,7 @@ class LivePart:
     into: str = "main"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Glimpse:
     """What a session is doing, or what became of it a moment ago."""
 
@@ -35,7 +35,7 @@ class Glimpse:
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedRun:
     """A run in the list of runs: its latest handoff, and the address of its page."""
 

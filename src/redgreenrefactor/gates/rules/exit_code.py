@@ -1,7 +1,7 @@
 """Judging by exit code, where a runner gives nothing better: fewer rules, and the note says which."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.gates.rules.findings import errors, tail
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests, timed_out
@@ -14,6 +14,7 @@ from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.languages.sources import Block
 from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Judgement, Measure, Trial
 from redgreenrefactor.model.facts import NOTICED, Facts
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -100,7 +101,7 @@ def _unexpected(more: str, severity: Severity = Severity.ERROR, file: str | None
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shown:
     """What a new test that passes has shown of itself."""
 

@@ -1,10 +1,10 @@
 """Findings as several rules spell them, and the words that messages are made of."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Change, CollectError, Evidence, SuiteRun, TestId, TestResult
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 NAMED = 5  # tests a message names before it counts the rest
@@ -26,7 +26,7 @@ def errors(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spot:
     """Where to look."""
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import about, brief, failure, named, place_in
 from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.model.evidence import Evidence, Inquiry, SuiteRun, TestId, TestKey, TestResult, Trial
 from redgreenrefactor.model.handoff import LegacyTests
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
 ROUNDS = 5  # times a test runs on the untouched tree before its failing counts as the turn's doing
@@ -18,7 +19,7 @@ APART = 3  # suite runs for comparison are measurements of their own
 LISTED = 20  # tests a note names before it counts the rest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Baseline:
     """The tests as they were before the run."""
 
@@ -54,7 +55,7 @@ def baseline(opening: str) -> Inquiry[Baseline]:
     return Baseline(run, (*(name for name in failed if name not in flaky), *sorted(run.uncollected)), flaky)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rechecked:
     """Tests that failed after a turn: through it, or by chance."""
 

@@ -1,7 +1,7 @@
 """The suite runs every phase is judged by, and what they show whatever the phase."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from redgreenrefactor.gates.rules.findings import named, tail, uncollectable
 from redgreenrefactor.gates.rules.replacements import hidden, replaced
@@ -15,12 +15,13 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
 
 HARMLESS = ("pytest_generate_tests",)  # a hook that makes more of a test, and takes none away
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """The three suite runs a phase is judged by: before the run, before the turn, after it."""
 

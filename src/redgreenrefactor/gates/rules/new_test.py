@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from redgreenrefactor.gates.rules.answers import said
 from redgreenrefactor.gates.rules.findings import about, named, place_in, python_tests, uncollectable
@@ -21,11 +20,12 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import SEED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewTest:
     """The test RED added: one definition, with as many results as it has parameter sets."""
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from redgreenrefactor.model.decision import Turn, accepted, cycle_of, is_finished, progress
@@ -11,6 +11,7 @@ from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.proof import Link
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName
 
@@ -144,7 +145,7 @@ def _tests(name: str, note: Handoff, verdict: Verdict) -> Iterator[Finding]:
 # --- shares
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Share:
     """Of so many things tried, which ones went against the claim."""
 
@@ -157,7 +158,7 @@ class Share:
         return round(100 * (self.tried - len(self.against)) / self.tried) if self.tried else 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """A share that notes record: where it stands, and what it says."""
 

@@ -1,7 +1,6 @@
 """Which tests a refactoring has rewritten: those that are not, one for one, the old ones under other names."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -11,11 +10,12 @@ from redgreenrefactor.languages import python
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
 from redgreenrefactor.languages.references import Project, Reference, Said, defined
 from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestKey, TestResult
+from redgreenrefactor.model.values import frozen
 
 Tests = Mapping[TestKey, python.Definition]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewritten:
     """Tests that need proof: as they were, and as they are."""
 

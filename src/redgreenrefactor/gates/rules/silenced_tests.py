@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
 
@@ -10,6 +10,7 @@ from redgreenrefactor.gates.rules.test_text import is_script
 from redgreenrefactor.languages.paths import is_test, reconfigures
 from redgreenrefactor.languages.sources import NEAR, Block, tally
 from redgreenrefactor.model.evidence import Evidence, Inquiry, Trial
+from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome
 from redgreenrefactor.mutation.text_mutants import (
     code_mutants,
@@ -30,7 +31,7 @@ MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
 Noticing = Inquiry[bool | None]  # None: there was no time to find out
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommittedTest:
     """One test at one commit, or a whole file of tests in a language that is not known."""
 
