@@ -56,10 +56,12 @@ def test_what_is_left_out_of_comparisons_makes_no_difference() -> None:
     assert hash(Point(1, 2, 3)) == hash(Point(1, 2, 4))
 
 
-@pytest.mark.parametrize("change", [lambda p: setattr(p, "x", 2), lambda p: delattr(p, "x")])
-def test_nobody_changes_a_value(change: Any) -> None:
+def test_nobody_changes_a_value() -> None:
+    point: Any = Point(1)
     with pytest.raises(dataclasses.FrozenInstanceError, match="Point is frozen: x"):
-        change(Point(1))
+        point.x = 2
+    with pytest.raises(dataclasses.FrozenInstanceError, match="Point is frozen: y"):
+        del point.y
 
 
 def test_what_is_missing_or_too_much_is_a_type_error() -> None:
