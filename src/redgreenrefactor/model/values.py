@@ -39,7 +39,7 @@ def frozen(cls: type[T]) -> type[T]:
     fields: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         fields |= base.__dict__.get(_OWN, {})
-    for name in _annotations(cls):
+    for name in cls.__annotations__:  # of this class alone, also where they wait to be asked for (3.14)
         fields[name] = cls.__dict__.get(name, _REQUIRED)
         if isinstance(fields[name], _Field):
             delattr(cls, name)
@@ -53,10 +53,6 @@ def frozen(cls: type[T]) -> type[T]:
         if name not in cls.__dict__ or name == "__hash__":  # python takes it away from whoever compares
             setattr(cls, name, found)
     return cls
-
-
-def _annotations(cls: type) -> Mapping[str, Any]:
-    return cls.__dict__.get("__annotations__", {})  # noqa: RUF063 - inspect is slow to load
 
 
 def _nothing(_: object) -> tuple[()]:
@@ -126,7 +122,7 @@ class _AsDataclass:
 
         home = next(base for base in owner.__mro__ if _OWN in base.__dict__)
         bases = [base for base in reversed(home.__mro__) if _OWN in base.__dict__]
-        kinds = {name: kind for base in bases for name, kind in _annotations(base).items()}
+        kinds = {name: kind for base in bases for name, kind in base.__annotations__.items()}
         body: dict[str, Any] = {"__annotations__": kinds}
         for name, default in home.__dict__[_OWN].items():
             if isinstance(default, _Field):
