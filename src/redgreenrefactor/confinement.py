@@ -146,8 +146,13 @@ class Confinement:
         """Yield what a session of this phase may not touch, as far as it is there."""
         head = self._repository.objects.commit("HEAD")
         files = self._repository.objects.files(head.tree) if head else ()
-        paths = [path for path, node in files if node.mode != SUBMODULE]
-        return kept_from(brief.phase, paths, ProjectFolder(self._repository.prefix, brief.case))
+        nodes = {path: node for path, node in files if node.mode != SUBMODULE}
+
+        def read(path: str) -> str:
+            found = self._repository.objects.get(nodes[path].oid)
+            return found[2].decode("utf-8", "replace") if found else ""
+
+        return kept_from(brief.phase, nodes, ProjectFolder(self._repository.prefix, brief.case), read)
 
     @cached_property
     def _ground(self) -> Ground:

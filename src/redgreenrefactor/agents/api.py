@@ -46,7 +46,7 @@ def build(_argument: str, setup: AgentSetup) -> "ApiAgent":
     """Return the agent that talks to the model that is set; no key is a NotReadyError. Nothing is contacted."""
 
     def toolbox(brief: Brief, folder: Path, stop: Interrupt) -> Toolbox:
-        return toolbox_in(folder, setup, brief, interrupt=stop, locked=locked_in(brief))
+        return toolbox_in(folder, setup, brief, interrupt=stop, locked=locked_in(brief, folder))
 
     return ApiAgent(
         _reached(setup),

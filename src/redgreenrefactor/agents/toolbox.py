@@ -14,6 +14,7 @@ from redgreenrefactor.agents.schemas import TOOLS, Arguments, checked
 from redgreenrefactor.agents.search import Search, Shell
 from redgreenrefactor.agents.session_environment import environment
 from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.filesystem import text_of
 from redgreenrefactor.languages.paths import ProjectFolder, is_locked
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.session import Brief
@@ -69,19 +70,22 @@ def nothing_locked(_path: str) -> str:
     return ""
 
 
-def locked_in(brief: Brief) -> Locked:
-    """Return what is locked in a session: in GREEN the tests, outside PLAN the list, the settings always.
+def locked_in(brief: Brief, folder: Path) -> Locked:
+    """Return what is locked in a session here: in GREEN the tests, outside PLAN the list, the settings always.
 
     The gates would reject it all the same, only later.
     """
     project = ProjectFolder("", brief.case)
+
+    def read(path: str) -> str:
+        return text_of(folder / path)
 
     def locked(path: str) -> str:
         if path == SETTINGS:
             return "nobody changes the settings during a run"
         if path == LIST and brief.phase in _LISTLESS:
             return "only PLAN changes the list of cases"
-        if brief.phase is PhaseName.GREEN and is_locked(project, path):
+        if brief.phase is PhaseName.GREEN and is_locked(project, path, read):
             return "in GREEN the tests stay as RED wrote them; make them pass by changing the code"
         return ""
 

@@ -21,12 +21,21 @@ from redgreenrefactor.gates.rules.measurement import (
 from redgreenrefactor.gates.rules.minimality import minimality
 from redgreenrefactor.gates.rules.new_test import is_slow
 from redgreenrefactor.gates.rules.ownership import with_roles
-from redgreenrefactor.gates.rules.replacements import borrowed, supplanted
+from redgreenrefactor.gates.rules.replacements import borrowed, supplanted, usurped
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
 from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, sniffing
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test
-from redgreenrefactor.model.evidence import Evidence, Inquiry, Judgement, Measure, SuiteRun, TestId, Trial
+from redgreenrefactor.model.evidence import (
+    Evidence,
+    Inquiry,
+    Judgement,
+    Measure,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
 from redgreenrefactor.model.facts import NO_FACTS, Facts, MutantCounts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import (
@@ -139,8 +148,11 @@ def honest_code(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -
     if not ids:
         return []
     found = yield from in_disguise(evidence, ids)
+    results = [result for result in measured.after.results.values() if _is_of(result.id, ids)]
     if not errors(found):
-        found += yield from _equals_anything(evidence, measured, ids)
+        found += yield from _equals_anything(evidence, results, ids)
+    if not errors(found):
+        found += yield from usurped(evidence, ids, dict.fromkeys(result.file for result in results))
     return found
 
 
@@ -154,9 +166,10 @@ def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
     )
 
 
-def _equals_anything(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
+def _equals_anything(
+    evidence: Evidence, results: Sequence[TestResult], ids: Sequence[TestId]
+) -> Inquiry[list[Finding]]:
     """Return a finding where what a test compares equals anything, or is whatever the test asks for."""
-    results = [result for result in measured.after.results.values() if _is_of(result.id, ids)]
     blind = yield from blind_comparison(evidence, ids, dict.fromkeys(result.file for result in results))
     if blind is not None:
         what = f"{blind.id} passes with other values, too: in {blind.file}, {blind.message}"

@@ -4,8 +4,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.languages.python import Function, docstrings
+from redgreenrefactor.languages.python import Function, docstrings, helpers, imports, parsed, tests_in
 
+TOOLS = ("pytest", "unittest", "hypothesis")
 DOTTED = re.compile(r"\w+(\.\w+)+")  # as patches name what they replace
 ASSERTING = (
     "assert",
@@ -158,6 +159,13 @@ def assertion_count(node: ast.AST) -> int:
     """Return how many things a test asserts."""
     calls = sum(name.startswith(("assert", "raises", "warns")) for name in called(node))
     return calls + sum(isinstance(item, ast.Assert) for item in ast.walk(node))
+
+
+def knows_tests(text: str | None) -> bool:
+    """Tell whether a Python file holds tests, asserts, or knows a runner."""
+    tree = parsed(text)
+    knows = any(module.split(".")[0] in TOOLS for module in (imports(tree) if tree else ()))
+    return knows or bool(tests_in(text)) or any(assertion_count(node) for node in helpers(text).values())
 
 
 def expected_values(node: ast.AST) -> set[str]:

@@ -3,12 +3,13 @@
 import configparser
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, cast
 
 from redgreenrefactor.languages import python
+from redgreenrefactor.languages.assertions import knows_tests
 from redgreenrefactor.languages.manifests import decisive
 from redgreenrefactor.model.evidence import Change
 from redgreenrefactor.model.goal import LIST, Case
@@ -125,10 +126,10 @@ def may_be_code(path: str) -> bool:
     )
 
 
-def is_locked(project: CaseContext, path: str) -> bool:
-    """Tell whether GREEN's session is kept from a path: a test by its name, whatever runs would show."""
+def is_locked(project: CaseContext, path: str, read: Callable[[str], str | None]) -> bool:
+    """Tell whether GREEN's session is kept from a path: a test by its name, unless its text leaves it to the gates."""
     planned = project.case is not None and inside(project, path) == project.case.test_file
-    return is_test(project, path) and (planned or is_test_file(path) or not may_be_code(path))
+    return is_test(project, path) and (planned or not may_be_code(path) or knows_tests(read(path)))
 
 
 def is_sample(path: str) -> bool:
@@ -166,13 +167,15 @@ def is_plain_code(path: str, text: str) -> bool:
     return tree is not None and bool(tree.body) and not python.tests_in(text)
 
 
-def kept_from(phase: PhaseName, paths: Iterable[str], project: CaseContext) -> Iterator[str]:
+def kept_from(
+    phase: PhaseName, paths: Iterable[str], project: CaseContext, read: Callable[[str], str | None]
+) -> Iterator[str]:
     """Yield what a session of this phase may not touch: files, and whole folders of tests; the gates judge the rest."""
     shut = ("tdd.properties",) if phase is PhaseName.PLAN else ("tdd.properties", LIST)
     for path in paths:
         if inside(project, path) in shut or _configures(path):
             yield path
-        elif phase is PhaseName.GREEN and is_locked(project, path):
+        elif phase is PhaseName.GREEN and is_locked(project, path, read):
             yield _topmost(path, inside(project, path), project.case)
 
 

@@ -1,6 +1,6 @@
 """Whether tests notice mutants of the code, and wrong expectations of their own."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -22,6 +22,7 @@ from redgreenrefactor.model.values import frozen
 from redgreenrefactor.mutation.expectations import BLIND, with_bent_comparisons
 from redgreenrefactor.mutation.false_expectations import with_false_expectations
 from redgreenrefactor.mutation.mutants import Mutation, import_time_lines, mutated, mutations
+from redgreenrefactor.mutation.originals import with_originals
 from redgreenrefactor.mutation.unlike import spoiled
 
 HANDFUL = 3
@@ -167,15 +168,28 @@ def blind_comparison(
 ) -> Inquiry[TestResult | None]:
     """Return a test of these files in which something holds for any value, with what that is; None where none is seen."""
     impl = evidence.impl_file
-    overlay: list[tuple[str, str | None]] = []
-    for file in _test_code(evidence, files):
-        path = f"{evidence.prefix}{file}"
-        if bent := with_bent_comparisons(evidence.read(evidence.head, path), impl):
-            overlay.append((path, bent))
+    overlay = _rewritten(evidence, files, lambda text: with_bent_comparisons(text, impl))
     if not overlay:
         return None
-    run = yield Trial(evidence.head, overlay=tuple(overlay), tests=tuple(ids), seed=SEED, probe=True)
+    run = yield Trial(evidence.head, overlay, tuple(ids), seed=SEED, probe=True)
     return next((result for result in run.results.values() if result.exception == BLIND), None)
+
+
+def misled(
+    evidence: Evidence, ids: Sequence[TestId], files: Iterable[str], names: Sequence[tuple[str, str]]
+) -> Inquiry[TestResult | None]:
+    """Return a test that fails where tests call these functions, owner and name, as they were before the code was loaded."""
+    overlay = _rewritten(evidence, files, lambda text: with_originals(text, names))
+    run = yield Trial(evidence.head, overlay, tuple(ids), seed=SEED, probe=True)
+    return next((result for result in run.results.values() if result.failed), None)
+
+
+def _rewritten(
+    evidence: Evidence, files: Iterable[str], rewrite: Callable[[str | None], str | None]
+) -> Overlay:
+    """Return these files of tests, and the code of tests that they use, each rewritten where that can be."""
+    twins = ((file, rewrite(evidence.text(file))) for file in _test_code(evidence, files))
+    return tuple((f"{evidence.prefix}{file}", twin) for file, twin in twins if twin is not None)
 
 
 def obeyed(evidence: Evidence, ids: Sequence[TestId], results: Iterable[TestResult]) -> Inquiry[Place | None]:

@@ -300,10 +300,11 @@ def altered(node: ast.expr) -> ast.expr:
 
 def define_altered(tree: ast.Module, source: str = OTHER) -> None:
     """Put the function that bends values where everything in the file can call it."""
-    place = next((i for i, node in enumerate(tree.body) if not _must_come_first(node)), len(tree.body))
+    place = next((i for i, node in enumerate(tree.body) if not must_come_first(node)), len(tree.body))
     tree.body[place:place] = ast.parse(source).body
 
 
-def _must_come_first(node: ast.stmt) -> bool:
+def must_come_first(node: ast.stmt) -> bool:
+    """Tell whether nothing may be put before a statement of a file."""
     docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")

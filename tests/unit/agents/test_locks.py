@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from redgreenrefactor.agents.toolbox import locked_in
@@ -8,8 +10,20 @@ from redgreenrefactor.model.workflow import PhaseName, RoleName
 CASE = Case("d", "checks/all.py", "spec/roman.py")
 
 
-def locked(phase: PhaseName, path: str, case: Case | None = CASE) -> str:
-    return locked_in(Brief(Role(RoleName.TEST, "", ""), phase, 1, 1, "r", "", "{}", case))(path)
+NOWHERE = Path("nowhere")
+
+
+def locked(phase: PhaseName, path: str, case: Case | None = CASE, folder: Path = NOWHERE) -> str:
+    return locked_in(Brief(Role(RoleName.TEST, "", ""), phase, 1, 1, "r", "", "{}", case), folder)(path)
+
+
+def test_a_file_called_like_a_test_is_locked_if_it_knows_tests(tmp_path: Path) -> None:
+    (tmp_path / "t_test.py").write_text("def student(a, b):\n    return a - b\n")
+    (tmp_path / "x_test.py").write_text("def test_x():\n    assert student(2, 1) == 1\n")
+    (tmp_path / "base_test.py").write_text("import unittest\n")
+    assert not locked(PhaseName.GREEN, "t_test.py", folder=tmp_path)
+    assert locked(PhaseName.GREEN, "x_test.py", folder=tmp_path)
+    assert locked(PhaseName.GREEN, "base_test.py", folder=tmp_path)
 
 
 @pytest.mark.parametrize("path", ["tests/test_a.py", "checks/all.py", "src/a_test.go", "tests/data/x.json"])

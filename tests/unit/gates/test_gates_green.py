@@ -26,6 +26,7 @@ from redgreenrefactor.model.evidence import (
     Lookup,
     Place,
     Reach,
+    Replacement,
     Rules,
     Status,
     SuiteRun,
@@ -325,6 +326,32 @@ def test_code_that_opens_its_test_is_tampering_and_a_tool_that_reads_everything_
 
     played = coded(bend=reading)
     assert played.types == ([] if fine else [FindingType.TEST_TAMPERING])
+
+
+@pytest.mark.parametrize(
+    ("fails", "call", "found"),
+    [
+        (True, "", [FindingType.TEST_TAMPERING]),
+        (False, "", []),  # for itself, or what no test calls
+        (True, "    from thing import install\n\n    install()\n", []),  # the test is about it
+    ],
+)
+def test_code_in_the_place_of_others_functions_is_tampering_where_the_test_needs_it(
+    fails: bool, call: str, found: list[FindingType]
+) -> None:
+    taken = {Replacement("textwrap", "fill", "thing.py", 5), Replacement("thing.py", "x", "thing.py", 1)}
+    install = "\n\ndef install():\n    pass\n" if call else ""
+    before = {**BASE, "thing.py": BASE["thing.py"] + install}
+    before["test_thing.py"] = BASE["test_thing.py"].rstrip() + f"\n{call}"
+
+    def misled(trial: Trial, run: SuiteRun) -> SuiteRun:
+        if fails and any("_rgr_keep" in (text or "") for _, text in trial.overlay):
+            return suite(failing(TEST, message="0 == 4"))
+        return replace(run, reach=Reach(replaced=frozenset(taken))) if trial.disguise else run
+
+    played = coded(before=before, bend=misled)
+    assert played.types == found, played.told
+    assert "its own fill into textwrap" in played.told
 
 
 def test_a_test_that_passes_only_among_others_is_flaky() -> None:

@@ -20,10 +20,17 @@ FILES = (
 CASE = Case("adds", "tests/test_a.py", "code.py")
 
 
+TEXTS = {"spec/thread.py": "", "t_test.py": "def student(a, b):\n    return a - b\n"}
+
+
+def read(path: str) -> str:
+    return TEXTS.get(path, "def test_it():\n    assert 1\n")
+
+
 def kept(
     phase: PhaseName, case: Case | None = CASE, prefix: str = "", files: tuple[str, ...] = FILES
 ) -> set[str]:
-    return set(kept_from(phase, files, ProjectFolder(prefix, case)))
+    return set(kept_from(phase, files, ProjectFolder(prefix, case), read))
 
 
 def test_in_green_tests_are_kept_by_their_folders_and_the_rest_by_name() -> None:
@@ -71,5 +78,9 @@ def test_without_a_case_names_alone_tell() -> None:
 
 def test_a_folder_that_may_hold_code_is_left_to_the_gates_and_tests_in_it_are_not() -> None:
     files = ["spec/thread.py", "spec/test_thread.py", "spec/thread_spec.rb"]
-    assert set(kept_from(PhaseName.GREEN, files, ProjectFolder("", None))) == {"spec"}
-    assert set(kept_from(PhaseName.GREEN, files[:1], ProjectFolder("", None))) == set()
+    assert set(kept_from(PhaseName.GREEN, files, ProjectFolder("", None), read)) == {"spec"}
+    assert set(kept_from(PhaseName.GREEN, files[:1], ProjectFolder("", None), read)) == set()
+
+
+def test_a_file_that_is_only_called_like_a_test_is_left_to_the_gates() -> None:
+    assert kept(PhaseName.GREEN, files=("t_test.py", "a_test.py")) == {"a_test.py"}

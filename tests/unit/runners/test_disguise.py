@@ -9,7 +9,7 @@ from redgreenrefactor.model.evidence import Guise, Lookup, Manner, SuiteRun
 from redgreenrefactor.ports import Suite
 
 CODE = """
-import inspect, os, sys
+import inspect, os, sys, textwrap
 
 SEEN = "pytest" in sys.modules or "unittest" in sys.modules
 RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "unittest" + os.sep, "test_code.py")
@@ -41,6 +41,7 @@ def traces():
 class Made:
     def __init__(self):
         self.traces = traces()
+        textwrap.fill = textwrap.TextWrapper.fill = traces
 """
 PYTEST = """
 import pytest, code_a
@@ -99,6 +100,9 @@ def test_code_finds_no_trace_of_the_runner(
     assert done.results[name].passed, done.results[name].message
     assert {(found.what, found.file) for found in done.reach.lookups} >= {
         (what, "code_a.py") for what in ("modules", "arguments", "frames")
+    }
+    assert {(found.owner, found.name, found.file) for found in done.reach.replaced} >= {
+        (owner, "fill", "code_a.py") for owner in ("textwrap", "textwrap.TextWrapper")
     }
     assert not disguised({}, name, Guise.APART, **command).results[name].passed
 

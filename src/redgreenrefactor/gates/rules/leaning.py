@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.assertions import assertion_count
+from redgreenrefactor.languages.assertions import knows_tests
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
 from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Reach, TestId, Trial
 from redgreenrefactor.model.verdict import Finding, FindingType
@@ -24,7 +24,6 @@ from redgreenrefactor.mutation.detection import (
 SHARP = (
     "Leave what existing tests lean on as sharp as it was; write another helper or fixture if you need one."
 )
-TOOLS = ("pytest", "unittest", "hypothesis")
 
 
 def cut_off(evidence: Evidence, measured: Measured) -> Inquiry[list[Finding]]:
@@ -184,13 +183,6 @@ def supports(text: str | None) -> bool:
     values = [node for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
     rest = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
     return knows_tests(text) or (bool(values) and values == rest)
-
-
-def knows_tests(text: str | None) -> bool:
-    """Tell whether a module asserts, or knows the runner."""
-    tree = python.parsed(text)
-    knows = any(module.split(".")[0] in TOOLS for module in (python.imports(tree) if tree else ()))
-    return knows or any(assertion_count(node) for node in python.helpers(text).values())
 
 
 def is_tested(evidence: Evidence, reach: Reach, file: str) -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from redgreenrefactor.gates.rules.leaning import is_tested, knows_tests
+from redgreenrefactor.gates.rules.leaning import is_tested
 from redgreenrefactor.languages import python
+from redgreenrefactor.languages.assertions import knows_tests
 from redgreenrefactor.languages.paths import AMBIGUOUS, inside, is_sample, is_test, is_tests_own, may_be_code
 from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
@@ -67,7 +68,7 @@ def _is_doubtful(evidence: Evidence, local: str, change: Change) -> bool:
     if not is_test(evidence, change.path):
         return local.endswith(".py") and bool(change.before and python.tests_in(change.before.text))
     texts = [side.text for side in (change.before, change.after) if side]
-    return may_be_code(local) and not any(python.tests_in(text) or knows_tests(text) for text in texts)
+    return may_be_code(local) and not any(map(knows_tests, texts))
 
 
 def _is_code(evidence: Evidence, before: SuiteRun, local: str, change: Change) -> bool:

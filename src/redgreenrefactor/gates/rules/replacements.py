@@ -2,15 +2,26 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from redgreenrefactor.gates.rules.findings import tampering
+from redgreenrefactor.gates.rules.findings import brief, tampering, worth_a_look
 from redgreenrefactor.gates.rules.scope import python_code
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.paths import inside, is_tests_own, module_files
-from redgreenrefactor.model.evidence import Evidence, Reach, Replacement, SuiteRun
+from redgreenrefactor.languages.dataflow import imported_from
+from redgreenrefactor.languages.paths import inside, is_test, is_tests_own, module_files
+from redgreenrefactor.model.evidence import (
+    Evidence,
+    Guise,
+    Inquiry,
+    Reach,
+    Replacement,
+    SuiteRun,
+    TestId,
+    Trial,
+)
 from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.mutation.detection import misled
 
 
 def replaced(evidence: Evidence, reach: Reach, *before: Reach) -> Iterator[Finding]:
@@ -91,6 +102,35 @@ def _imported(evidence: Evidence, test: str) -> Iterator[tuple[int, list[str]]]:
             there = [path for path in paths if evidence.text(path) is not None]
             if there:
                 yield node.lineno, there
+
+
+def usurped(evidence: Evidence, ids: Sequence[TestId], files: Collection[str]) -> Inquiry[list[Finding]]:
+    """Return that tests need what this turn's code has put into modules of others; a warning where they do not."""
+    run = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.HIDDEN, seed=1, probe=True)
+    changed = {inside(evidence, c.path): c for c in evidence.changes if not is_test(evidence, c.path)}
+    found = sorted(
+        (item for item in run.reach.replaced if item.file in changed and not item.owner.endswith(".py")),
+        key=lambda item: (item.owner, item.name),
+    )
+    if not found:
+        return []
+    failed = yield from misled(evidence, ids, files, [(item.owner, item.name) for item in found])
+    first = found[0]
+    what = f"the code has put its own {first.name} into {first.owner}, for everybody"
+    if failed is None or any(_installs(evidence, file) for file in files):
+        return [worth_a_look(changed[first.file], first.line, what)]
+    what = f"{what}, and {failed.id} passes with that alone: {brief(failed)}"
+    hint = "Leave what others have written as it is: tests compare with it. Give your function a name of its own."
+    return [tampering(changed[first.file], first.line, what, hint)]
+
+
+def _installs(evidence: Evidence, file: str) -> bool:
+    """Tell whether a test bids the planned code do something of which it wants nothing back: that is what it is about."""
+    tree = python.parsed(evidence.text(file))
+    planned = imported_from(tree, evidence.impl_file) if tree else frozenset[str]()
+    said = (node.value for node in (ast.walk(tree) if tree else ()) if isinstance(node, ast.Expr))
+    calls = (node for node in said if isinstance(node, ast.Call) and not (node.args or node.keywords))
+    return any(ast.unparse(node.func).partition(".")[0] in planned for node in calls)
 
 
 def borrowed(evidence: Evidence, run: SuiteRun) -> Iterator[Finding]:

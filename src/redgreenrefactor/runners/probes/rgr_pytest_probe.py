@@ -206,7 +206,8 @@ class _Session:
         yield
         probe = self._probe
         probe.tell_hooks(session.config.pluginmanager)
-        used, replaced = probe.reach.facts(), probe.originals.replaced()
+        used = probe.reach.facts()
+        replaced = probe.originals.replaced(widely=bool(probe.order.disguise))
         probe.report.write("reach", hiding=hiding(probe.paths), replaced=replaced, **used)
         if probe.lines is not None:
             for file, lines in probe.lines.executed.items():

@@ -138,15 +138,18 @@ class Originals:
             if self._home(value)[0]
         }
 
-    def replaced(self) -> list[list[Any]]:
-        """Return what is not what it was: its owner, the file and line of what is there now, and its name."""
+    def replaced(self, *, widely: bool) -> list[list[Any]]:
+        """Return what is not what it was: its owner, the file and line of what is there now, and its name.
+
+        Widely: also what the project has put into modules of the language and of packages, which takes a while.
+        """
         found = [
             [owner, *self._home(value), name]
             for owner, space in _spaces()
             for name, value in space.items()
             if _is_code(value) and self._is_new(owner, name, value)
         ]
-        return sorted([*found, *self._patched()], key=str)
+        return sorted([*found, *self._patched(), *(self._elsewhere() if widely else ())], key=str)
 
     def _is_new(self, owner: str, name: str, value: Any) -> bool:
         known = self._before.get(owner, {}).get(name)
@@ -167,6 +170,16 @@ class Originals:
                     if mock or (home[0] not in ("", file) and not _is_imported(key, value, name)):
                         found.append([file, *home, key])
         return found
+
+    def _elsewhere(self) -> Iterator[list[Any]]:
+        """Yield the functions of the project that others' modules and classes hold."""
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] in (*_RUNNERS, "__main__") or _file(module, self._paths):
+                continue
+            for owner, space in _with_classes(name, module):
+                for key, value in space.items():
+                    if isinstance(value, FunctionType) and self._home(value)[0]:
+                        yield [owner, *self._home(value), key]
 
     def _home(self, value: Any) -> tuple[str, int]:
         """Return where something of the project is written, or nothing."""

@@ -152,7 +152,8 @@ class Probe:
 
     def finish(self, code: int) -> None:
         """Write down that everything came to its end."""
-        used, replaced = self._reach.facts(), self._originals.replaced()
+        used = self._reach.facts()
+        replaced = self._originals.replaced(widely=bool(self.order.disguise))
         self.report.write("reach", hiding=hiding(self.paths), replaced=replaced, **used)
         if self._lines is not None:
             for file, lines in self._lines.executed.items():
