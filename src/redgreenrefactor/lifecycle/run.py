@@ -201,6 +201,7 @@ class Run(Generic[Result]):
                 held=confinement.told(
                     {settings.agent_for(phase.key) for phase in self.job.workflow.sessions()}
                 ),
+                phases=tuple(phase.name for phase in self.job.workflow.phases),
             ),
         )
         if confinement.reduced and whole and not resumed:

@@ -136,7 +136,7 @@ class Lab:
 
     def _key(self, trial: Trial) -> Key:
         """Commits whose trees differ only in the list of cases have the same results."""
-        asked = replace(trial, commit="", probe=False, spare="", keeps=False, limit=None)
+        asked = replace(trial, commit="", probe=False, spare="", keeps=False, limit=None, number=0, of=0)
         return self.workspace.fingerprint(trial.commit), asked
 
     def _limit(self, trial: Trial) -> float | None:
@@ -147,7 +147,7 @@ class Lab:
     def _run(self, trial: Trial, *, warm: bool = False) -> SuiteRun:
         beyond = trial.probe or trial.overlay or trial.tests or trial.coverage or trial.command
         purpose = "probe" if beyond else "suite"
-        self.emit(SuiteStarted(purpose, trial.asks))
+        self.emit(SuiteStarted(purpose, trial.asks, trial.number, trial.of))
         run = self._measured(trial, self.workspace.checkout(trial.commit, dict(trial.overlay)), warm=warm)
         if not run.answered:
             self._cold, self.warm = run.cold, bool(run.cold)  # without a word: this suite is never run so

@@ -22,6 +22,7 @@ class RunStarted:
     resumed: bool = False
     sandbox: str = "off"
     held: str = ""  # who is held by what, in words
+    phases: tuple[PhaseName, ...] = ()  # that a cycle goes through
 
 
 @frozen
@@ -123,6 +124,8 @@ class SuiteStarted:
 
     purpose: str
     question: str = ""  # that a probe is to answer
+    number: int = 0  # it is asked for the first, second … time,
+    of: int = 0  # and so many times at most, where that is known
 
 
 @frozen

@@ -288,6 +288,8 @@ class Trial:
     coverage: bool = False  # nothing but how much of the code the tests reach
     command: str = ""  # this command instead of the tests
     keeps: bool = False  # what is compiled may serve later runs: no session has written any of it
+    number: int = 0  # which it is of the questions that are asked in a row,
+    of: int = 0  # and how many of them there are, where the rule that asks them knows
 
     @property
     def asks(self) -> str:

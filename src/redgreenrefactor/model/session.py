@@ -60,6 +60,11 @@ class Usage:
     cache_write_tokens: int = 0
     cost_usd: float | None = None
 
+    @property
+    def tokens(self) -> int:
+        """All tokens, read and written."""
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
         return Usage(

@@ -146,12 +146,13 @@ def noticed_by(
     tests = (*ids, *beside)
     trial = Trial(commit, overlay=overlay, tests=tests, seed=seed, probe=True, spare=spare)
     usual = (yield trial) if mutants else UNANSWERED
-    for item in mutants if holds(usual, ids) else ():
+    for number, item in enumerate(mutants if holds(usual, ids) else (), 1):
         if len(asserted if by_assertion else failed) >= enough and tried >= least:
             break
         # A mutant that makes a loop endless is noticed, too.
         limit = SLACK + TIMES * usual.seconds
-        run = yield replace(trial, overlay=(*overlay, *item.overlay), limit=limit)
+        changed = (*overlay, *item.overlay)
+        run = yield replace(trial, overlay=changed, limit=limit, number=number, of=len(mutants))
         if not run.answered:
             break
         tried += 1

@@ -1,4 +1,4 @@
-"""What a run is waiting for, how much of it is done, and how long the rest may take."""
+"""What a run is waiting for, and how much of it is done."""
 
 from redgreenrefactor.model.events import (
     Event,
@@ -14,21 +14,17 @@ from redgreenrefactor.model.events import (
     TurnStarted,
 )
 from redgreenrefactor.model.values import frozen
-from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import Ink
 from redgreenrefactor.views.turn_words import PROBE, looked_back, pause
-
-LONGEST_BAR = 10
-MINUTE = 60
 
 
 @frozen
 class Waiting:
-    """What the run is waiting for; the places are given from the outermost inwards."""
+    """What the run is waiting for."""
 
     what: str
-    where: tuple[str, ...] = ()
     so_far: str = ""  # how much of it is done
+    turn: TurnStarted | None = None  # whose work it belongs to
 
 
 class Attention:
@@ -37,8 +33,8 @@ class Attention:
     def __init__(self, ink: Ink) -> None:
         self._ink = ink
         self._turn: TurnStarted | None = None
-        self._question, self._asked = "", 0  # that probes are to answer, and how many have
-        self._seconds, self._cases = 0.0, 0  # that turns of this invocation took, and the cases they finished
+        self._asked = SuiteStarted("")  # what probes are to answer
+        self._answered = 0  # how many have
         self.waiting: Waiting | None = None
 
     def notice(self, event: Event) -> None:
@@ -69,14 +65,12 @@ class Attention:
             case RunStarted():
                 self._turn = None
             case TurnStarted():
-                self._turn, self._question, self._asked = event, "", 0
-            case SuiteStarted() if event.question != self._question:
-                self._question, self._asked = event.question, 0
+                self._turn, self._asked, self._answered = event, SuiteStarted(""), 0
+            case SuiteStarted():
+                self._answered = self._answered if event.question == self._asked.question else 0
+                self._asked = event
             case SuiteEnded():
-                self._asked += event.purpose == PROBE
-            case Judged():
-                self._seconds += event.seconds
-                self._cases += event.ends_case
+                self._answered += event.purpose == PROBE
             case _:
                 pass
 
@@ -84,30 +78,18 @@ class Attention:
         """Probes follow each other closely: between two of them the waiting goes on."""
         ended = isinstance(event, SuiteEnded)
         if event.purpose == PROBE and (self._turn or not ended):
-            done = self._asked if self._turn else 0
-            self._await(self._ink.line(self._question) or "probing", f"{done} so far" if done else "")
+            self._await(self._ink.line(self._asked.question) or "probing", self._so_far)
         elif ended:
             self._await("judging" if self._turn else "getting ready")
         else:
             self._await("running the suite")
 
-    def _await(self, what: str, so_far: str = "") -> None:
-        turn = self._turn
-        where = (
-            (f"cycle {turn.cycle}{self._progress(turn)}", str(turn.phase), f"attempt {turn.attempt}")
-            if turn
-            else ()
-        )
-        self.waiting = Waiting(what, where, so_far)
+    @property
+    def _so_far(self) -> str:
+        """Which of how many questions this is; where nobody knows how many there are, how many have been answered."""
+        if self._asked.of:
+            return f"{self._asked.number} of {self._asked.of}"
+        return f"{self._answered} so far" if self._answered and self._turn else ""
 
-    def _progress(self, turn: TurnStarted) -> str:
-        """Return how many of the cases are done, and how long the others may take if they go on like those before."""
-        left = turn.to_do + (turn.phase is not PhaseName.PLAN)
-        total = turn.done + left
-        if not turn.done + turn.to_do:
-            return ""
-        full, empty = ("#", ".") if self._ink.more == "..." else ("▰", "▱")
-        filled = round(turn.done / total * min(total, LONGEST_BAR))
-        bar = full * filled + empty * (min(total, LONGEST_BAR) - filled)
-        minutes = round(self._seconds / self._cases * left / MINUTE) if self._cases else 0
-        return f" {bar} {turn.done} of {total} done" + (f", about {minutes} min left" if minutes else "")
+    def _await(self, what: str, so_far: str = "") -> None:
+        self.waiting = Waiting(what, so_far, self._turn)

@@ -1,9 +1,9 @@
-"""A run as it happens: on a terminal with a live last line, elsewhere as plain lines."""
+"""A run as it happens: on a terminal with live lines at the end, elsewhere as plain lines."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from typing import TextIO
 
 from redgreenrefactor.model.events import Event, RunEnded, SessionSaid
 from redgreenrefactor.views.attention import Waiting
@@ -16,33 +16,17 @@ from redgreenrefactor.views.lines import (
     Span,
     Tone,
     cut,
-    cut_row,
     ink_for,
     measure,
 )
+from redgreenrefactor.views.live_region import FRAMES_A_SECOND, LiveRegion
 from redgreenrefactor.views.story import Story
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 Clock = Callable[[], float]
 
-FRAMES_A_SECOND = 8
+INDENT = 2  # columns, of what moves: the spinner's
+WORD = 8  # columns below which nothing is told of what a session says
 LONG = 20  # seconds: whoever started such a run may be looking elsewhere when it ends
-STYLES = {
-    Tone.PLAIN: "",
-    Tone.STRONG: "bold",
-    Tone.FAINT: "dim",
-    Tone.GOOD: "green",
-    Tone.BAD: "bold red",
-    Tone.WARN: "yellow",
-    Tone.COMMIT: "yellow",
-    Tone.HINT: "cyan",
-    Tone.PLAN: "bold magenta",
-    Tone.RED: "bold red",
-    Tone.GREEN: "bold green",
-    Tone.REFACTOR: "bold blue",
-}
 
 
 class PlainView:
@@ -65,9 +49,9 @@ class PlainView:
 
 
 class TerminalView:
-    """One line for each thing that is finished, and a last line that tells what is waited for.
+    """One line for each thing that is finished, and below them what is waited for and how far the run has come.
 
-    The last line and the hidden cursor are put back by `close`, or by the end of the run; the next event
+    What moves and the hidden cursor are put back by `close`, or by the end of the run; the next event
     after `close` brings them back, so that somebody else may have the terminal in between.
     """
 
@@ -80,37 +64,14 @@ class TerminalView:
         width: int | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        from rich.console import Console  # noqa: PLC0415 - rich is heavy: only when something is drawn
-        from rich.live import Live  # noqa: PLC0415
-
         self._ink = ink_for(stream)
         self._story = Story(self._ink, quiet=quiet)
         self._quiet = quiet
         self._clock = clock
-        self._since = clock()
+        self._begun = self._since = clock()
         self._lock = threading.RLock()
-        self._console = Console(
-            file=cast("IO[str]", Outlet(stream)),
-            force_terminal=True,
-            force_interactive=True,
-            force_jupyter=False,
-            legacy_windows=False,
-            color_system="standard" if color else None,
-            no_color=not color,
-            width=width,
-            height=None if width is None else 25,
-            markup=False,
-            highlight=False,
-            emoji=False,
-        )
-        self._live = Live(
-            console=self._console,
-            get_renderable=self._last_line,
-            refresh_per_second=FRAMES_A_SECOND,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+        self._outlet = Outlet(stream)
+        self._live = LiveRegion(self._outlet, self._moving, color=color, width=width)
 
     def __call__(self, event: Event) -> None:
         """Show what happened; never raises for what the stream does."""
@@ -121,32 +82,33 @@ class TerminalView:
                 self._since = self._clock()
             if self._story.waiting is None:
                 self._live.stop()
-            if rows:
-                self._print(rows)
-            if isinstance(event, RunEnded) and event.seconds >= LONG:
-                self._console.bell()
-            if self._story.waiting and not self._quiet:
+            elif not self._quiet:
                 self._live.start()
-                if not isinstance(event, SessionSaid):  # a talkative session is shown at the usual pace
-                    self._live.refresh()
+            if rows or not isinstance(event, SessionSaid):  # a talkative session is shown at the usual pace
+                self._live.refresh(rows)
+            if isinstance(event, RunEnded) and event.seconds >= LONG:
+                self._outlet.write("\a")
 
     def close(self) -> None:
-        """Take the live line away and show the cursor again."""
+        """Take the live lines away and show the cursor again."""
         with self._lock:
             self._live.stop()
 
     @property
     def _columns(self) -> int:
-        return max(min(self._console.width, WIDEST), NARROWEST)
+        return min(self._live.size.columns, WIDEST)
 
-    def _print(self, rows: list[Row]) -> None:
-        text = styled(tuple(span for row in rows for span in (*row, Span("\n"))))
-        self._console.print(text, soft_wrap=True, end="")
-
-    def _last_line(self) -> "Text":
-        waiting = self._story.waiting or Waiting("")
-        elapsed = max(self._clock() - self._since, 0.0)
-        return styled(last_line(waiting, elapsed, self._story.said, self._console.width - 1, self._ink))
+    def _moving(self, width: int) -> list[Row]:
+        """Return what is redrawn all the time: the phases, what is waited for, how far the run has come."""
+        now, room, story, ink = self._clock(), width - INDENT, self._story, self._ink
+        waiting, elapsed = story.waiting or Waiting(""), max(now - self._since, 0.0)
+        rows = [awaited(waiting, elapsed, story.said, room, ink)]
+        if waiting.turn:
+            figures = story.progress.figures(clock_face(now - self._begun), room)
+            rows = [story.progress.track(room), *rows, figures]
+        frame = ink.spinner[int(elapsed * FRAMES_A_SECOND) % len(ink.spinner)]
+        marks = (frame, *" " * len(rows))
+        return [(Span(mark, Tone.HINT), Span(" "), *row) for mark, row in zip(marks, rows, strict=False)]
 
 
 View = PlainView | TerminalView
@@ -162,34 +124,18 @@ def view_for(
     return TerminalView(stream, quiet=quiet, color=not (no_color or environ.get("NO_COLOR")))
 
 
-def styled(row: Row) -> "Text":
-    """Return the row in colours."""
-    from rich.text import Text  # noqa: PLC0415
-
-    text = Text(no_wrap=True, overflow="crop", end="")
-    for span in row:
-        text.append(span.text, style=STYLES[span.tone])
-    return text
-
-
 def same_wait(one: Waiting | None, two: Waiting | None) -> bool:
     """Tell whether the same is waited for, however much of it is done meanwhile."""
-    return one is two or (one and (one.what, one.where)) == (two and (two.what, two.where))
+    return one is two or (one and (one.what, one.turn)) == (two and (two.what, two.turn))
 
 
-def last_line(waiting: Waiting, elapsed: float, said: str, width: int, ink: Ink) -> Row:
-    """Return the live line; where it is too narrow the places go first, what is waited for stays."""
-    dot = f" {ink.dot} "
-    frame = Span(f"{ink.spinner[int(elapsed * FRAMES_A_SECOND) % len(ink.spinner)]} ", Tone.HINT)
-    past = Span(f"{dot}{clock_face(elapsed)}", Tone.FAINT)
-    told = f"{waiting.what} ({waiting.so_far})" if waiting.so_far else waiting.what
-    what = Span(cut(told, width - measure((frame, past)), ink))
-    tail = Span(f"  {said}" if said else "", Tone.FAINT)
-    for where in (waiting.where, waiting.where[:2], waiting.where[1:2]):
-        row: Row = (frame, Span("".join(place + dot for place in where), Tone.FAINT), what, past)
-        if measure(row) <= width:
-            return cut_row((*row, tail), width, ink)
-    return cut_row((frame, what, past), width, ink)
+def awaited(waiting: Waiting, elapsed: float, said: str, width: int, ink: Ink) -> Row:
+    """Return what is waited for, since when, and as much as there is room for of what a session says meanwhile."""
+    so_far = f"{' ' if waiting.what.endswith('?') else ': '}{waiting.so_far}" if waiting.so_far else ""
+    past = (Span(so_far), Span(f" {ink.dot} {clock_face(elapsed)}", Tone.FAINT))
+    row = (Span(cut(waiting.what, width - measure(past), ink)), *past)
+    room = width - measure(row)
+    return (*row, Span(cut(f"  {said}", room, ink), Tone.FAINT)) if said and room > WORD else row
 
 
 def clock_face(elapsed: float) -> str:

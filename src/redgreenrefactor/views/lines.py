@@ -250,6 +250,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def short_number(value: float) -> str:
+    """Return a number in few letters."""
+    for limit, unit in ((1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.3g}{unit}"
+    return f"{value:.3g}"
+
+
 def short(commit: str) -> str:
     """Return a commit id as people read it."""
     return commit[:7]
@@ -260,7 +268,6 @@ class Outlet:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.encoding = getattr(stream, "encoding", None) or "utf-8"
         self.alive = True
 
     def write(self, text: str) -> int:
@@ -269,8 +276,12 @@ class Outlet:
             self._try(text)
         return len(text)
 
-    def flush(self) -> None:
-        """Nothing is held back."""
+    @property
+    def size(self) -> os.terminal_size | None:
+        """How large the terminal is; None where there is none."""
+        with suppress(OSError, ValueError, AttributeError):
+            return os.get_terminal_size(self._stream.fileno())
+        return None
 
     def _try(self, text: str) -> None:
         try:

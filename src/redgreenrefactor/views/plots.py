@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil, log10
 
 from redgreenrefactor.model.values import frozen
+from redgreenrefactor.views.lines import short_number
 from redgreenrefactor.views.markup import Markup, joined, tag
 
 WIDE, HIGH = 360, 150  # of the drawing, in its own units
@@ -122,14 +123,6 @@ class _Scale:
             )
             for value in (0.0, self._top / 2, self._top)
         )
-
-
-def short_number(value: float) -> str:
-    """Return a number in few letters."""
-    for limit, unit in ((1e6, "M"), (1e3, "k")):
-        if value >= limit:
-            return f"{value / limit:.3g}{unit}"
-    return f"{value:.3g}"
 
 
 def _across(share: float) -> float:

@@ -80,7 +80,7 @@ def _coverage(handoffs: Sequence[Handoff]) -> str:
 def _cost(usage: Usage | None) -> str:
     if usage is None:
         return "not told by the agents"
-    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    read = usage.tokens - usage.output_tokens
     tokens = f"{read} tokens in, {usage.output_tokens} out"
     return tokens if usage.cost_usd is None else f"{dollars(usage.cost_usd)} ({tokens})"
 

@@ -187,7 +187,7 @@ def _surroundings(note: Handoff) -> Iterator[tuple[str, str]]:
 
 def used(usage: Usage) -> str:
     """Return tokens and cost in a few words."""
-    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    read = usage.tokens - usage.output_tokens
     cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
     return f"{read:,} tokens in, {usage.output_tokens:,} out{cost}"
 

@@ -7,7 +7,7 @@ from redgreenrefactor.model.run_report import DONE, ReportedCycle, RunReport
 from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views import plots
-from redgreenrefactor.views.lines import count, seconds
+from redgreenrefactor.views.lines import count, seconds, short_number
 from redgreenrefactor.views.markup import Markup, tag
 from redgreenrefactor.views.plots import Series, figure
 
@@ -63,9 +63,9 @@ def _spending(run: RunReport, _: Sequence[ReportedCycle]) -> Markup | None:
         if turn.accepted and turn.handoff.usage:
             phase = turn.handoff.phase
             spent[phase] = spent[phase] + turn.handoff.usage if phase in spent else turn.handoff.usage
-    if not any(map(tokens_of, spent.values())):
+    if not any(usage.tokens for usage in spent.values()):
         return None
-    read = tuple(float(tokens_of(usage) - usage.output_tokens) for usage in spent.values())
+    read = tuple(float(usage.tokens - usage.output_tokens) for usage in spent.values())
     series = [
         Series("in", "read", read),
         Series("out", "wrote", tuple(float(u.output_tokens) for u in spent.values())),
@@ -73,7 +73,7 @@ def _spending(run: RunReport, _: Sequence[ReportedCycle]) -> Markup | None:
     costs = [
         f"{phase} {dollars(usage.cost_usd)}" for phase, usage in spent.items() if usage.cost_usd is not None
     ]
-    words = ", ".join(costs) or f"{plots.short_number(sum(map(tokens_of, spent.values())))} tokens"
+    words = ", ".join(costs) or f"{short_number(sum(usage.tokens for usage in spent.values()))} tokens"
     return figure(
         "Tokens and cost by phase", words, plots.columns_of(series, [str(phase) for phase in spent]), series
     )
@@ -132,8 +132,3 @@ def _minute(timestamp: str) -> float | None:
         return datetime.fromisoformat(timestamp).timestamp() / 60
     except ValueError:
         return None
-
-
-def tokens_of(usage: Usage) -> int:
-    """Return all tokens, read and written."""
-    return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens

@@ -10,9 +10,8 @@ from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.run_report import ReportedCycle, RunReport
 from redgreenrefactor.model.session import dollars
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.views.lines import count, seconds, short
+from redgreenrefactor.views.lines import count, seconds, short, short_number
 from redgreenrefactor.views.markup import Child, Markup, joined, tag
-from redgreenrefactor.views.plots import short_number
 from redgreenrefactor.views.report_cycles import (
     OUTCOMES,
     cycle_section,
@@ -21,7 +20,7 @@ from redgreenrefactor.views.report_cycles import (
     title_of_cycle,
     track,
 )
-from redgreenrefactor.views.report_figures import figures, tokens_of
+from redgreenrefactor.views.report_figures import figures
 
 ASSETS = Path(__file__).with_name("page")
 DIFFS = 450_000  # characters of diffs in one file, which stays below a megabyte with them
@@ -179,7 +178,7 @@ def _spent(run: RunReport) -> Iterator[tuple[str, str]]:
     if usage and usage.cost_usd is not None:
         yield "cost", dollars(usage.cost_usd)
     if usage:
-        yield "tokens", short_number(tokens_of(usage))
+        yield "tokens", short_number(usage.tokens)
 
 
 def moment_words(timestamp: str) -> str:

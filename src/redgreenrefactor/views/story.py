@@ -38,6 +38,7 @@ from redgreenrefactor.views.lines import (
     seconds,
     short,
 )
+from redgreenrefactor.views.progress import Progress
 from redgreenrefactor.views.turn_words import (
     PROBE,
     as_it_should,
@@ -51,6 +52,7 @@ from redgreenrefactor.views.turn_words import (
 )
 
 ROOMY = 60  # columns from which on details stand under the verdict instead of at the left
+NARROW_INDENT = 4
 MOST_FINDINGS = 4
 LONG = 10.0  # seconds from which on proving is worth a line of its own
 
@@ -70,6 +72,7 @@ class Story:
         self._cycle = 0
         self._headed = False
         self._attention = Attention(ink)
+        self.progress = Progress(ink)
         self.said = ""
 
     def tell(self, event: Event, width: int) -> list[Row]:
@@ -103,6 +106,7 @@ class Story:
             case _:
                 pass
         self._attention.notice(event)
+        self.progress.notice(event)
 
     @property
     def waiting(self) -> Waiting | None:
@@ -314,9 +318,11 @@ class Story:
             follow = "no attempts left" if event.aborts else f"attempt {event.attempt + 1} is next"
             follows = f"{undone}; {follow}"
         kept = f"kept at {ref}" if event.commit else "nothing was committed"
+        indent = detail_indent(width)
+        fits = indent + cells(kept) <= width  # what people copy is not broken if that can be helped
         return [
             *self._details(follows, width, Tone.FAINT),
-            *self._details(kept, width, Tone.FAINT),
+            *self._texts(kept, width, Tone.FAINT, indent=indent if fits else NARROW_INDENT),
         ]
 
     def _ended(self, event: RunEnded, width: int) -> list[Row]:
@@ -353,4 +359,4 @@ class Story:
 
 def detail_indent(width: int) -> int:
     """Return where details begin."""
-    return 14 if width >= ROOMY else 4
+    return 14 if width >= ROOMY else NARROW_INDENT

@@ -360,7 +360,7 @@ def _last_commit(cycle: CycleResult, ink: Ink) -> str:
 def _used(usage: Usage) -> str:
     cached = f" ({usage.cache_read_tokens:,} from the cache)" if usage.cache_read_tokens else ""
     cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
-    total = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    total = usage.tokens - usage.output_tokens
     return f"{total:,} tokens in{cached}, {usage.output_tokens:,} out{cost}"
 
 

@@ -136,8 +136,10 @@ def test_asking_stops_when_enough_is_known_or_time_is_up() -> None:
         return lambda trial: suite(failing(TEST, kind) if trial.overlay else result(TEST))
 
     asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2)
-    found, _ = drive(asking, mutated_fails(Kind.ASSERTION))
+    found, asked = drive(asking, mutated_fails(Kind.ASSERTION))
     assert (len(found.by_failing), len(found.by_assertion), found.tried) == (2, 2, 2)
+    most = len(mutants)
+    assert [(trial.number, trial.of) for trial in asked] == [(0, 0), (1, most), (2, most)]
     asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2, by_assertion=True)
     found, _ = drive(asking, mutated_fails(Kind.EXCEPTION))
     assert (len(found.by_failing), found.by_assertion, found.tried) == (len(mutants), (), len(mutants))

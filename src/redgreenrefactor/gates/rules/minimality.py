@@ -4,7 +4,7 @@ import ast
 import copy
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from redgreenrefactor.languages import python
@@ -64,17 +64,18 @@ def _without(
 ) -> Inquiry[None]:
     """Take these pieces away in turn, as long as there is time for it; a piece in one that is not needed is skipped."""
     family = _family(ids)
-    for piece in pieces:
+    for number, piece in enumerate(pieces, 1):
         if any(_holds(other, piece) for other in counted.unneeded):
             continue
         overlay = ((piece.path, piece.without),)
-        run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), probe=True, spare=SPARE)
+        trial = Trial(evidence.head, overlay=overlay, probe=True, spare=SPARE, number=number, of=len(pieces))
+        run = yield replace(trial, tests=tuple(ids))
         if not run.answered:
             counted.answered = False
             return
         counted.tried += 1
         if holds(run, ids):
-            older = yield Trial(evidence.head, overlay=overlay, tests=family, probe=True, spare=SPARE)
+            older = yield replace(trial, tests=family)
             if older.answered and holds(older, family):
                 counted.unneeded.append(piece)
 
