@@ -35,9 +35,14 @@ if TYPE_CHECKING:
     from redgreenrefactor.model.events import Event
     from redgreenrefactor.model.goal import Case
     from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, WorktreeInfo
-    from redgreenrefactor.model.pull_request import PullRequest, PullRequestState
     from redgreenrefactor.model.result import CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
-    from redgreenrefactor.model.review_task import TaskResult, TaskState, TaskStatus
+    from redgreenrefactor.model.review_task import (
+        PullRequest,
+        PullRequestState,
+        TaskResult,
+        TaskState,
+        TaskStatus,
+    )
     from redgreenrefactor.model.session import Role, Usage
     from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
     from redgreenrefactor.model.verdict import Finding, FindingType
@@ -98,7 +103,7 @@ __all__ = [
 
 # Where they live, what is imported soonest first.
 _HOMES = (
-    *("errors", "model.events", "model.goal", "model.handoff", "model.pull_request", "model.result"),
+    *("errors", "model.events", "model.goal", "model.handoff", "model.result"),
     *("model.review_task", "model.session", "model.task_result", "model.verdict", "model.workflow"),
     *("doctor", "library"),
 )

@@ -19,9 +19,9 @@ from redgreenrefactor.errors import NotReadyError, RgrError, some_of
 from redgreenrefactor.forge.address import address_of
 from redgreenrefactor.forge.github import GitHub, token_of
 from redgreenrefactor.git import lock, mark
-from redgreenrefactor.git.credentials import remote_url
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.refs import NOTES
+from redgreenrefactor.git.remote import remote_url
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.worktrees import goes_on_in
 from redgreenrefactor.lifecycle.factory import Factory

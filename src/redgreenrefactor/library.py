@@ -20,9 +20,8 @@ from redgreenrefactor.lifecycle.invocation import invocation
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.events import Emit, unheard
-from redgreenrefactor.model.pull_request import PullRequest
 from redgreenrefactor.model.result import Entry, WorkflowResult
-from redgreenrefactor.model.review_task import TaskResult, TaskState
+from redgreenrefactor.model.review_task import PullRequest, TaskResult, TaskState
 from redgreenrefactor.model.session import Role
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName

@@ -13,7 +13,7 @@ from redgreenrefactor.git import lock, transfer
 from redgreenrefactor.git.executable import decoded
 from redgreenrefactor.git.guard import SETTINGS
 from redgreenrefactor.git.locked_checkout import LockedCheckout, locked_checkout
-from redgreenrefactor.git.notes_settings import Setting, configure
+from redgreenrefactor.git.notes import Setting, configure
 from redgreenrefactor.git.remote import remote_of
 from redgreenrefactor.git.repair import Mend, Repair
 from redgreenrefactor.git.repository import Repository, open_repository

@@ -9,7 +9,7 @@ from github_server import TOKEN, github
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.address import Address
 from redgreenrefactor.forge.github import GitHub
-from redgreenrefactor.model.pull_request import Draft, PullRequestState
+from redgreenrefactor.model.review_task import Draft, PullRequestState
 
 DRAFT = Draft("Add a calculator", "It adds.", "tdd/calc", "main")
 

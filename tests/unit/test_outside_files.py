@@ -28,8 +28,7 @@ from redgreenrefactor.records import transcripts
 from redgreenrefactor.records.task_files import TaskFiles
 from redgreenrefactor.records.task_folder import TaskFolder
 from redgreenrefactor.runners.detect import detect
-from redgreenrefactor.runners.editable import imported_from
-from redgreenrefactor.runners.suite_context import forget_uncertain_bytecode
+from redgreenrefactor.runners.suite_context import forget_uncertain_bytecode, imported_from
 from redgreenrefactor.runners.virtual import how_to_install
 from task_samples import plain_task, tdd_task
 

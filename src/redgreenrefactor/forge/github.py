@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.address import Address
 from redgreenrefactor.model.codec import json_list, json_object
-from redgreenrefactor.model.pull_request import Draft, PullRequest, PullRequestState
+from redgreenrefactor.model.review_task import Draft, PullRequest, PullRequestState
 from redgreenrefactor.sandbox.secrets import Mask, masked
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
 from redgreenrefactor.gates.rules.disguise import in_disguise
-from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
 from redgreenrefactor.gates.rules.leaning import seen_uses, support_touched
@@ -23,7 +22,7 @@ from redgreenrefactor.gates.rules.new_test import is_slow
 from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.replacements import borrowed, supplanted, usurped
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
-from redgreenrefactor.gates.rules.tampering import configuration, imported_tests, sniffing
+from redgreenrefactor.gates.rules.tampering import altered_examples, configuration, imported_tests, sniffing
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (

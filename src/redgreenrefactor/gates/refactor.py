@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.green import honest_code, new_ids, not_green, owed
-from redgreenrefactor.gates.rules.doctests import altered_examples
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import errors
 from redgreenrefactor.gates.rules.leaning import cut_off
@@ -15,7 +14,13 @@ from redgreenrefactor.gates.rules.replacements import borrowed, supplanted
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
 from redgreenrefactor.gates.rules.strength import is_kept, strength
-from redgreenrefactor.gates.rules.tampering import configuration, hooked, imported_tests, sniffing
+from redgreenrefactor.gates.rules.tampering import (
+    altered_examples,
+    configuration,
+    hooked,
+    imported_tests,
+    sniffing,
+)
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, TestId, TestResult
 from redgreenrefactor.model.facts import NO_FACTS

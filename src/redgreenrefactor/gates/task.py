@@ -32,8 +32,8 @@ from redgreenrefactor.gates.rules.tampering import (
 )
 from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
 from redgreenrefactor.languages import assertions, python, stubs
-from redgreenrefactor.languages.complexity import complexity
 from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
+from redgreenrefactor.languages.python import complexity
 from redgreenrefactor.model.evidence import Evidence, Inquiry, Judgement, Measure, Trial
 from redgreenrefactor.model.facts import Complexity, Facts
 from redgreenrefactor.model.goal import LIST

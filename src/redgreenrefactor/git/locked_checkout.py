@@ -6,7 +6,7 @@ from pathlib import Path
 
 from redgreenrefactor.git import guard, lock, mark
 from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.litter import clear_away
+from redgreenrefactor.git.obstacles import clear_away
 from redgreenrefactor.git.repository import Repository, open_repository, own_folders
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.model.values import frozen

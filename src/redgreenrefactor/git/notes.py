@@ -5,12 +5,13 @@ A feature that is too long for every note is kept once in the same tree, and tra
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.git.executable import Git, advice, decoded, encoded, said, temporary_index
 from redgreenrefactor.git.objects import DIGITS, EMPTY, Commit, Node, Objects
 from redgreenrefactor.git.refs import NOTES
-from redgreenrefactor.git.repository import OURS
+from redgreenrefactor.git.repository import OURS, Repository
 from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import age, compacted, expanded, merged, runs_of
 from redgreenrefactor.model.goal import LONG
@@ -245,3 +246,45 @@ def point_notes(git: Git, commit: str, before: str | None, why: str) -> None:
             f"{NOTES} could not be moved: {said(moved)}",
             hint=advice(said(moved), "Nothing was changed. Type the same again."),
         )
+
+
+REWRITE_REF = "notes.rewriteRef"
+REWRITE_MODE = "notes.rewriteMode"
+
+
+@frozen
+class Setting:
+    """One line of git's configuration."""
+
+    name: str
+    value: str
+    new: bool  # it was set just now; else it, or something to the same effect, was there
+
+
+def configure(repository: Repository) -> Iterator[Setting]:
+    """Make notes follow their commits through amend and rebase, and come with every fetch; yield each setting."""
+    refs = _values(repository, REWRITE_REF)
+    yield _ensured(
+        repository, REWRITE_REF, NOTES, there=next((ref for ref in refs if fnmatchcase(NOTES, ref)), None)
+    )
+    modes = _values(repository, REWRITE_MODE)
+    yield _ensured(repository, REWRITE_MODE, "overwrite", there=modes[-1] if modes else None)
+    for remote in filter(None, repository.git.text("remote").split("\n")):
+        name, spec = f"remote.{remote}.fetch", refspec(remote)
+        yield _ensured(repository, name, spec, there=spec if spec in _values(repository, name) else None)
+
+
+def refspec(remote: str) -> str:
+    """Return what makes every fetch bring a remote's notes; as a pattern, for there may be none yet."""
+    return f"+refs/notes/tdd-*:refs/notes/{remote}/tdd-*"
+
+
+def _ensured(repository: Repository, name: str, value: str, *, there: str | None) -> Setting:
+    if there is None:
+        repository.git.raw("config", "--local", "--add", name, value)
+    return Setting(name, there or value, new=there is None)
+
+
+def _values(repository: Repository, name: str) -> list[str]:
+    found = repository.git.attempt("config", "-z", "--get-all", name)
+    return [value for value in decoded(found.stdout).split("\0") if value]

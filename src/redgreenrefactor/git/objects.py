@@ -1,12 +1,14 @@
 """Commits, trees and blobs, read through one long-lived git process."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, cast
 
 from redgreenrefactor.errors import GitError
 from redgreenrefactor.git.executable import Git, decoded, encoded
+from redgreenrefactor.model.run_report import Patch
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import process
 
@@ -236,3 +238,21 @@ def _entries(content: bytes, size: int) -> Iterator[tuple[str, Node]]:
         oid = content[end + 1 : end + 1 + size]
         yield decoded(content[space + 1 : end]), Node(content[position:space].decode(), oid.hex())
         position = end + 1 + size
+
+
+# No line of a patch begins with NUL: they begin with a blank, a plus, a minus, or words of git's own.
+_HEAD = re.compile(rb"^\0([0-9a-f]{40,64}) (.*)\n", re.MULTILINE)
+_SHOWN = ("-p", "--root", "--always", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
+
+
+def patches(git: Git, commits: Iterable[str]) -> Mapping[str, Patch]:
+    """Return what each commit says, and how it differs from its first parent; of merges, nothing but the words."""
+    wanted = "".join(f"{commit}\n" for commit in commits if commit).encode()
+    if not wanted:
+        return {}
+    raw = git.raw("diff-tree", "--stdin", *_SHOWN, "--format=%x00%H %s", stdin=wanted)
+    _, *parts = _HEAD.split(raw)
+    return {
+        commit.decode(): Patch(decoded(subject), decoded(text.strip(b"\n")))
+        for commit, subject, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    }

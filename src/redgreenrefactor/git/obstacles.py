@@ -2,12 +2,14 @@
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.filesystem import is_pipe, remove
-from redgreenrefactor.git.executable import Git
+from redgreenrefactor.git.artifacts import NAMES
+from redgreenrefactor.git.executable import Git, decoded
 
 _OTHERS = ("ls-files", "-z", "--others", "--exclude-standard")
 
@@ -62,3 +64,66 @@ def _clear(place: Path) -> None:
         for entry in os.scandir(place) if stat.S_ISDIR(mode) else ():
             if is_pipe(entry):  # nobody could see it before
                 Path(entry.path).unlink()
+
+
+# Bytes that files take no room for: of one worth a look, and of all that may stay.
+HOLE, MOST = 1 << 20, 1 << 30
+_BLOCK = 512  # bytes, whatever the file system has
+
+
+def clear_away(root: Path, gits: Iterable[Path], moment: int) -> tuple[list[str], dict[Path, int]]:
+    """Take away pipes and rights of root's group, where they are newer than a moment; return what is told, and holes.
+
+    Git would wait for ever for somebody to write into a pipe that it takes for a file. A set-gid program of root's
+    lends root's group to everybody: the filter of system calls does not see whether a mode is a folder's.
+    """
+    told: list[str] = []
+    holes: dict[Path, int] = {}
+    apart = (git for git in gits if not git.is_relative_to(root))
+    for path, status in (found for folder in (root, *apart) for found in _changed(folder, moment)):
+        mode = status.st_mode
+        if stat.S_ISFIFO(mode):
+            path.unlink()
+            told.append(f"{path} was made a pipe during the session; it is gone")
+        elif os.getuid() == 0 and stat.S_ISREG(mode) and mode & stat.S_ISGID:
+            path.chmod(stat.S_IMODE(mode) & ~stat.S_ISGID)
+            told.append(f"{path} was made a program of root's group; it is none any more")
+        elif stat.S_ISREG(mode) and (hole := status.st_size - status.st_blocks * _BLOCK) > HOLE:
+            holes[path] = hole
+    return told, holes
+
+
+def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield what is no folder and has changed since a moment; among dependencies only root's rights matter.
+
+    Every file is looked at after every session, and there may be very many: nothing else is done to most of them.
+    """
+    left = frozenset[str]() if os.getuid() == 0 else NAMES
+    waiting = [os.fspath(folder)]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in left:
+                        waiting.append(entry.path)
+                    continue
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_ctime_ns >= moment:
+                        yield Path(entry.path), status
+
+
+def remove_holes(git: Git, found: Mapping[Path, int]) -> tuple[str, ...]:
+    """Remove files that are mostly holes where there is too much of them; ignored ones stay.
+
+    They take no room until somebody copies them, as git does into a commit and out of it again.
+    """
+    if sum(found.values()) <= MOST:  # git is asked only where it may matter
+        return ()
+    listing = git.attempt("ls-files", "-z", "--others", "--modified", "--exclude-standard").stdout
+    holes = [path for path in decoded(listing).split("\0") if git.folder / path in found]
+    if sum(found[git.folder / path] for path in holes) <= MOST:
+        return ()
+    for path in holes:
+        (git.folder / path).unlink()
+    return (f"{some_of(holes, 1)} had room for far more than was in it: taken away",)

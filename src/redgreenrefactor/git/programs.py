@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from redgreenrefactor.model.shell_line import shell_words
+from redgreenrefactor.model.task import shell_words
 from redgreenrefactor.model.values import field, frozen
 
 # What is run for whom, and what is said instead where it leads into the project.

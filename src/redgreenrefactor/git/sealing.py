@@ -1,12 +1,12 @@
 """Everything that was done since a commit, as exactly one commit on top of it."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from redgreenrefactor.filesystem import below, remove
 from redgreenrefactor.git.artifacts import left_out
-from redgreenrefactor.git.commit_message import fits, mended
 from redgreenrefactor.git.executable import decoded, encoded, nul_terminated
 from redgreenrefactor.git.nested import has_commit
 from redgreenrefactor.git.objects import SUBMODULE, Commit
@@ -143,3 +143,28 @@ def _author_env(author: str | None) -> dict[str, str]:
     email, _, date = rest.partition("> ")
     when = {"GIT_AUTHOR_DATE": f"@{date}"} if date else {}
     return {"GIT_AUTHOR_NAME": name or "unknown", "GIT_AUTHOR_EMAIL": email, **when}
+
+
+CONVENTIONAL = (
+    "build|chore|ci|docs|feat|feature|fix|perf|plan|refactor|revert|review|style|test|tests|wip|red|green"
+)
+PREFIX = re.compile(rf"^(?P<kind>{CONVENTIONAL})(?P<scope>\([^()\n]*\))?(?P<mark>!?):[^\S\n]*", re.IGNORECASE)
+
+
+def fits(message: str, prefixes: Sequence[str]) -> bool:
+    """Tell whether the subject starts with a prefix of the phase, a scope allowed, and says something."""
+    found = PREFIX.match(message)
+    said = message[found.end() :].partition("\n")[0].strip() if found else ""
+    return found is not None and found["kind"] in prefixes and bool(said)
+
+
+def mended(message: str, prefixes: Sequence[str], description: str) -> str:
+    """Return the message with a prefix that fits; an empty one says what the case is about."""
+    text = message.strip() or description.strip() or "no message"
+    if fits(text, prefixes):
+        return text + "\n"
+    found = PREFIX.match(text)
+    scope, mark = (found["scope"] or "", found["mark"]) if found else ("", "")
+    rest = text[found.end() :].strip() if found else text
+    subject, _, body = (rest or description.strip() or "no message").partition("\n")
+    return f"{prefixes[0]}{scope}{mark}: {subject.strip()}\n" + (f"{body.rstrip()}\n" if body.strip() else "")

@@ -8,10 +8,10 @@ from redgreenrefactor.errors import GitError, NotReadyError, some_of
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git import artifacts, guard, hidden, mark
 from redgreenrefactor.git.checkout import CleanCheckout
-from redgreenrefactor.git.litter import clear_away, remove_holes
 from redgreenrefactor.git.mark import Mark
 from redgreenrefactor.git.nested import changed_since, note_environments
 from redgreenrefactor.git.objects import SUBMODULE, Commit
+from redgreenrefactor.git.obstacles import clear_away, remove_holes
 from redgreenrefactor.git.pushes import moved_elsewhere
 from redgreenrefactor.git.ref_guard import RefGuard
 from redgreenrefactor.git.refs import (

@@ -3,7 +3,7 @@
 import ast
 import builtins
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from redgreenrefactor.model.values import frozen
 
@@ -293,3 +293,33 @@ def docstrings(tree: ast.AST) -> set[ast.AST]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
+
+
+_COUNTED = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Lambda,
+    ast.If,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ExceptHandler,
+    ast.IfExp,
+    ast.comprehension,
+    ast.match_case,
+)
+
+
+def complexity(texts: Iterable[str | None]) -> int:
+    """Return the sum over all functions of these files; what does not parse counts nothing."""
+    return sum(_of(tree) for tree in map(parsed, texts) if tree is not None)
+
+
+def _of(tree: ast.Module) -> int:
+    found = 0
+    for node in ast.walk(tree):
+        if isinstance(node, _COUNTED):
+            found += 1
+        elif isinstance(node, ast.BoolOp):
+            found += len(node.values) - 1
+    return found

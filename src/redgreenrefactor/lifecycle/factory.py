@@ -17,12 +17,11 @@ from redgreenrefactor.model.values import frozen
 from redgreenrefactor.ports import Agent, Snapshots, Suite
 from redgreenrefactor.records.suite_results import FOLDER as RESULTS
 from redgreenrefactor.records.suite_results import KeptResults
-from redgreenrefactor.runners.absent import MaybeAbsent
 from redgreenrefactor.runners.coverage_tools import CoverageMeter, meter_for
 from redgreenrefactor.runners.detect import detect
-from redgreenrefactor.runners.editable import imported_from
+from redgreenrefactor.runners.prepared import MaybeAbsent
 from redgreenrefactor.runners.suite import suite_for
-from redgreenrefactor.runners.suite_context import SuiteContext, identity
+from redgreenrefactor.runners.suite_context import SuiteContext, identity, imported_from
 from redgreenrefactor.runners.virtual import activated, typed
 from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.sandbox.secrets import without_secrets

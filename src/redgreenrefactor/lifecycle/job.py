@@ -9,7 +9,7 @@ from redgreenrefactor.gates import Gate
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.lifecycle.project import OpenProject
 from redgreenrefactor.loop.engine import Ended
-from redgreenrefactor.loop.hooks import Hooks
+from redgreenrefactor.loop.finished_turn import Hooks
 from redgreenrefactor.loop.sessions import Briefing
 from redgreenrefactor.model.events import Event
 from redgreenrefactor.model.handoff import Handoff

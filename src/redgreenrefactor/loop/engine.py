@@ -9,8 +9,7 @@ from redgreenrefactor.gates import Gate
 from redgreenrefactor.gates.rules.answers import said
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.loop.budget import RunLimits, Spent
-from redgreenrefactor.loop.finished_turn import FinishedTurn, cost_of, description_of
-from redgreenrefactor.loop.hooks import Hooks
+from redgreenrefactor.loop.finished_turn import FinishedTurn, Hooks, cost_of, description_of
 from redgreenrefactor.loop.lab import Judge
 from redgreenrefactor.loop.sessions import Sessions
 from redgreenrefactor.model.decision import (

@@ -1,9 +1,9 @@
 """A task file as a value: what is to be done, how it is known to be done, and what the sessions are given."""
 
 import re
+import shlex
 from enum import StrEnum
 
-from redgreenrefactor.model.shell_line import shell_words
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -227,3 +227,13 @@ def _begun_with(command: str) -> list[str]:
             found.append("" if _BUILT_IN.fullmatch(word) else word)
         begins = word in ("&&", ";", "|", "&")
     return found
+
+
+def shell_words(command: str) -> list[str] | None:
+    """Return the words and operators of a line of shell; None where a quote is left open."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.patches import patches
+from redgreenrefactor.git.objects import patches
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.git.worktrees import git_dir_of, worktrees
 from redgreenrefactor.lifecycle.status import opened, run_here, turns_of

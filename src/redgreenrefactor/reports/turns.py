@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.patches import patches
+from redgreenrefactor.git.objects import patches
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.lifecycle.status import opened, run_here, turns_of
 from redgreenrefactor.model.goal import cited

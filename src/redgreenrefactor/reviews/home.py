@@ -9,10 +9,9 @@ from pathlib import Path
 from redgreenrefactor.errors import LedgerError, NotReadyError, RgrError, UsageError
 from redgreenrefactor.forge.address import Address, address_of
 from redgreenrefactor.forge.github import GitHub, token_of
-from redgreenrefactor.git.credentials import ORIGIN, credentials, remote_url
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.git.refs import KEPT
-from redgreenrefactor.git.remote import Remote
+from redgreenrefactor.git.remote import ORIGIN, Remote, credentials, remote_url
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.git.worktrees import main_root

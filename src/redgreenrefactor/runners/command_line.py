@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from redgreenrefactor.model.shell_line import shell_words
+from redgreenrefactor.model.task import shell_words
 from redgreenrefactor.model.values import frozen
 
 _SEPARATORS = frozenset("();|&")

@@ -9,9 +9,9 @@ from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.diffs import FileDiff, files_of
-from redgreenrefactor.views.evidence_words import evidence
 from redgreenrefactor.views.lines import count, seconds, short
 from redgreenrefactor.views.markup import Child, Markup, joined, tag
+from redgreenrefactor.views.turn_words import evidence
 
 TRACK = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 ROUND = (PhaseName.CODE, PhaseName.REVIEW)

@@ -6,8 +6,8 @@ from typing import Any
 from redgreenrefactor.model.codec import json_object
 from redgreenrefactor.model.run_report import ReportedTurn
 from redgreenrefactor.views.diffs import files_of
-from redgreenrefactor.views.evidence_words import evidence
 from redgreenrefactor.views.lines import Ink, Row, Span, Tone, block, count, cut, seconds, short
+from redgreenrefactor.views.turn_words import evidence
 
 LABEL = 18
 MOST_STEPS = 20  # of a session that are told

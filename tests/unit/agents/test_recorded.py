@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from agent_setup import setup_with
-from redgreenrefactor.agents.recorded import load_recorded
-from redgreenrefactor.agents.replay import ReplayAgent, load_script
+from redgreenrefactor.agents.replay import ReplayAgent, load_recorded, load_script
 from redgreenrefactor.agents.script import Use
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.model.session import Brief, Report, Role, Usage

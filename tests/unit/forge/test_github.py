@@ -8,7 +8,7 @@ from github_server import TOKEN, GitHubServer, github
 from redgreenrefactor.errors import ForgeError
 from redgreenrefactor.forge.address import Address
 from redgreenrefactor.forge.github import LONGEST_BODY, GitHub, token_of
-from redgreenrefactor.model.pull_request import Draft
+from redgreenrefactor.model.review_task import Draft
 
 DRAFT = Draft("Add a calculator", "It adds.", "tdd/calc", "main")
 

@@ -8,7 +8,7 @@ import pytest
 from gates_support import BASE, HEAD, OPENING, Files, Played, Runner, drive, evidence, src
 from notes import with_keys
 from redgreenrefactor.gates.task import expected_files, paths_in, task_gates
-from redgreenrefactor.languages.complexity import complexity
+from redgreenrefactor.languages.python import complexity
 from redgreenrefactor.model.evidence import (
     CollectError,
     Coverage,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redgreenrefactor.git.commit_message import fits, mended
+from redgreenrefactor.git.sealing import fits, mended
 from redgreenrefactor.loop.workflows import TDD, review
 
 GREEN = ("feat", "fix")

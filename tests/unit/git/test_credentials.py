@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from redgreenrefactor.git.credentials import credentials, remote_url
+from redgreenrefactor.git.remote import credentials, remote_url
 from redgreenrefactor.git.repository import open_repository
 from repos import Repo
 

@@ -16,7 +16,7 @@ from redgreenrefactor.gates import TDD_GATES
 from redgreenrefactor.goals.test_list import plan_at
 from redgreenrefactor.loop.budget import RunLimits
 from redgreenrefactor.loop.engine import Ended, Engine
-from redgreenrefactor.loop.hooks import Hooks
+from redgreenrefactor.loop.finished_turn import Hooks
 from redgreenrefactor.loop.sessions import Sessions
 from redgreenrefactor.loop.workflows import PLAIN, TDD, review, taskfile
 from redgreenrefactor.model.decision import (

@@ -8,9 +8,10 @@ import pytest
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.facts import Facts
 from redgreenrefactor.model.handoff import Handoff, State, WorktreeInfo
-from redgreenrefactor.model.pull_request import PullRequest, PullRequestState
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.review_task import (
+    PullRequest,
+    PullRequestState,
     TaskResult,
     TaskState,
     TaskStatus,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from redgreenrefactor.mutation.either_way import reading_either_way
+from redgreenrefactor.mutation.expectations import reading_either_way
 
 
 class Person:

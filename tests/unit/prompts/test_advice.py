@@ -2,7 +2,7 @@ import pytest
 
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.prompts.advice import MOST, advice
+from redgreenrefactor.prompts.rejection import MOST, advice
 
 NO_FAULT_OF_THE_WORK = {
     FindingType.RATE_LIMITED,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from redgreenrefactor.model.evidence import ALL, Manner, Measure, Status, SuiteRun, TestResult
-from redgreenrefactor.runners.absent import MaybeAbsent
+from redgreenrefactor.runners.prepared import MaybeAbsent
 
 
 @dataclass(frozen=True)

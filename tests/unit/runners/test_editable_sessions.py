@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.runners.editable import imported_from
+from redgreenrefactor.runners.suite_context import imported_from
 
 FINDER = """\
 import sys

@@ -3,7 +3,7 @@
 import pytest
 
 from redgreenrefactor.model.evidence import Change, File
-from redgreenrefactor.tasks.content import LISTED, added_content, described
+from redgreenrefactor.tasks.diary import LISTED, added_content, described
 
 
 def changed(path: str, before: str | None, after: str | None) -> Change:

@@ -9,7 +9,7 @@ from notes import with_keys
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.handoff import Handoff, ReviewMark, WorktreeInfo
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.verify.tables import table_of
+from redgreenrefactor.verify.recorded_run import table_of
 from task_samples import plain_task, tdd_task
 
 HERE = WorktreeInfo("/w", "b", "main")

@@ -40,7 +40,7 @@ from redgreenrefactor.mutation.detection import (
     seen_in,
     spread,
 )
-from redgreenrefactor.mutation.either_way import reading_either_way
+from redgreenrefactor.mutation.expectations import reading_either_way
 
 SLIGHT, GROSS = 4, 5  # mutants of each sort that are tried
 

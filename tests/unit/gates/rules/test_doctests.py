@@ -3,7 +3,7 @@
 import pytest
 
 from gates_support import evidence, result, suite
-from redgreenrefactor.gates.rules.doctests import altered_examples
+from redgreenrefactor.gates.rules.tampering import altered_examples
 from redgreenrefactor.model.workflow import PhaseName
 
 WORDS = '''def first(text):

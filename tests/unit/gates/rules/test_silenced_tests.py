@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from gates_support import BASE, HEAD, Files, drive, evidence
-from redgreenrefactor.gates.rules.silenced_tests import MOST, RUBBISH, still_run
+from redgreenrefactor.gates.rules.exit_code import MOST, RUBBISH, still_run
 from redgreenrefactor.model.evidence import UNANSWERED, Measure, SuiteRun, Trial
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import FindingType
