@@ -41,7 +41,7 @@ PROGRAM = ForeignProgram(
 )
 Table = Mapping[str, "str | Table"]
 AUTH = "auth.json"
-_OFF = ("multi_agent", "goals", "apps")  # what a session has no use for
+_OFF = ("multi_agent", "goals", "apps", "sleep_tool", "view_image")  # what a session has no use for
 _STATUS = re.compile(r"status:? (\d{3})\b")
 _DISCONNECTED = re.compile(r"(?i)disconnected|error sending request|connection|timed? ?out")
 _REFUSED = re.compile(r"patch rejected: (.*)")
@@ -98,8 +98,6 @@ def _arguments(order: SessionOrder, instructions: Path) -> Iterator[str]:
     yield from ("--json", "--ignore-rules", "--skip-git-repo-check")
     if not order.setup.inherit:
         yield "--ignore-user-config"
-    for feature in _OFF:
-        yield from ("--disable", feature)
     if order.model:
         yield from ("-m", order.model)
     for key, value in _settings(order, instructions):
@@ -115,8 +113,15 @@ def _settings(order: SessionOrder, instructions: Path) -> Iterator[tuple[str, st
     yield "model_instructions_file", json.dumps(str(instructions))
     yield "project_doc_max_bytes", "0"  # our instructions hold what the project says
     yield "web_search", '"disabled"'
+    yield from (
+        (f"features.{name}", "false") for name in _OFF
+    )  # a newer one may have no such feature: it says so
+    yield "agents.enabled", "false"
+    yield "tools.experimental_request_user_input.enabled", "false"
     yield "skills.bundled.enabled", "false"
     yield "include_permissions_instructions", "false"
+    yield "include_collaboration_mode_instructions", "false"
+    yield "allow_login_shell", "false"  # its PATH would not be the user's, with the project's environment
     yield "check_for_update_on_startup", "false"
     yield "analytics.enabled", "false"
     yield "shell_environment_policy.exclude", json.dumps(list(PROGRAM.keys))
