@@ -32,6 +32,7 @@ def setup_with(**changes: Any) -> AgentSetup:
         "passed_on": (),
         "identity": {},
         "confine": free,
+        "held": "off",
         "confine_tools": free,
         "locked": unlocked,
         "guides": (),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from redgreenrefactor.agents.table import kind_of
+from redgreenrefactor.agents.table import Holding, kind_of
 from redgreenrefactor.config import Settings
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.local_files import shared_with_main
@@ -24,15 +24,12 @@ from redgreenrefactor.sandbox.permissions import (
     TEMPORARY,
     Ground,
     UserTools,
-    agent_policy,
     collapsed,
     session_policy,
     suite_policy,
     tools_of,
 )
 from redgreenrefactor.sandbox.policy import Level, Mount, MountMode
-
-NETWORK = "tests fail without the network that pass with it: suites are run with the network"
 
 
 class Confinement:
@@ -78,9 +75,10 @@ class Confinement:
         parts = [f"{self.level}: suites ({network[self._settings.sandbox_suite_network]})"]
         if ours:
             parts.append(f"tools ({network[self._settings.sandbox_network]})")
-        if len(ours) < len(agents):
-            held = self._settings.sandbox_agents == "on"
-            parts.append("the agent (with the network)" if held else "not the agent, which runs outside")
+        outside = [spec for spec in agents if spec not in ours and self.holds(spec) == "off"]
+        if len(ours) + len(outside) < len(agents):
+            parts.append("the agent (with the network)")
+        parts += [f"not {spec:.40}, which runs outside" for spec in outside]
         shown = [str(lead.folder) for lead in self._tools.leads]
         return ", ".join([*parts, *([f"shows {' and '.join(shown)}"] if shown else ())])
 
@@ -100,8 +98,7 @@ class Confinement:
 
     def as_noted(self, handoff: Handoff) -> None:
         """Give suites the network if a note says that they need it."""
-        if self.suite_may_need_network and handoff.suite_network:
-            self.suite_network = True
+        self.suite_network |= self.suite_may_need_network and bool(handoff.suite_network)
 
     def suite(self, folder: Path, manner: Manner = ALL) -> Cage | None:
         """Return what holds a suite that is run in a clean checkout; it may keep what it compiles, or not."""
@@ -121,12 +118,16 @@ class Confinement:
         )
         return Cage(self.means, policy)
 
+    def holds(self, spec: str) -> Holding:
+        """Return whether the program that is this agent is held; auto, where it is known what it needs inside."""
+        wanted = self._settings.sandbox_agents
+        fits = kind_of(spec).fits_sandbox and self.level is Level.BUBBLEWRAP
+        return "off" if self.level is Level.OFF or (wanted == "auto" and not fits) else wanted
+
     def agent(self, brief: Brief) -> Cage | None:
-        """Return what holds a program that is an agent, if agents are to be held; it may reach its model."""
-        if self._settings.sandbox_agents == "off":
-            return None
+        """Return what holds a program that is an agent; it may reach its model."""
         cage = self.session(brief)
-        return cage and replace(cage, policy=agent_policy(cage.policy, self._ground.home))
+        return cage and replace(cage, policy=replace(cage.policy, network=True))
 
     def locked(self, brief: Brief) -> tuple[Path, ...]:
         """Return what a session of this phase may not change, files and folders, as far as it is there."""

@@ -36,7 +36,7 @@ from redgreenrefactor.ports import Greeting
 from redgreenrefactor.runners.command_line import last_invocation
 from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox.availability import means_for
-from redgreenrefactor.sandbox.cage import NO_MEANS
+from redgreenrefactor.sandbox.cage import NO_MEANS, Means
 from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
@@ -273,7 +273,14 @@ def sandbox(patient: Patient) -> Iterator[Remark]:
             "Take sandbox=off out of tdd.properties to have them held.",
         )
     else:
-        yield Remark(f"sandbox: {means.level}")
+        yield Remark(f"sandbox: {_held(patient, means)}")
+
+
+def _held(patient: Patient, means: Means) -> str:
+    """Return who would be held by what."""
+    where, settings = patient.repository, patient.settings
+    agents = list(dict.fromkeys(settings.agent_for(phase.key) for phase in TDD.phases))
+    return Confinement(where, where.cache, settings, means, None).told(agents)
 
 
 def folders(patient: Patient) -> Iterator[Remark]:

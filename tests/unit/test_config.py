@@ -94,7 +94,7 @@ CHOICES = {
     "sandbox": ["auto", "bubblewrap", "landlock", "off"],
     "sandbox.network": ["off", "on"],
     "sandbox.suite.network": ["auto", "off", "on"],
-    "sandbox.agents": ["off", "on"],
+    "sandbox.agents": ["off", "auto", "on"],
 }
 
 GOOD: list[tuple[str, str, object]] = [

@@ -345,10 +345,35 @@ def test_settings_that_tests_write_steer_nobody(repo: Repo, tmp_path: Path) -> N
 
 def test_programs_that_are_agents_are_free_unless_they_are_to_be_held(repo: Repo) -> None:
     brief = Brief(Role(RoleName.TEST, "", ""), PhaseName.RED, 1, 1, "run", "", "{}")
-    assert imagined(repo).agent(brief) is None
-    cage = imagined(repo, sandbox_agents="on").agent(brief)
+    assert imagined(repo).holds("claude-code") == "off"
+    held = imagined(repo, sandbox_agents="on")
+    assert {held.holds(spec) for spec in ("claude-code", "acp:x", "command:x")} == {"on"}
+    cage = held.agent(brief)
     assert cage is not None
     assert cage.policy.network
+
+
+def test_auto_holds_programs_of_which_it_is_known_what_they_need_where_bubblewrap_does(repo: Repo) -> None:
+    held = imagined(repo, sandbox_agents="auto")
+    found = {
+        spec: held.holds(spec)
+        for spec in ("claude-code", "codex", "gemini", "opencode", "acp:x", "command:x")
+    }
+    assert [spec for spec, how in found.items() if how == "auto"] == [
+        "claude-code",
+        "codex",
+        "gemini",
+        "opencode",
+    ]
+    assert {found["acp:x"], found["command:x"]} == {"off"}
+    held.means = Means(Level.LANDLOCK)
+    assert held.holds("claude-code") == "off"
+    held.means = NO_MEANS
+    assert held.holds("claude-code") == "off"
+    held.means = Means(Level.BUBBLEWRAP)
+    assert held.told(["claude-code", "command:x"]).endswith(
+        "the agent (with the network), not command:x, which runs outside"
+    )
 
 
 def test_a_note_that_says_so_gives_suites_the_network(repo: Repo) -> None:
@@ -424,7 +449,7 @@ def test_paths_below_others_need_no_rule_of_their_own() -> None:
         (
             "sandbox.suite.network=on",
             ["command:x"],
-            "landlock: suites (with the network), not the agent, which runs outside",
+            "landlock: suites (with the network), not command:x, which runs outside",
         ),
         (
             "sandbox.agents=on",
@@ -434,7 +459,12 @@ def test_paths_below_others_need_no_rule_of_their_own() -> None:
         (
             "",
             ["api", "command:x"],
-            "landlock: suites (no network unless they need it), tools (no network), not the agent, which runs outside",
+            "landlock: suites (no network unless they need it), tools (no network), not command:x, which runs outside",
+        ),
+        (
+            "sandbox.agents=auto",
+            ["claude-code"],
+            "landlock: suites (no network unless they need it), not claude-code, which runs outside",
         ),
         ("sandbox=off", ["api"], "off, nothing is held"),
     ],

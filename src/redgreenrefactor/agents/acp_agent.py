@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any, Self
 
 from redgreenrefactor.agents.acp_conversation import AcpConversation
-from redgreenrefactor.agents.acp_presets import NOTHING, PRESETS, AcpPreset, StartingKit
+from redgreenrefactor.agents.acp_presets import PRESETS, AcpPreset, StartingKit
 from redgreenrefactor.agents.foreign_program import ForeignProgram, link_account
 from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
 from redgreenrefactor.agents.providers import base_url
@@ -23,6 +23,7 @@ from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import put
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.cage import temporary_folder
+from redgreenrefactor.sandbox.policy import readable, writable
 
 _FAREWELL = 5.0  # seconds for a program to write down what it keeps of a session
 _ATTEMPTS = 5  # at a request, of programs that can be told how many
@@ -80,6 +81,7 @@ class AcpProgram:
             for place, text in (file for each in equipment for file in each.files.items()):
                 (home / place).parent.mkdir(parents=True, exist_ok=True)
                 put(home / place, text.encode())
+            self._link_account(order, home)
             conversation = AcpConversation(order, self.preset, self._prompt(order), line.send, home)
             conversation.begin()
             yield ProgramStart(
@@ -87,18 +89,15 @@ class AcpProgram:
                 line.theirs,
                 conversation,
                 env={name: value for each in equipment for name, value in each.env.items()},
-                reads=(folder, *self._accounts(order, home)),
-                writes=(home,),
+                places=(*readable(folder), *writable(home)),
                 farewell=line.end,
             )
 
-    def _accounts(self, order: SessionOrder, home: Path) -> Iterator[Path]:
-        """Yield the user's sign-in, to which the home of its own leads."""
-        users = Path(order.env.get("HOME", "/"))
-        for file in self.program.accounts:
-            if self.preset.apart is not NOTHING and not order.setup.inherit:
-                link_account(home / file, users / file)
-            yield users / file
+    def _link_account(self, order: SessionOrder, home: Path) -> None:
+        """Have a home of its own lead to the user's sign-in."""
+        account = self.program.account
+        if account and not account.place.folder and not order.setup.inherit:
+            link_account(home / account.place.name, account.place.of(order.env))
 
     def _prompt(self, order: SessionOrder) -> str:
         task = order.brief.task

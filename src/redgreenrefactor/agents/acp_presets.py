@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from redgreenrefactor.agents.account_file import AccountFile, HomePlace
 from redgreenrefactor.agents.foreign_program import ForeignProgram
 from redgreenrefactor.model.session import EVERY_STRATEGY
 
@@ -107,7 +108,10 @@ PRESETS: Mapping[str, AcpPreset] = {
             command="gemini",
             oldest="0.61.0",
             install="npm install -g @google/gemini-cli@latest",
-            accounts=(".gemini/oauth_creds.json",),
+            account=AccountFile(place=HomePlace(".gemini/oauth_creds.json"), needed=True),
+            settings=tuple(
+                HomePlace(f".gemini/{name}") for name in ("settings.json", "GEMINI.md", "extensions")
+            ),
             sign_in="gemini",
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             provider="google",
@@ -135,6 +139,17 @@ PRESETS: Mapping[str, AcpPreset] = {
             oldest="1.18.33",
             install="npm install -g opencode-ai@latest",
             sign_in="opencode auth login",
+            account=AccountFile(
+                place=HomePlace("opencode/auth.json", ".local/share", "XDG_DATA_HOME"),
+                renewing="refresh",
+                ending="expires",
+            ),
+            keeps=(
+                HomePlace("opencode", ".local/share", "XDG_DATA_HOME"),
+                HomePlace("opencode", ".local/state", "XDG_STATE_HOME"),
+                HomePlace("opencode", ".cache", "XDG_CACHE_HOME"),
+            ),
+            settings=(HomePlace("opencode", ".config", "XDG_CONFIG_HOME"),),
             keys=_KEYS,
             telling={
                 "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -171,7 +186,13 @@ PRESETS: Mapping[str, AcpPreset] = {
             command="qwen",
             oldest="0.15.10",
             install="npm install -g @qwen-code/qwen-code@latest",
-            accounts=(".qwen/oauth_creds.json",),
+            account=AccountFile(
+                place=HomePlace(".qwen/oauth_creds.json"),
+                needed=True,
+                renewing="refresh_token",
+                ending="expiry_date",
+            ),
+            keeps=(HomePlace(".qwen"),),
             sign_in="qwen",
             keys=("OPENAI_API_KEY",),
         ),

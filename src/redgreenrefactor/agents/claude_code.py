@@ -1,12 +1,15 @@
 """Claude Code, headless: our role as its system prompt, six tools, nothing of the user's settings, what is locked denied."""
 
 import json
+import os
+import re
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from redgreenrefactor.agents.account_file import AccountFile, HomePlace
 from redgreenrefactor.agents.foreign_program import HOPELESS, ForeignProgram, refused_by_server
 from redgreenrefactor.agents.program_agent import (
     ProgramAgent,
@@ -26,11 +29,16 @@ from redgreenrefactor.agents.program_events import (
 from redgreenrefactor.agents.program_session import objects
 from redgreenrefactor.agents.providers import base_url
 from redgreenrefactor.agents.table import AgentSetup
+from redgreenrefactor.filesystem import LARGEST, head_of
+from redgreenrefactor.model.codec import json_object
 from redgreenrefactor.model.session import MORE_MONEY, Answered, Called, Usage, Uttered
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
+from redgreenrefactor.sandbox.cage import temporary_folder
+from redgreenrefactor.sandbox.policy import Mount, MountMode
 
+_HOME = (".claude", "CLAUDE_CONFIG_DIR")
 PROGRAM = ForeignProgram(
     title="Claude Code",
     command="claude",
@@ -38,6 +46,23 @@ PROGRAM = ForeignProgram(
     calls_itself="Claude Code",
     install="npm install -g @anthropic-ai/claude-code@latest",
     signed_in=("auth", "status"),
+    account=AccountFile(
+        place=HomePlace(".credentials.json", *_HOME), renewing="refreshToken", ending="expiresAt"
+    ),
+    keeps=(HomePlace("", *_HOME),),
+    settings=tuple(
+        HomePlace(name, *_HOME)
+        for name in (
+            "settings.json",
+            "CLAUDE.md",
+            "rules",
+            "agents",
+            "commands",
+            "skills",
+            "hooks",
+            "plugins",
+        )
+    ),
     sign_in="claude auth login",
     keys=("CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"),
     provider="anthropic",
@@ -51,6 +76,12 @@ PROGRAM = ForeignProgram(
 # Set where this program itself was started by Claude Code: a session of its own is none of that one's.
 _OUTER = frozenset(("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"))
 _EDITING = ("Write", "Edit")
+_ACCOUNT = (
+    "primaryApiKey",
+    "oauthAccount",
+    "customApiKeyResponses",
+    "hasCompletedOnboarding",
+)  # of what it keeps
 _STATUS = {  # its own words for what a server answers
     "authentication_failed": 401,
     "oauth_org_not_allowed": 403,
@@ -77,9 +108,31 @@ class ClaudeCode:
     @contextmanager
     def prepare(self, order: SessionOrder) -> Generator[ProgramStart]:
         """Provide how it is started: the task on standard input, everything else as arguments."""
-        yield ProgramStart(
-            tuple(_arguments(order)), order.brief.task, _Stream(), env=_environment(order), without=_OUTER
-        )
+        order.setup.home.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(order.setup.home) as folder:
+            held = {"CLAUDE_CONFIG_DIR": str(HomePlace("", *_HOME).of(order.env))} if order.held else {}
+            yield ProgramStart(
+                tuple(_arguments(order)),
+                order.brief.task,
+                _Stream(),
+                env={**_environment(order), **held},
+                without=_OUTER,
+                places=tuple(_folders(order, folder)) if order.held else (),
+            )
+
+
+def _folders(order: SessionOrder, folder: Path) -> Iterator[Mount]:
+    """Yield what it keeps where it is held: its sessions of this project among the user's, the rest as long as one lasts."""
+    users = HomePlace("", *_HOME).of(order.env)
+    with suppress(OSError, ValueError):
+        told = HomePlace(".claude.json", "", "CLAUDE_CONFIG_DIR").of(order.env)
+        known = json_object(json.loads(head_of(told, LARGEST)))
+        kept = {key: known[key] for key in known if order.setup.inherit or key in _ACCOUNT}
+        (folder / told.name).write_text(json.dumps(kept), "utf-8")
+    sessions = users / "projects" / re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(order.folder))
+    sessions.mkdir(parents=True, exist_ok=True)
+    yield Mount(users, MountMode.WRITE, folder)
+    yield Mount(sessions, MountMode.WRITE)
 
 
 def _arguments(order: SessionOrder) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from redgreenrefactor.agents.account_file import AccountFile, HomePlace
 from redgreenrefactor.agents.codex_rollout import Rollout, difference, usage_of_tokens
 from redgreenrefactor.agents.foreign_program import HOPELESS, ForeignProgram, link_account, refused_by_server
 from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
@@ -27,7 +28,15 @@ from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.prompts.quote import in_line
 from redgreenrefactor.sandbox.cage import temporary_folder
+from redgreenrefactor.sandbox.policy import Mount, MountMode, readable, writable
 
+_HOME = (".codex", "CODEX_HOME")
+_ACCOUNT = AccountFile(
+    place=HomePlace("auth.json", *_HOME),
+    renewing="refresh_token",
+    renewed="last_refresh",
+    ending="access_token",
+)
 PROGRAM = ForeignProgram(
     title="Codex",
     command="codex",
@@ -35,12 +44,16 @@ PROGRAM = ForeignProgram(
     calls_itself="codex",
     install="npm install -g @openai/codex@latest",
     signed_in=("login", "status"),
+    account=_ACCOUNT,
+    keeps=(HomePlace("", *_HOME),),
+    settings=tuple(
+        HomePlace(name, *_HOME) for name in ("config.toml", "AGENTS.md", "rules", "skills", "prompts")
+    ),
     sign_in="codex login",
     keys=("CODEX_API_KEY",),
     provider="openai",
 )
 Table = Mapping[str, "str | Table"]
-AUTH = "auth.json"
 _OFF = ("multi_agent", "goals", "apps", "sleep_tool", "view_image")  # what a session has no use for
 _STATUS = re.compile(r"status:? (\d{3})\b")
 _DISCONNECTED = re.compile(r"(?i)disconnected|error sending request|connection|timed? ?out")
@@ -63,7 +76,7 @@ class Codex:
     @contextmanager
     def prepare(self, order: SessionOrder) -> Generator[ProgramStart]:
         """Provide how it is started: its home is ours, unless it shall work with the user's own settings."""
-        home = _users_home(order.env) if order.setup.inherit else _home(order)
+        home = _users_home(order.env) if order.setup.inherit and not order.held else _home(order)
         order.setup.home.mkdir(parents=True, exist_ok=True)
         with temporary_folder(order.setup.home) as folder:
             instructions = folder / "instructions.md"
@@ -73,20 +86,26 @@ class Codex:
                 order.brief.task,
                 _Lines(home, Rollout(home, order.parent).used()),
                 env={"CODEX_HOME": str(home)},
-                reads=(folder, _users_home(order.env) / AUTH),
-                writes=(home,),
+                places=(*readable(folder), *writable(home), *_inherited(order, home)),
             )
 
 
 def _users_home(env: Mapping[str, str]) -> Path:
-    return Path(env.get("CODEX_HOME") or Path(env.get("HOME", "/")) / ".codex")
+    return HomePlace("", *_HOME).of(env)
+
+
+def _inherited(order: SessionOrder, home: Path) -> Iterator[Mount]:
+    """Yield the user's settings in the home of a session that is held: its own could be written there."""
+    for setting in PROGRAM.settings if order.setup.inherit else ():
+        if (users := setting.of(order.env)).exists():
+            yield Mount(home / setting.name, MountMode.READ, users)
 
 
 def _home(order: SessionOrder) -> Path:
     """Return a home for its sessions in which nothing of the user's lies but the sign-in, which it may renew."""
-    home, users = order.setup.home / "codex", _users_home(order.env) / AUTH
+    home, users = order.setup.home / "codex", _ACCOUNT.place
     home.mkdir(parents=True, exist_ok=True)
-    link_account(home / AUTH, users)
+    link_account(home / users.name, users.of(order.env))
     return home
 
 

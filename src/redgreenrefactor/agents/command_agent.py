@@ -5,9 +5,14 @@ import shutil
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from redgreenrefactor.agents.acp_presets import PRESETS
+from redgreenrefactor.agents.claude_code import PROGRAM as CLAUDE_CODE
+from redgreenrefactor.agents.codex import PROGRAM as CODEX
 from redgreenrefactor.agents.endings import broke_off
+from redgreenrefactor.agents.foreign_program import InstalledProgram, place_of
 from redgreenrefactor.agents.session_environment import of_a_program
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.errors import NotReadyError
@@ -16,7 +21,7 @@ from redgreenrefactor.model.task import first_program
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.ports import Say
 from redgreenrefactor.prompts.quote import plain
-from redgreenrefactor.sandbox.cage import temporary_folder
+from redgreenrefactor.sandbox.cage import Cage, temporary_folder
 from redgreenrefactor.sandbox.policy import readable
 from redgreenrefactor.sandbox.process import Finished, run
 
@@ -56,7 +61,7 @@ class CommandAgent:
 
         setup = self.setup
         cage = setup.confine(brief)
-        with _handoff_file(brief, folder) as handoff:
+        with _handoff_file(brief, folder) as handoff, self._opened(cage, handoff.parent) as opened:
             finished = run(
                 self.command,
                 cwd=folder,
@@ -65,9 +70,32 @@ class CommandAgent:
                 timeout=setup.session_timeout,
                 interrupt=setup.interrupt,
                 on_stderr=tell,
-                cage=cage and cage.also(*readable(handoff.parent)),
+                cage=opened,
             )
-        return self._report(brief, finished)
+        return replace(self._report(brief, finished), held=cage is not None)
+
+    @contextmanager
+    def _opened(self, cage: Cage | None, *shown: Path) -> Generator[Cage | None]:
+        """Provide what holds the command, with what programs need that are agents: it may start one of them."""
+        if cage is None:
+            yield None
+            return
+        setup = self.setup
+        setup.home.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(setup.home) as folder:
+            places = [
+                place
+                for program in (
+                    CLAUDE_CODE,
+                    CODEX,
+                    *(preset.program for preset in PRESETS.values() if preset.tried),
+                )
+                if (path := place_of(program.command, setup.path, setup.project, setup.env))
+                for place in InstalledProgram(program, path, "").inside(
+                    setup.env, setup.home / "command", folder, inherit=True
+                )
+            ]
+            yield cage.also(*readable(*shown), *places)
 
     def _environment(self, brief: Brief, handoff: Path) -> dict[str, str]:
         setup = self.setup

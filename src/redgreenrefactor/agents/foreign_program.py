@@ -3,17 +3,19 @@
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 
+from redgreenrefactor.agents.account_file import AccountFile, HomePlace
 from redgreenrefactor.agents.session_environment import environment
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line, plain
+from redgreenrefactor.sandbox.policy import Mount, MountMode
 from redgreenrefactor.sandbox.process import Finished, Interrupt, run
 
 PATIENCE = 30.0  # seconds for a program to say who it is; the first start of one may take a while
@@ -32,13 +34,26 @@ class ForeignProgram:
     calls_itself: str = ""  # a word of what it answers to --version
     install: str  # what to type
     signed_in: tuple[str, ...] = ()  # arguments to which it answers with 0 where somebody is signed in
-    accounts: tuple[
-        str, ...
-    ] = ()  # files in the user's home, of which one is there where somebody is signed in
+    account: AccountFile | None = None  # by which somebody is signed in
+    keeps: tuple[HomePlace, ...] = ()  # folders in which it writes; where it is held, it has others
+    settings: tuple[HomePlace, ...] = ()  # what says how the user wants it, for sessions that inherit that
     sign_in: str  # what to type
     keys: tuple[str, ...] = ()  # variables that sign it in where nobody else is
     provider: str = ""  # whose models it thinks with, as names of models begin; nothing: anybody's
     telling: Mapping[str, str] = field(default_factory=dict[str, str])  # that it calls nobody but its model
+
+    def own_places(
+        self, env: Mapping[str, str], home: Path, folder: Path, *, inherit: bool
+    ) -> Iterator[Mount]:
+        """Yield folders of ours in the place of its own, the user's settings where they count, and a copy of the sign-in."""
+        for kept in self.keeps:
+            ours = home / kept.folder / kept.name
+            ours.mkdir(parents=True, exist_ok=True)
+            yield Mount(kept.of(env), MountMode.WRITE, ours)
+        wanted = (setting.of(env) for setting in self.settings if inherit)
+        yield from (Mount(path, MountMode.READ) for path in wanted if path.exists())
+        if self.account:
+            yield from self.account.lent(env, folder)
 
 
 @frozen
@@ -54,10 +69,16 @@ class InstalledProgram:
         if self.program.signed_in:
             asked = [self.path, *self.program.signed_in]
             return _answer(asked, {**env, **self.program.telling}, interrupt).exit_code == 0
-        home = Path(env.get("HOME", "/"))
-        return (
-            any((home / file).is_file() for file in self.program.accounts) if self.program.accounts else None
-        )
+        account = self.program.account
+        return account.place.of(env).is_file() if account and account.needed else None
+
+    def inside(self, env: Mapping[str, str], home: Path, folder: Path, *, inherit: bool) -> Iterator[Mount]:
+        """Yield what it finds of its own where it is held: itself, folders of ours as its own, a sign-in it cannot renew."""
+        place, real = Path(self.path).parent, Path(os.path.realpath(self.path))
+        modules = next((path for path in real.parents if path.name == "node_modules"), real)
+        shown = (modules,) if Path(env.get("HOME", "/")).is_relative_to(place) else (place, modules)
+        yield from (Mount(path, MountMode.READ) for path in shown)
+        yield from self.program.own_places(env, home, folder, inherit=inherit)
 
 
 def place_of(command: str, wanted: str | None, project: Path, env: Mapping[str, str]) -> str | None:

@@ -1,7 +1,8 @@
 """A coding program of the user's as an agent: found, kept to the phase, listened to, and ended with all it started."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -18,17 +19,19 @@ from redgreenrefactor.agents.program_events import Interpreter, ProgramEvent
 from redgreenrefactor.agents.program_session import JsonLines, ProgramSession
 from redgreenrefactor.agents.session_environment import of_a_program
 from redgreenrefactor.agents.table import AgentSetup
-from redgreenrefactor.errors import InterruptedRunError, UsageError
+from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.session import EVERY_STRATEGY, Brief, Report
+from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Say, SessionInterruptedError
 from redgreenrefactor.prompts.quote import bounded, plain
-from redgreenrefactor.sandbox.cage import Cage
-from redgreenrefactor.sandbox.policy import readable, writable
+from redgreenrefactor.sandbox.cage import Cage, temporary_folder
+from redgreenrefactor.sandbox.policy import Level, Mount
 from redgreenrefactor.sandbox.process import Finished, run
 
 _MOST_GUIDE = 32_768  # characters of a file that tells how a project is worked on
+_SOON = 300.0  # seconds that a sign-in has to last at least where it cannot be renewed
 _KEPT = 64_000  # bytes of what it prints; it is understood as it comes
 
 
@@ -61,8 +64,7 @@ class ProgramStart:
     _: KW_ONLY
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     without: frozenset[str] = frozenset()  # variables that it shall not find
-    reads: tuple[Path, ...] = ()  # what it has to be shown where it is held
-    writes: tuple[Path, ...] = ()
+    places: tuple[Mount, ...] = ()  # what it finds where it is held, beside what every program does
     farewell: Callable[[], None] | None = (
         None  # where it waits for more when its session is over: what it is told then
     )
@@ -121,12 +123,14 @@ class ProgramAgent:
     _unpriced: set[str] = field(default_factory=set[str])
 
     def greet(self) -> None:
-        """Know that somebody is signed in; a NotReadyError if not. No model is asked."""
+        """Know that somebody is signed in, for long enough where it is held; a NotReadyError if not. No model is asked."""
+        if self.setup.held == "on" and (ended := self._unrenewable(_SOON)):
+            raise NotReadyError(ended.message, hint=ended.hint, type="CredentialsMissing")
         self._keys()
 
     def probe(self, brief: Brief) -> None:  # noqa: ARG002
         """Know the same before the first session."""
-        self._keys()
+        self.greet()
 
     def _keys(self) -> tuple[str, ...]:
         if not self._signed_in:
@@ -134,6 +138,32 @@ class ProgramAgent:
             names = signed_in_by(self.found, setup.env, tuple(setup.passed_on), setup.interrupt)
             self._signed_in.append(names)
         return self._signed_in[0]
+
+    def _unrenewable(self, seconds: float) -> Finding | None:
+        """Return what is wrong with a sign-in that ends so soon: inside the sandbox it could not be renewed."""
+        program, env = self.found.program, self.setup.env
+        if program.account is None or set(program.keys).intersection(self._keys()):
+            return None
+        ends = program.account.ends(env)
+        if ends is None or ends > time.time() + seconds:
+            return None
+        when = time.strftime("%H:%M", time.localtime(ends))
+        return Finding(
+            FindingType.MODEL_UNAVAILABLE,
+            f"the sign-in of {program.title} ends at {when}, and inside the sandbox it is not renewed",
+            hint=f"Type '{program.command}' and ask it something, which renews it, or '{program.sign_in}'; "
+            "or set sandbox.agents=auto. Then go on with 'rgr resume'.",
+        )
+
+    def _cage(self, session: ProgramSession) -> Cage | None:
+        """Return what holds a session; a SessionFailedError where it must be held, and its sign-in is about to end."""
+        setup = self.setup
+        if setup.held == "auto" and (ending := self._unrenewable(setup.session_timeout)):
+            session.say(f"{ending.message}: this session runs outside, where it is")
+            return None
+        if setup.held == "on" and (ended := self._unrenewable(_SOON)):
+            raise SessionFailedError(ended)
+        return setup.confine(session.brief)
 
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:
         """Let the program work in the folder until it ends its turn; failure is a value in the report."""
@@ -150,7 +180,8 @@ class ProgramAgent:
             raise SessionInterruptedError(error.message, session.bill) from error
 
     def _held(self, session: ProgramSession) -> Report:
-        setup, cage = self.setup, self.setup.confine(session.brief)
+        setup, cage = self.setup, self._cage(session)
+        session.held = cage is not None
         env = of_a_program(setup.env, passed_on=self._keys(), identity=setup.identity)
         order = SessionOrder(
             session.brief,
@@ -162,12 +193,28 @@ class ProgramAgent:
             cage is not None,
             env,
         )
-        with self.dialect.prepare(order) as started:
+        with self.dialect.prepare(order) as started, self._opened(cage, started) as opened:
             try:
-                finished = self._run(session, started, env, cage and _opened(cage, started))
+                finished = self._run(session, started, env, opened)
             except _ConcludedError:
                 finished = Finished(0, b"", b"")
         return session.report(finished, setup.session_timeout)
+
+    @contextmanager
+    def _opened(self, cage: Cage | None, started: ProgramStart) -> Generator[Cage | None]:
+        """Provide what holds the program, with what is its own in it."""
+        if cage is None:
+            yield None
+            return
+        setup, home = self.setup, self.setup.home / self.found.program.command.replace("/", "_")
+        with temporary_folder(setup.home) as folder:
+            own = self.found.inside(setup.env, home, folder, inherit=setup.inherit)
+            places = (*own, *started.places)
+            if cage.level is Level.LANDLOCK:  # which shows things only where something is
+                for place in places:
+                    if place.source and place.source.is_dir():
+                        place.path.mkdir(parents=True, exist_ok=True)
+            yield cage.also(*places)
 
     def _run(
         self, session: ProgramSession, started: ProgramStart, env: Mapping[str, str], cage: Cage | None
@@ -222,12 +269,6 @@ def _passing(
             raise _ConcludedError
 
     return take
-
-
-def _opened(cage: Cage, started: ProgramStart) -> Cage:
-    """Return what holds a program, with the folders of its own that are there."""
-    shown = (path for path in started.reads if path.exists())
-    return cage.also(*writable(*started.writes), *readable(*shown))
 
 
 def _guides(files: Sequence[Path]) -> Iterator[str]:

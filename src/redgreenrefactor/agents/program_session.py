@@ -58,6 +58,7 @@ class ProgramSession:
     session: str = ""
     model: str = ""
     version: str = ""
+    held: bool = False
     usage: Usage = NO_USAGE
     concluded: SessionConcluded | None = None
     refused: list[str] = field(default_factory=list[str])
@@ -165,7 +166,7 @@ class ProgramSession:
     def _signed(self, report: Report) -> Report:
         refused = tuple(self.refused[:_MOST_REFUSALS])
         version = self.found.version or self.version
-        return replace(report, session=self.session, version=version, refused=refused)
+        return replace(report, session=self.session, version=version, refused=refused, held=self.held)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Literal
 
 from redgreenrefactor.agents.acp_presets import PRESETS
 from redgreenrefactor.agents.session_environment import Confine
@@ -11,6 +12,8 @@ from redgreenrefactor.model.events import Emit, SessionNoted
 from redgreenrefactor.model.session import Brief, Step
 from redgreenrefactor.ports import Agent
 from redgreenrefactor.sandbox.process import Interrupt
+
+Holding = Literal["off", "auto", "on"]  # of programs that are agents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +26,20 @@ class AgentKind:
     own_model: bool = False  # it thinks with a model of its own, which nobody here knows
     program: str | None = None  # of the user's, that it is; nothing where the argument names it
     tried: bool = True  # by us
+    fits_sandbox: bool = False  # it is known what such a program needs inside
 
 
 AGENTS: Mapping[str, AgentKind] = {
     "api": AgentKind(module="api", our_tools=True),
-    "claude-code": AgentKind(module="claude_code", program="claude"),
-    "codex": AgentKind(module="codex", program="codex"),
+    "claude-code": AgentKind(module="claude_code", program="claude", fits_sandbox=True),
+    "codex": AgentKind(module="codex", program="codex", fits_sandbox=True),
     **{
-        name: AgentKind(module="acp_agent", program=preset.program.command, tried=preset.tried)
+        name: AgentKind(
+            module="acp_agent",
+            program=preset.program.command,
+            tried=preset.tried,
+            fits_sandbox=preset.tried,
+        )
         for name, preset in PRESETS.items()
     },
     "acp": AgentKind(module="acp_agent", argument="COMMAND", program=""),
@@ -55,6 +64,7 @@ class AgentSetup:
     passed_on: Collection[str]  # credentials the user wants it to have
     identity: Mapping[str, str]  # GIT_AUTHOR_* and GIT_COMMITTER_*
     confine: Confine  # what holds an agent that is a program
+    held: Holding  # whether it does: auto, where its sign-in lasts for the session
     confine_tools: Confine  # what holds the tools of one that has ours
     locked: Callable[[Brief], Iterable[Path]]  # what a session may not change
     guides: Sequence[Path]  # files that tell how the project is worked on

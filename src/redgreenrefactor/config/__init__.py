@@ -80,7 +80,7 @@ class Settings:
     sandbox_network: Literal["off", "on"]
     sandbox_suite_network: Literal["auto", "off", "on"]
     sandbox_env: tuple[str, ...]
-    sandbox_agents: Literal["off", "on"]
+    sandbox_agents: Literal["off", "auto", "on"]
     prompts_dir: str | None
     worktree_dir: str
     on_finish: str | None

@@ -299,7 +299,12 @@ KEYS = (
         "variables that suites are given although they may hold credentials",
         harmless=_never,
     ),
-    _key("sandbox.agents", _one_of("off", "on"), "off", "whether programs that are agents are held too"),
+    _key(
+        "sandbox.agents",
+        _one_of("off", "auto", "on"),
+        "off",
+        "whether programs that are agents are held too; auto: where that is known to work",
+    ),
     _key("prompts.dir", TEXT, None, "folder of prompt templates", unset="bundled", harmless=_never),
     _key("worktree.dir", TEXT, "../.codex-worktrees", "folder of worktrees", harmless=_never),
     _key("on.finish", TEXT, None, "command to run at the end", harmless=_never),

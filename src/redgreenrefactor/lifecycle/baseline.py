@@ -2,7 +2,7 @@
 
 import re
 
-from redgreenrefactor.confinement import NETWORK, Confinement
+from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.gates.rules.legacy import Baseline, baseline
 from redgreenrefactor.gates.rules.measurement import foreign
@@ -101,7 +101,9 @@ class FirstMeasurement:
         self.confinement.suite_network = True
         found = self.lab.judge(baseline(base))
         if _does_better(found.run, without.run):
-            self.emit(Warned(NETWORK))
+            self.emit(
+                Warned("tests fail without the network that pass with it: suites are run with the network")
+            )
             return found
         self.confinement.suite_network = False
         self.lab.measure_anew(known)

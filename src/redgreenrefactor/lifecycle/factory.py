@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from redgreenrefactor.agents.session_environment import free
 from redgreenrefactor.agents.table import AgentSetup, agent_for, kind_of
 from redgreenrefactor.config import DEFAULT, Settings
 from redgreenrefactor.confinement import Confinement
@@ -158,7 +159,7 @@ class Factory:
                 hint="Use claude-code, codex, gemini or opencode, or take retry.session out of tdd.properties.",
                 type="StrategyMissing",
             )
-        where, settings = self.repository, self.settings
+        where, settings, held = self.repository, self.settings, self.confinement.holds(spec)
         environ = imported_from(where.project, where.main_project, self.around.environ)
         setup = AgentSetup(
             project=where.project,
@@ -172,7 +173,8 @@ class Factory:
             retry_backoff=settings.retry_backoff,
             passed_on=settings.agent_env,
             identity=where.identity,
-            confine=self.confinement.agent,
+            confine=free if held == "off" else self.confinement.agent,
+            held=held,
             confine_tools=self.confinement.session,
             locked=self.confinement.locked,
             guides=[where.project / name for name in self.guides()],

@@ -35,6 +35,7 @@ class FinishedTurn:
             agent=self.agent,
             model=self.report.model or None,
             agent_version=self.report.version or None,
+            agent_held=self.report.held or None,
             agent_session=self.report.session or None,
             usage=self.due.usage,
             seconds=self.due.seconds,

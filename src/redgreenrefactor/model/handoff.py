@@ -194,6 +194,7 @@ class Handoff(_Core):
     agent: str | None = None
     model: str | None = None  # that answered
     agent_version: str | None = None  # of the program that is the agent
+    agent_held: bool | None = None  # that program was in the sandbox
     agent_session: str | None = None  # by which that program finds the session again
     usage: Usage | None = None  # of all attempts at the phase
     seconds: float | None = None

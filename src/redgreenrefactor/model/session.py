@@ -97,6 +97,7 @@ class Report:
     session: str = ""  # by which a program that is an agent finds it again
     version: str = ""  # of that program
     refused: tuple[str, ...] = ()  # what that program did not let it do
+    held: bool = False  # an agent that is a program was in the sandbox
 
 
 @frozen

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from redgreenrefactor.filesystem import LARGEST, head_of, remove
@@ -15,9 +14,6 @@ from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy, hid
 BYTECODE = "bytecode"  # in the folder for what suites compile
 TEMPORARY = Path("/tmp")  # noqa: S108 - inside, where it is the program's own
 _MOST_FILES = 200  # that are made read-only one by one; the gates see to the rest
-_OF_AGENTS = secrets.words(
-    ".claude .claude.json .codex .gemini .config/opencode .local/share/opencode .local/state/opencode"
-)
 _SETTINGS = secrets.words(
     ".m2/settings.xml .gradle/gradle.properties .cargo/config.toml .cargo/config .npmrc"
 )
@@ -135,12 +131,6 @@ def session_policy(
         temporary=ground.cache if level is Level.LANDLOCK else None,
         environment=_caches(ground, tools, level),
     )
-
-
-def agent_policy(policy: Policy, home: Path) -> Policy:
-    """Return a session's policy for a program that is the agent itself: it keeps its own folder, and finds its model."""
-    own = [path for name in _OF_AGENTS if (path := home / name).exists()]
-    return replace(policy, places=(*policy.places, *writable(*own)), network=True)
 
 
 def collapsed(paths: Iterable[str]) -> list[str]:

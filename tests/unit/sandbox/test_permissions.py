@@ -10,12 +10,11 @@ from redgreenrefactor.sandbox import toolchains
 from redgreenrefactor.sandbox.permissions import (
     BYTECODE,
     Ground,
-    agent_policy,
     session_policy,
     suite_policy,
     tools_of,
 )
-from redgreenrefactor.sandbox.policy import Level, MountMode, Policy
+from redgreenrefactor.sandbox.policy import Level, MountMode
 
 
 @pytest.fixture
@@ -187,12 +186,6 @@ def test_under_landlock_caches_are_led_away_by_variables(home: Path) -> None:
     assert policy.environment["XDG_CACHE_HOME"].endswith("tools-suite/cache")
     assert policy.environment["MAVEN_OPTS"].startswith("-Dmaven.repo.local=")
     assert policy.environment["GIT_CONFIG_GLOBAL"] == "/dev/null"
-
-
-def test_a_program_that_is_an_agent_keeps_its_own_folder_and_finds_its_model(home: Path) -> None:
-    policy = agent_policy(Policy(), home)
-    assert policy.of(MountMode.WRITE) == (home / ".claude",)
-    assert policy.network
 
 
 @pytest.mark.parametrize("level", [Level.BUBBLEWRAP, Level.LANDLOCK])
