@@ -1,5 +1,6 @@
 """The command line: words in, exit code out. What a command needs is loaded when it is called: help comes at once."""
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -34,6 +35,9 @@ COMMANDS = {  # each with the module it is in, which is imported when it is call
     "verify": ("verify", "Judge a workflow again from its commits and notes."),
     "watch": ("watch", "Show runs in a browser while they go on."),
 }
+GARBAGE = (
+    20_000  # objects more before cycles among them are looked for: loading alone makes 700 again and again
+)
 SLOW = {"run", "resume", "demo"}  # everything is loaded for them
 UNTOLD = {"-h", "--help", "--quiet"}
 
@@ -104,6 +108,7 @@ def rgr(context: click.Context) -> None:
 
 def main() -> None:
     """Run the program; whatever happens ends in one of the documented exit codes."""
+    gc.set_threshold(GARBAGE)
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(errors="replace")  # a letter that cannot be shown is no reason to fail
     try:

@@ -5,7 +5,7 @@ It counts for variables, for lines of settings and for files, and for what is ma
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
@@ -59,7 +59,9 @@ def without_secrets(env: Mapping[str, str], allowed_names: Collection[str] = ())
         for name, value in env.items()
         if name in allowed_names
         or not (
-            is_secret(name) or names_a_model_server(name) or _SHAPES.search(_PASSWORD_IN_URL.sub("", value))
+            is_secret(name)
+            or names_a_model_server(name)
+            or any(sign.search(_PASSWORD_IN_URL.sub("", value)) for sign in (_SHAPES, _ANNOUNCED))
         )
     }
 
@@ -78,13 +80,13 @@ def is_secret(name: str) -> bool:
 
 def without_secret_lines(text: str) -> str:
     """Return a file's text without the lines that seem to hold a credential."""
-    signs = (_IN_LINES, _PASSWORD_IN_URL, _SHAPES)
+    signs = (_IN_LINES, _PASSWORD_IN_URL, _SHAPES, _ANNOUNCED)
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if not any(sign.search(line) for sign in signs))
 
 
 _SHORTEST = 8  # characters of a value that is masked wherever it stands; shorter ones are words
-_SHAPES = re.compile(  # grouped by how they begin: most places of a text are none of the three
+_SHAPES = re.compile(
     r"\b(?:sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}"  # Anthropic, OpenAI and their like
     r"|(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b"
@@ -95,11 +97,23 @@ _SHAPES = re.compile(  # grouped by how they begin: most places of a text are no
     r"|dapi[0-9a-f]{32}\b|\d{8,10}:AA[A-Za-z0-9_-]{33}"
     r"|(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,})"
     r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+)"  # JSON web tokens
-    r"|(?<=[/= ])(?:(?<=hooks\.slack\.com/services/)\S{20,}|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]{30,}"
-    r"|(?i:(?<=[?&;]sig=)|(?<=[?&;]accountkey=)|(?<=[?&;]password=)|(?<=authorization: basic ))[^\s&;'\"]{8,}"
-    r"|(?i:(?<=bearer )|(?<=x-api-key: ))[A-Za-z0-9._~+/-]{16,}=*)"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
+)
+_ANNOUNCING = (
+    "/services/",
+    "/api/webhooks/",
+    "sig=",
+    "accountkey=",
+    "password=",
+    "basic ",
+    "bearer ",
+    "x-api-key: ",
+)
+_ANNOUNCED = re.compile(  # what is none by itself, but after one of these words; to look at every place takes long
+    r"(?<=[/= ])(?:(?<=hooks\.slack\.com/services/)\S{20,}|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]{30,}"
+    r"|(?i:(?<=[?&;]sig=)|(?<=[?&;]accountkey=)|(?<=[?&;]password=)|(?<=authorization: basic ))[^\s&;'\"]{8,}"
+    r"|(?i:(?<=bearer )|(?<=x-api-key: ))[A-Za-z0-9._~+/-]{16,}=*)"
 )
 
 
@@ -120,7 +134,10 @@ def masking(env: Mapping[str, str]) -> Mask:
 
     def mask(text: str) -> str:
         named = known.sub(lambda found: f"[masked {values[found[0]]}]", text) if values else text
-        return _SHAPES.sub("[masked]", _IN_ADDRESS.sub("[masked]", named) if "://" in named else named)
+        told = _SHAPES.sub("[masked]", _IN_ADDRESS.sub("[masked]", named) if "://" in named else named)
+        spelt = told.lower()
+        announced = any(word in spelt for word in _ANNOUNCING)
+        return _ANNOUNCED.sub("[masked]", told) if announced else told
 
     return mask
 
@@ -134,17 +151,19 @@ def masked_in(value: Any, mask: Mask, spared: Collection[str] = ()) -> Any:
     match value:
         case str() if type(value) is str:  # not the words of an enumeration
             return mask(value)
+        case None | str() | int() | float():
+            return value
+        case list() | tuple():
+            found = [masked_in(item, mask, spared) for item in cast("list[Any]", value)]
+            return found if isinstance(value, list) else tuple(found)
         case Mapping():
             items = cast("Mapping[Any, Any]", value).items()
             return {
                 masked_in(key, mask): item if key in spared else masked_in(item, mask, spared)
                 for key, item in items
             }
-        case list() | tuple():
-            found = [masked_in(item, mask, spared) for item in cast("list[Any]", value)]
-            return found if isinstance(value, list) else tuple(found)
         case _ if is_dataclass(value) and not isinstance(value, type):
-            told = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+            told = {name: getattr(value, name) for name in cast("Any", value).__match_args__}
             changed = {
                 name: new
                 for name, old in told.items()

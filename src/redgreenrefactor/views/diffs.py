@@ -1,8 +1,6 @@
 """What a patch changes, file by file."""
 
 import re
-from collections.abc import Iterator
-from itertools import groupby
 
 from redgreenrefactor.model.values import frozen
 
@@ -28,11 +26,6 @@ class FileDiff:
     def removed(self) -> int:
         """How many lines were taken away."""
         return sum(line.startswith("-") for line in self.lines)
-
-    def runs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield lines that belong together, each group with its sign: a plus, a minus, an at, or a blank."""
-        for sign, group in groupby(self.lines, key=lambda line: line[:1] if line[:1] in "+-@" else " "):
-            yield sign or " ", tuple(group)
 
 
 def files_of(patch: str) -> list[FileDiff]:

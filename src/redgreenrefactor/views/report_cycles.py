@@ -1,7 +1,8 @@
 """The story of a run, cycle by cycle, as HTML: each turn with its verdict, its evidence and what it changed."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.run_report import DONE, ReportedCycle, ReportedTurn
@@ -10,13 +11,14 @@ from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.diffs import FileDiff, files_of
 from redgreenrefactor.views.lines import count, seconds, short
-from redgreenrefactor.views.markup import Child, Markup, joined, tag
+from redgreenrefactor.views.markup import Child, Markup, joined, tag, text
 from redgreenrefactor.views.turn_words import evidence
 
 TRACK = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 ROUND = (PhaseName.CODE, PhaseName.REVIEW)
 LONGEST_LINE = 400  # characters of one line of a diff
 SIGNS = {"+": "ins", "-": "del", "@": "b"}
+RUNS = re.compile(r"^([-+@]).*\n(?:\1.*\n)*", re.MULTILINE)  # lines that begin with the same sign
 OUTCOMES = {
     "done": "✓ done",
     "covered": "✓ covered already",
@@ -195,29 +197,34 @@ def used(usage: Usage) -> str:
 def diff_blocks(turn: ReportedTurn, allowance: int) -> Iterator[Markup]:
     """Yield what a turn changed, file by file, as much of it as is allowed."""
     for file in files_of(turn.patch.text):
-        kept: list[str] = []
-        for line in file.lines:
-            shown = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} […]"
-            allowance -= len(shown) + 4 * sum(map(shown.count, "<>&"))  # as they are spelt in a page
-            if allowance < 0:
-                break
-            kept.append(shown)
-        yield _diff_block(file, tuple(kept), turn)
+        lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} […]" for line in file.lines]
+        kept = lines
+        if (size := _size("".join(lines))) > allowance:
+            sizes = accumulate(map(_size, lines))
+            kept = [line for line, so_far in zip(lines, sizes, strict=True) if so_far <= allowance]
+        allowance -= size
+        yield _diff_block(file, kept, turn)
 
 
-def _diff_block(file: FileDiff, kept: tuple[str, ...], turn: ReportedTurn) -> Markup:
-    body = [_lines(sign, "\n".join(lines) + "\n") for sign, lines in replace(file, lines=kept).runs()]
+def _size(text: str) -> int:
+    """Return how much room a text takes in a page, where some letters are spelt with several."""
+    return len(text) + 4 * sum(map(text.count, "<>&"))
+
+
+def _diff_block(file: FileDiff, kept: Sequence[str], turn: ReportedTurn) -> Markup:
+    body = RUNS.sub(_marked, text("".join(f"{line}\n" for line in kept)))
     left = len(file.lines) - len(kept)
     rest = f"… {count(left, 'more line')}: rgr diff {short(turn.commit)}" if left else None
     said = [file.what, f"+{file.added} -{file.removed}" if file.lines else ""]
     return tag(
         "div",
         tag("p", tag("code", file.path), f" {' · '.join(part for part in said if part)}", class_="path"),
-        tag("pre", body) if body else None,
+        tag("pre", Markup(body)) if body else None,
         tag("p", rest, class_="faint") if rest else None,
         class_="diff",
     )
 
 
-def _lines(sign: str, lines: str) -> Markup:
-    return tag(SIGNS[sign], lines) if sign in SIGNS else joined([lines])
+def _marked(run: re.Match[str]) -> str:
+    name = SIGNS[run[1]]
+    return f"<{name}>{run[0]}</{name}>"

@@ -6,14 +6,15 @@ import pytest
 
 from redgreenrefactor.model.handoff import State
 from redgreenrefactor.model.result import Entry
-from redgreenrefactor.model.run_report import Patch, RunReport, run_report
+from redgreenrefactor.model.run_report import Patch, ReportedTurn, RunReport, run_report
 from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.diffs import files_of
 from redgreenrefactor.views.markup import Markup, tag, text
+from redgreenrefactor.views.report_cycles import diff_blocks
 from redgreenrefactor.views.report_markdown import report_markdown
 from redgreenrefactor.views.report_page import report_page
-from told_runs import OPENING, PLAN_1, RED_1, RUN, entries
+from told_runs import GREEN_1, OPENING, PLAN_1, RED_1, RUN, entries
 
 PATCH = """diff --git a/roman.py b/roman.py
 index 1..2 100644
@@ -179,8 +180,21 @@ def test_a_diff_is_told_file_by_file() -> None:
         ("gone.py", "deleted", 0, 1),
         ("run.sh", "mode changed", 0, 0),
     ]
-    assert [sign for sign, _ in files[0].runs()] == ["@", " ", "-", "+", " "]
     assert files_of("") == []
+
+
+def test_lines_that_were_added_or_removed_are_marked_together_and_nothing_in_them_is_markup() -> None:
+    patch = "diff --git a/a.py b/a.py\n@@ -1,2 +1,3 @@ <b>\n same\n-old <i>\n+new & 1\n+new 2\n-- x\n"
+    turn = ReportedTurn("c0ffee", GREEN_1, accepted=True, patch=Patch("feat: x", patch))
+
+    (block,) = diff_blocks(turn, 1000)
+    assert (
+        "<pre><b>@@ -1,2 +1,3 @@ &lt;b&gt;\n</b> same\n<del>-old &lt;i&gt;\n</del><ins>+new &amp; 1\n+new 2\n</ins><del>-- x\n</del></pre>"
+        in block
+    )
+    (short,) = diff_blocks(turn, 40)
+    assert "same" in short
+    assert "… 4 more lines: rgr diff c0ffee" in short
 
 
 def test_markup_escapes_all_but_markup() -> None:
