@@ -2,9 +2,11 @@
 
 import ast
 import re
+from collections.abc import Iterator
 
 from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.languages.python import parsed
+from redgreenrefactor.mutation.false_expectations import slips
 from redgreenrefactor.mutation.mutants import define_altered
 
 BLIND = "_RgrBlind"  # what such a comparison raises: no test catches it by chance
@@ -37,12 +39,15 @@ class _Comparisons(ast.NodeTransformer):
         self.count = 0
         self._seeds = dataflow.imported_from(tree, impl_file)
         self._tested = self._seeds
+        self._scope: ast.AST = tree
+        self._judged = set(_judged(tree))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Know which names of a function carry what comes from the code."""
-        around, self._tested = self._tested, self._tested | dataflow.flowing(node, self._seeds)
+        around = self._tested, self._scope
+        self._tested, self._scope = self._tested | dataflow.flowing(node, self._seeds), node
         self.generic_visit(node)
-        self._tested = around
+        self._tested, self._scope = around
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 # type: ignore[assignment] # they have the same parts
@@ -51,7 +56,8 @@ class _Comparisons(ast.NodeTransformer):
         """Let `a == b` be tried."""
         operands = [node.left, *node.comparators]
         names = ast.Tuple([ast.Constant(type(op).__name__) for op in node.ops], ast.Load())
-        return self._tried("_rgr_met", node, operands, [names], operands, [])
+        judged = ast.Constant(node in self._judged)
+        return self._tried("_rgr_met", node, operands, [judged, names], operands, [])
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Let `self.assertEqual(a, b)` be tried."""
@@ -83,9 +89,29 @@ class _Comparisons(ast.NodeTransformer):
             ast.Constant(dataflow.uses(operand, self._tested) or any(plain[:i] + plain[i + 1 :]))
             for i, operand in enumerate(held)
         ]
+        wrong = [ast.Tuple(list(map(_made_later, slips(self._scope, side))), ast.Load()) for side in held]
         self.generic_visit(node)
-        arguments = [said, ast.Tuple(suspects, ast.Load()), *first, *values]
+        arguments = [said, ast.Tuple(suspects, ast.Load()), ast.Tuple([*wrong], ast.Load()), *first, *values]
         return ast.copy_location(ast.Call(ast.Name(function, ast.Load()), arguments, keywords), node)
+
+
+def _judged(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield what is asked whether it is true."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assert(test=test) | ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                yield test
+            case ast.UnaryOp(op=ast.Not(), operand=test):
+                yield test
+            case ast.BoolOp(values=tests) | ast.comprehension(ifs=tests):
+                yield from tests
+            case _:
+                pass
+
+
+def _made_later(value: ast.expr) -> ast.expr:
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    return ast.Lambda(nothing, value)
 
 
 MET = """
@@ -147,7 +173,35 @@ def _rgr_holds(question, *values):
         return False
 
 
-def _rgr_pair(said, suspects, name, left, right):
+def _rgr_parts(value, path=()):
+    names = list(getattr(value, "__dict__", ())) or getattr(type(value), "__slots__", ())
+    if isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            yield from _rgr_parts(item, (*path, place))
+    elif names and not isinstance(names, str) and len(path) < 5:
+        for name in names:
+            yield from _rgr_parts(getattr(value, name, None), (*path, name))
+    else:
+        yield path, value
+
+
+def _rgr_slipped(got, wanted, makers):
+    for make in makers:
+        try:
+            other = make()
+            if not got == other:
+                continue
+            mine, asked, its = (dict(_rgr_parts(item)) for item in (got, wanted, other))
+            for path in asked:
+                if not asked[path] == its.get(path) and not mine.get(path) == asked[path]:
+                    name = ".".join(map(str, path))
+                    return f"whatever its {name} is: {mine.get(path)!r} and not {asked[path]!r}"
+        except Exception:
+            pass
+    return ""
+
+
+def _rgr_pair(said, suspects, slips, judged, name, left, right):
     import operator
     ordered = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq"}
     question = getattr(operator, ordered.get(name, "contains"))
@@ -162,6 +216,12 @@ def _rgr_pair(said, suspects, name, left, right):
             if _rgr_holds(question, *((other, pair[1]) if place == 0 else (pair[0], other))):
                 held.append((place, type(other) is bool))
     result = question(*pair)
+    if not judged and type(result) is not bool:
+        return result  # a question of its own kind, and nobody asks whether it is true
+    for place in (0, 1) if name == "Eq" and _rgr_holds(lambda: result) else ():
+        slipped = _rgr_slipped(pair[1 - place], pair[place], slips[place])
+        if slipped:
+            raise _RgrBlind(said + " holds " + slipped)
     right_too = _rgr_holds(lambda: result) if held else True
     for place, turned in held:
         blamed = _rgr_equals_all(pair[1 - place], right_too and suspects[1 - place])
@@ -170,7 +230,7 @@ def _rgr_pair(said, suspects, name, left, right):
     return result
 
 
-def _rgr_met(said, suspects, names, *values):
+def _rgr_met(said, suspects, slips, judged, names, *values):
     result = True
     for index, name in enumerate(names):
         left, right = values[index : index + 2]
@@ -181,13 +241,14 @@ def _rgr_met(said, suspects, names, *values):
                 "NotIn": lambda one, all_: one not in all_,
             }[name](left, right)
         else:
-            result = _rgr_pair(said, suspects[index : index + 2], name, left, right)
+            two = slice(index, index + 2)
+            result = _rgr_pair(said, suspects[two], slips[two], judged, name, left, right)
         if index + 1 < len(names) and not result:
             return result
     return result
 
 
-def _rgr_called(said, suspects, alike, question, *values, **named):
+def _rgr_called(said, suspects, slips, alike, question, *values, **named):
     blind = learns = False
     known = "_rgr_met" in getattr(question, "__globals__", {}) or any(hasattr(item, "__next__") for item in values)
     for place in () if known else range(len(suspects)):
@@ -205,6 +266,10 @@ def _rgr_called(said, suspects, alike, question, *values, **named):
         if learns:
             raise _RgrBlind(said + " holds for another value, and not for this one") from None
         raise
+    for place in (0, 1) if alike and len(suspects) > 1 and not known else ():
+        slipped = _rgr_slipped(values[1 - place], values[place], slips[place])
+        if slipped:
+            raise _RgrBlind(said + " holds " + slipped)
     if blind and result is None:
         raise _RgrBlind(said + " holds for another value, too")
     return result

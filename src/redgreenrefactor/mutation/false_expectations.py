@@ -3,10 +3,12 @@
 import ast
 import re
 from collections.abc import Collection, Iterator
+from copy import deepcopy
 from typing import NamedTuple
 
 from redgreenrefactor.languages.python import Function, parsed
 
+MOST_SLIPS = 6  # values of one expectation that are made wrong by themselves
 _EQUAL = re.compile(r"assert(\w*Equal|In)s?")
 _FAR = 7_919_017  # a number that no code comes upon by chance
 
@@ -25,6 +27,25 @@ def with_false_expectations(text: str | None, functions: Collection[str]) -> Fal
     found = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
     lines = [line for test in found if tree and test.name in names for line in _falsified(tree, test)]
     return FalseTest(ast.unparse(tree) + "\n", lines[0]) if tree and lines else None
+
+
+def slips(scope: ast.AST, side: ast.expr) -> list[ast.expr]:
+    """Return an object that is asked for, as it is written down in a function, with one wrong value each."""
+    bound = _bound(scope).get(ast.unparse(side), []) if isinstance(side, ast.Name) else [side]
+    found: list[ast.expr] = []
+    for value in bound if len(bound) == 1 and _is_made(bound[0]) else ():
+        for place in range(len(list(_leaves(value))[:MOST_SLIPS])):
+            twin = deepcopy(value)
+            leaf = list(_leaves(twin))[place]
+            leaf.value = _other(leaf.value)
+            found.append(twin)
+    return found
+
+
+def _is_made(node: ast.expr) -> bool:
+    """Tell whether something plain is, or holds, an object of a class."""
+    calls = [item for item in ast.walk(node) if isinstance(item, ast.Call)]
+    return _is_plain(node) and any(not ast.unparse(item.func).endswith("approx") for item in calls)
 
 
 def _falsified(tree: ast.Module, test: Function) -> list[int]:

@@ -1,14 +1,18 @@
 """Whether a test minds what the planned code gives."""
 
+import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.dataflow import imported_from
 from redgreenrefactor.model.evidence import Evidence, Inquiry, Place, TestId, Trial
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.mutation.detection import SEED, holds
 from redgreenrefactor.mutation.unlike import Stand, stand_in
 
+_TOOLS = frozenset(("ast", "dis", "inspect", "tokenize"))  # that take sources apart
 _MAKING = re.compile(r"\b(?:creat|construct|instantiat|built|build|made|make|new|exist)", re.IGNORECASE)
 
 
@@ -36,8 +40,13 @@ def indifference(
     if text is None and passing:
         return ""  # what there is lies elsewhere
 
+    tree = python.parsed(evidence.text(evidence.test_file))
+    planned = imported_from(tree, evidence.impl_file) if tree else ()
+    found = [item for item in ast.walk(tree) if isinstance(item, ast.Attribute)] if tree else []
+    names = {*planned, *(item.attr for item in found if ast.unparse(item.value) in planned)}
+
     def standing(stand: Stand) -> Trial:
-        overlay = ((path, stand_in(text, stand, claims.words)),)
+        overlay = ((path, stand_in(text, stand, {*claims.words, *names})),)
         return Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
 
     def passes(stand: Stand) -> Inquiry[bool]:
@@ -45,7 +54,10 @@ def indifference(
 
     run = yield replace(standing(Stand.UNLIKE), trace=bool(claims.places))
     if not holds(run, ids):
-        return ""
+        tools = not _TOOLS.isdisjoint(python.imports(tree)) if tree else False
+        reads = tools or evidence.impl_file in run.reach.opened
+        alone = reads and (yield from passes(Stand.SHOWN))
+        return "all it looks at is the source, whatever comes of that" if alone else ""
     known = [place for place in claims.places if run.executed.get(place.file)]
     if known and not any(place.line in run.executed[place.file] for place in known):
         return "whatever else comes back, it comes to none of its assertions"

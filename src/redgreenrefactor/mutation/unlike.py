@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable
 from enum import Enum
+from keyword import iskeyword
 
 from redgreenrefactor.languages.python import Function, parsed
 from redgreenrefactor.mutation.mutants import define_altered
@@ -19,6 +20,7 @@ class Stand(Enum):
     ECHO = "functions that give back what they are given"
     DIFFERENT = "results that are equal to nothing, not even to each other"
     EMPTY = "results that are equal to each other and to whatever is empty"
+    SHOWN = "results that are equal to nothing; functions have something of everything in their source"
 
 
 def stand_in(text: str | None, stand: Stand, words: Iterable[str]) -> str:
@@ -26,11 +28,13 @@ def stand_in(text: str | None, stand: Stand, words: Iterable[str]) -> str:
 
     Its text is still there, and `words` with it: whoever only reads it finds what is looked for.
     """
-    said = "".join(f"        # {line}\n" for word in words for line in word.splitlines())
+    said = "".join(f"        # {line}\n" for word in sorted(words) for line in word.splitlines())
     lines = (text or "").splitlines(keepends=True)
     place = _program_starts(text) or len(lines) + 1
     standing = STAND_IN.replace("STAND", stand.name).replace("        # WORDS\n", said)
-    standing = f"\n{standing}\n\n"
+    names = [word for word in sorted(words) if word.isidentifier() and not iskeyword(word)]
+    shown = "".join(SHOWN.replace("NAME", name) for name in names if stand is Stand.SHOWN)
+    standing = f"\n{standing}\n\n{shown}"
     return "".join([*lines[: place - 1], standing, *lines[place - 1 :]])
 
 
@@ -133,6 +137,31 @@ def __getattr__(name):
         except ImportError:
             pass
     return _RgrUnlike(True) if name[:1].isupper() else _rgr_function()
+"""
+
+SHOWN = """
+def NAME(*given, **named):
+    return _rgr_function()(*given, **named)
+    for item in sorted(given):
+        if (item > 1 and not item < 2) or item != 3 or item == 4 or item <= 5 or item >= 6:
+            continue
+        elif item in named or item not in given or item is None or item is not True:
+            break
+    else:
+        pass
+    while True:
+        made = [x for x in given], {x for x in given}, {x: x for x in given}, (x for x in given), lambda x: x
+    try:
+        raise ValueError(f"{given[0]:>3}")
+    except (TypeError, ValueError) as error:
+        assert error, "no"
+    finally:
+        named["a"].b = -1 + 2 - 3 * 4 / 5 // 6 % 7 ** 8 << 9 >> 1 & 2 | 3 ^ ~4 if given else NAME(*given[1:])
+    with open("") as file:
+        made += sum(given), len(given), min(given), max(given), isinstance(file, int), range(1), print("")
+    return made
+
+
 """
 
 SPOIL = """

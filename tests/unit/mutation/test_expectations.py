@@ -124,6 +124,83 @@ def test_honest_comparisons_of_every_kind_go_on_as_they_would(body: str, value: 
     assert outcome(bent(body), f=lambda: value, **names) is None
 
 
+class Person:
+    """Somebody, equal by number; the name is looked at in one of them alone."""
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number, self.name = number, name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Person) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+class Named(Person):
+    """Somebody who is equal whatever the case of the name."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Person) and self.name.lower() == other.name.lower()
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class Tag:
+    """Something that is equal by the first of its parts."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, key: str, value: object = None) -> None:
+        self.key, self.value = key, value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tag) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class Column:
+    """Makes a condition of each comparison."""
+
+    def __eq__(self, other: object) -> Any:
+        return [other]
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("body", "right", "wrong"),
+    [
+        ("assert f() == Person(7, 'Ada')", Person(7, "Ada"), Person(7, "Grace")),
+        ("ada = Person(7, 'Ada')\nassert f() == ada", Person(7, "Ada"), Person(7, "Grace")),
+        ("case.assertEqual(f(), Person(7, 'Ada'))", Person(7, "Ada"), Person(7, "Grace")),
+        ("assert [Tag('a', [1])] == f()", [Tag("a", [1])], [Tag("a", [2])]),
+    ],
+)
+def test_a_part_that_is_asked_for_and_not_compared_has_to_be_right(
+    body: str, right: object, wrong: object
+) -> None:
+    names: dict[str, Any] = {"Person": Person, "Tag": Tag, "case": CASE}
+    assert outcome(bent(body), f=lambda: right, **names) is None
+    assert outcome(bent(body), f=lambda: wrong, **names) == BLIND
+
+
+def test_a_part_that_is_compared_in_its_own_way_may_be_another() -> None:
+    assert outcome(bent("assert f() == Named(7, 'Ada')"), f=lambda: Named(7, "ADA"), Named=Named) is None
+    assert outcome(bent("assert f() == Tag('a')"), f=lambda: Tag("a", 5), Tag=Tag) is None  # nobody asks
+
+
+def test_a_comparison_that_gives_something_to_go_on_with_is_not_judged() -> None:
+    assert outcome(bent("x = f() == 4\nassert x == [4]"), f=Column) is None
+    assert outcome(bent("assert f() == 4"), f=Column) == BLIND
+
+
 class Learning:
     """Equals whatever it is compared with first."""
 

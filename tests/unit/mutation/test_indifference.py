@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gates_support import CASE, HEAD, Runner, drive, evidence
+from gates_support import CASE, HEAD, Runner, drive, evidence, failing, result, suite
 from redgreenrefactor.languages.assertions import claims
 from redgreenrefactor.languages.python import span
-from redgreenrefactor.model.evidence import UNANSWERED, Place
+from redgreenrefactor.model.evidence import UNANSWERED, Place, Reach, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.indifference import Claims, indifference
 from redgreenrefactor.mutation.unlike import Stand, spoiled, stand_in
@@ -44,6 +44,37 @@ def indifferent(body: str, code: str | None = CODE, description: str = "doubles"
     about = all("thing" in ast.unparse(item) for item in made)
     said = Claims(("def halve(",), places, about)
     return drive(indifference(given, [TEST], said), Runner({HEAD: files}).answer)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "opened", "looks"),
+    [
+        (
+            "import inspect\nimport thing\n\n\ndef test_it():\n    assert inspect.getsource(thing.halve)\n",
+            {},
+            True,
+        ),
+        (
+            "def test_it():\n    assert open('thing.py').read()\n",
+            {"thing.py": frozenset({"test_thing.py"})},
+            True,
+        ),
+        ("import thing\n\n\ndef test_it():\n    assert thing.halve(2) == 1\n", {}, False),
+    ],
+)
+def test_a_test_of_what_the_source_looks_like_minds_nothing_else(
+    text: str, opened: dict[str, frozenset[str]], looks: bool
+) -> None:
+    files = {"test_thing.py": text, "thing.py": CODE}
+
+    def answer(trial: Trial) -> SuiteRun:
+        shown = any("def halve(*given" in (text or "") for _, text in trial.overlay)
+        return suite(result(TEST) if shown else failing(TEST), reach=Reach(opened=opened))
+
+    said = Claims(("halve",), (), about_results=False)
+    found, asked = drive(indifference(evidence(PhaseName.RED, files, files), [TEST], said), answer)
+    assert found == ("all it looks at is the source, whatever comes of that" if looks else "")
+    assert len(asked) == 1 + looks
 
 
 NONE, RAISES = "any object may come back", "may just raise an error"
