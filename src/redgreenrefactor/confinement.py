@@ -56,6 +56,11 @@ class Confinement:
         return self.means.level
 
     @property
+    def separates_suites(self) -> bool:
+        """Whether suites that run at the same time share neither ports nor temporary files."""
+        return self.level is Level.BUBBLEWRAP and not self.suite_network
+
+    @property
     def reduced(self) -> str:
         """What a person should know of a sandbox that is not the full one, and what to type; else nothing."""
         if self.level is not Level.LANDLOCK:

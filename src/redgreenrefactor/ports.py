@@ -141,11 +141,14 @@ class Snapshots(Protocol):
         """Return the text of a file of the repository at a commit."""
         ...
 
-    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
-        """Lay out the project at a commit, with files replaced, in a clean folder of our own; return the folder."""
+    def checkout(self, commit: str, overlay: Mapping[str, str | None], lane: int = 0) -> Path:
+        """Lay out the project at a commit, with files replaced, in a clean folder of our own; return the folder.
+
+        Every lane has its own: what is laid out in one is left alone by the others.
+        """
         ...
 
-    def disturbed(self) -> tuple[str, ...]:
+    def disturbed(self, lane: int = 0) -> tuple[str, ...]:
         """Return the files of that checkout which somebody has changed since it was laid out."""
         ...
 

@@ -69,7 +69,7 @@ class FakeWorkspace:
         self.session: tuple[str, str] | None = None  # run and base of the one that is under way
         self._sealed_work: SealedWork | None = None  # that is about to be judged
         self._clean = folder / "checkout"
-        self._laid_out: dict[str, str] = {}
+        self._laid_out: dict[int, dict[str, str]] = {}
         self._ground: Mapping[str, str] | None = None  # what the session goes on from
         self._head = self._made(None, "chore: start")
 
@@ -206,21 +206,23 @@ class FakeWorkspace:
         """Return the text of a file at a commit."""
         return self.commits[commit].tree.get(path)
 
-    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
+    def checkout(self, commit: str, overlay: Mapping[str, str | None], lane: int = 0) -> Path:
         """Lay out a commit, with files replaced, in a folder; return the folder."""
-        shutil.rmtree(self._clean, ignore_errors=True)
-        self._clean.mkdir(parents=True)
+        clean = self._clean / f"{lane}"
+        shutil.rmtree(clean, ignore_errors=True)
+        clean.mkdir(parents=True)
         laid_out = {**self.commits[commit].tree, **overlay}
-        self._laid_out = {path: text for path, text in laid_out.items() if text is not None}
-        for path, text in self._laid_out.items():
-            place = self._clean / path
+        self._laid_out[lane] = {path: text for path, text in laid_out.items() if text is not None}
+        for path, text in self._laid_out[lane].items():
+            place = clean / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
-        return self._clean
+        return clean
 
-    def disturbed(self) -> tuple[str, ...]:
+    def disturbed(self, lane: int = 0) -> tuple[str, ...]:
         """Return the files of that checkout which somebody has changed since it was laid out."""
-        places = ((path, self._clean / path, text) for path, text in self._laid_out.items())
+        clean = self._clean / f"{lane}"
+        places = ((path, clean / path, text) for path, text in self._laid_out[lane].items())
         return tuple(path for path, place, text in places if not place.exists() or place.read_text() != text)
 
     def fingerprint(self, commit: str) -> str:

@@ -66,6 +66,7 @@ DEFAULTS: dict[str, object] = {
     "minimality.min": None,
     "probe.budget": 60,
     "probe.warm": "on",
+    "probe.jobs": None,
     "github.host": "github.com",
     "budget.usd": None,
     "budget.phase.usd": None,
@@ -81,6 +82,7 @@ DEFAULTS: dict[str, object] = {
 
 GOOD_NUMBERS = [("1", 1.0), ("0.5", 0.5), ("+7", 7.0), (".25", 0.25), ("3.", 3.0), ("1e2", 100.0)]
 BAD_NUMBERS = ["", "x", "-1", "nan", "inf", "1e999", "1_0", "1 2", "0x10", "1,5", "3 # three", "٣"]
+WHOLE = ["session.turns", "probe.jobs"]
 SECONDS = ["bash.timeout", "test.timeout", "session.timeout", "probe.budget"]
 AMOUNTS = ["budget.usd", "budget.phase.usd"]
 PERCENTAGES = ["coverage.min", "minimality.min"]
@@ -102,7 +104,7 @@ GOOD: list[tuple[str, str, object]] = [
         ("max.retries", text, value)
         for text, value in [("0", 0), ("1", 1), ("10", 10), ("007", 7), ("+2", 2)]
     ],
-    *[("session.turns", text, value) for text, value in [("1", 1), ("500", 500)]],
+    *[(key, text, value) for key in WHOLE for text, value in [("1", 1), ("500", 500)]],
     *[(name, text, value) for name in [*SECONDS, *AMOUNTS, "retry.backoff"] for text, value in GOOD_NUMBERS],
     *[(name, "1000000", 1_000_000.0) for name in [*SECONDS, "retry.backoff"]],
     ("retry.backoff", "0", 0.0),
@@ -128,7 +130,7 @@ GOOD: list[tuple[str, str, object]] = [
 
 BAD: list[tuple[str, str]] = [
     *[("max.retries", text) for text in ["-1", "1.5", "1e1", "9" * 5000, "", "three", "1_0", "٣"]],
-    *[("session.turns", text) for text in ["0", "-1", "1.5", "", "many"]],
+    *[(key, text) for key in WHOLE for text in ["0", "-1", "1.5", "", "many"]],
     *[(name, text) for name in [*SECONDS, *AMOUNTS] for text in [*BAD_NUMBERS, "0", "-0"]],
     *[(name, text) for name in [*PERCENTAGES, "retry.backoff"] for text in BAD_NUMBERS],
     *[(name, "1000000.5") for name in [*SECONDS, "retry.backoff"]],

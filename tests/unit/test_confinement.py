@@ -378,10 +378,12 @@ def test_auto_holds_programs_of_which_it_is_known_what_they_need_where_bubblewra
 
 def test_a_note_that_says_so_gives_suites_the_network(repo: Repo) -> None:
     made = imagined(repo)
+    assert made.separates_suites
     opening = Handoff(phase=PhaseName.PLAN, next_phase=PhaseName.PLAN)
     assert made.noted(opening) == replace(opening, sandbox="bubblewrap")
     made.as_noted(replace(opening, suite_network=True))
     assert made.noted(opening) == replace(opening, sandbox="bubblewrap", suite_network=True)
+    assert not made.separates_suites  # they share the ports of the machine
     strict = imagined(repo, sandbox_suite_network="off")
     strict.as_noted(replace(opening, suite_network=True))
     assert not strict.suite_network

@@ -73,6 +73,7 @@ class Settings:
     minimality_min: float | None
     probe_budget: float
     probe_warm: Literal["on", "off"]
+    probe_jobs: int | None
     github_host: str
     budget_usd: float | None
     budget_phase_usd: float | None

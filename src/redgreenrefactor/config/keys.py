@@ -267,6 +267,12 @@ KEYS = (
         "whether probes are forks of a process that has the runner loaded, where that can be",
     ),
     _key(
+        "probe.jobs",
+        _whole(1),
+        None,
+        "runs of tests at a time; none: as many as there are cores, at most 4, where the sandbox keeps them apart",
+    ),
+    _key(
         "github.host",
         HOST,
         "github.com",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
-from redgreenrefactor.gates.rules.disguise import in_disguise
+from redgreenrefactor.gates.rules.disguise import hidden, in_disguise
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
 from redgreenrefactor.gates.rules.leaning import seen_uses, support_touched
@@ -197,7 +197,10 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[MutantCounts | 
     }
     mutants = spread(mutants_in(evidence, lines), HANDFUL)
     many = len(mutants)
-    found = yield from noticed_by(evidence.head, ids, mutants, enough=many, least=many, spare=SPARE)
+    usual = (yield replace(hidden(evidence, ids), spare=SPARE)) if mutants else None
+    found = yield from noticed_by(
+        evidence.head, ids, mutants, enough=many, least=many, spare=SPARE, usual=usual
+    )
     if not found.tried:
         return None
     missed = [item for item in mutants[: found.tried] if item not in found.by_failing]

@@ -145,8 +145,10 @@ def _repeatable(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
     expected = {result.id: result.passed for result in new.results}
     if any(result.kind is Kind.MISSING and not result.frames for result in new.results):
         return []  # the file cannot even be imported yet: that does not change from run to run
-    for seed in (1, 2):
-        run = yield Trial(evidence.head, tests=tuple(expected), seed=seed, trace=seed == 1, probe=True)
+    first = Trial(evidence.head, tests=tuple(expected), seed=1, trace=True, probe=True)
+    again = replace(first, seed=2, trace=False)
+    for trial in (replace(first, along=(again,)), again):
+        run = yield trial
         if alone := _tests_itself(evidence, new, run):
             return alone
         differs = [name for name, passed in expected.items() if (name in run.passed) != passed]

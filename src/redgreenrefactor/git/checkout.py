@@ -29,6 +29,7 @@ LOOKS = {
 }
 SETTLED = 2_000_000_000  # nanoseconds: a folder that was changed later than that may change again under the same stamp
 
+BESIDE = "-beside-"  # and a number: how the folders of further checkouts end
 Stamp = tuple[str, int, int, int]  # a folder's tree, and what tells the folder from what it was
 
 
@@ -51,6 +52,14 @@ class CleanCheckout:
         self._submodules: set[str] = set()  # whose files are there
         self._allowance = CopyAllowance()
         self._ready = False
+        self.lanes: list[CleanCheckout] = [self]
+
+    def lane(self, number: int) -> "CleanCheckout":
+        """Return one of several checkouts beside each other, this being the first; they are made as they are asked for."""
+        while len(self.lanes) <= number:
+            name = f"{self.folder.name}{BESIDE}{len(self.lanes)}"
+            self.lanes.append(CleanCheckout(self._repository, name, strangers=self._strangers))
+        return self.lanes[number]
 
     def lay_out(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
         """Lay out exactly this commit, some files replaced or taken away; return the folder."""
@@ -261,11 +270,14 @@ def apart(repository: Repository) -> Generator[CleanCheckout]:
     with lock.free_slot(repository.make_cache(), "apart") as name:
         clean = CleanCheckout(repository, name, strangers=False)
         clean.discard()  # of somebody who was killed
+        for left in repository.cache.glob(f"{name}{BESIDE}*"):
+            _remove(left)
         try:
             yield clean
         finally:
-            clean.discard()
-            _remove(clean.compiled / str(clean.folder).lstrip("/"))
+            for each in clean.lanes:
+                each.discard()
+                _remove(each.compiled / str(each.folder).lstrip("/"))
 
 
 def _in_each_other(one: str, two: str) -> bool:

@@ -58,13 +58,13 @@ class GitSnapshots:
         """Return what two commits share if nothing but `test-list.md` differs between them."""
         return self._objects.without(self._objects.require(commit).tree, f"{self.prefix}test-list.md")
 
-    def checkout(self, commit: str, overlay: Mapping[str, str | None]) -> Path:
-        """Lay out the project at a commit, with files replaced, in a clean folder of our own."""
-        return self._clean.lay_out(commit, overlay) / self.prefix
+    def checkout(self, commit: str, overlay: Mapping[str, str | None], lane: int = 0) -> Path:
+        """Lay out the project at a commit, with files replaced, in a clean folder of our own, the lane's."""
+        return self._clean.lane(lane).lay_out(commit, overlay) / self.prefix
 
-    def disturbed(self) -> tuple[str, ...]:
+    def disturbed(self, lane: int = 0) -> tuple[str, ...]:
         """Return the files of that checkout which somebody has changed since it was laid out."""
-        return self._clean.disturbed()
+        return self._clean.lane(lane).disturbed()
 
     def _file(self, node: Node | None) -> File | None:
         if node is None:

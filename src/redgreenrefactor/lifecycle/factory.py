@@ -1,5 +1,6 @@
 """The only place where names become objects."""
 
+import os
 import secrets
 import time
 from collections.abc import Mapping
@@ -25,10 +26,12 @@ from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext, identity, imported_from
 from redgreenrefactor.runners.virtual import activated, typed
 from redgreenrefactor.runners.warm_process import WarmProcesses
+from redgreenrefactor.sandbox.process import side_by_side
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings
 
 GUIDES = ("AGENTS.md", "CLAUDE.md")
+MOST_JOBS = 4  # at a time, unasked
 
 
 def now() -> str:
@@ -114,7 +117,14 @@ class Factory:
             self.settings.probe_budget,
             suite_of=self.task_suite,
             warm=self.warm is not None,
+            jobs=self._jobs,
+            side_by_side=side_by_side,
         )
+
+    def _jobs(self) -> int:
+        """Return how many runs are made at a time; unasked only one, where runs could find each other's ports and files."""
+        unasked = min(_cores(), MOST_JOBS) if self.confinement.separates_suites else 1
+        return self.settings.probe_jobs or unasked
 
     def meter(self, command: str, project: Path) -> CoverageMeter:
         """Return what measures how much of a checkout a test command reaches."""
@@ -185,3 +195,8 @@ class Factory:
             interrupt=self.around.interrupt,
         )
         return agent_for(spec, setup)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

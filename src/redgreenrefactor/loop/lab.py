@@ -1,7 +1,8 @@
 """Answers the questions of gates, by running tests on clean checkouts; what is known is not run again."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
@@ -26,6 +27,8 @@ from redgreenrefactor.ports import Results, Snapshots, Suite
 Answer = TypeVar("Answer")
 Key = tuple[str, Trial]
 DIFFERS = "a test gave another result in a process that was kept loaded"
+SEEDS = (None, SEED, SEED + 1)  # of trials that may be answered warm
+SEVERAL, WORTHWHILE = 2, 1.0  # so many runs that take so many seconds are worth a checkout each
 PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times what the suite takes
 
 
@@ -41,6 +44,11 @@ class Judge(Protocol):
         ...
 
 
+def in_turn(work: Sequence[Callable[[], SuiteRun]]) -> list[SuiteRun]:
+    """Return what each of these returns, done one after the other."""
+    return [each() for each in work]
+
+
 @dataclass
 class Lab:
     """The measurements of one invocation: tests, trees, and what is already known about them."""
@@ -54,19 +62,25 @@ class Lab:
     results: Results | None = None  # what earlier processes have measured, and later ones may want to know
     suite_of: Callable[[str], Suite] | None = None  # what runs another command than the tests'
     warm: bool = False  # whether probes may be forks of a process that has the runner loaded
+    jobs: Callable[[], int] = lambda: 1  # how many runs that do not depend on each other are made at a time
+    side_by_side: Callable[[Sequence[Callable[[], SuiteRun]]], list[SuiteRun]] = in_turn
     _known: dict[Key, SuiteRun] = field(default_factory=dict[Key, SuiteRun])
     _usual: float = 0.0  # seconds the whole suite took last
-    _compared: bool = False  # whether a warm run of this turn has given what the cold one gave
+    _pace: float = 0.0  # seconds the last run took, of whatever
+    _alone: bool = False  # whether runs side by side were seen to take longer than one after the other
+    _compared: set[int] = field(
+        default_factory=set[int]
+    )  # seeds: a warm run of this turn gave what the cold one gave
     _cold: str = ""  # why the probes of this turn are started cold, where they should not have to be
 
     def judge(self, judgement: Inquiry[Answer]) -> Answer:
         """Let a gate ask until it knows enough, and return what it says: its verdict, mostly."""
         spent, late = 0.0, dict[str, None]()
-        self._compared, self._cold = False, ""
+        self._compared, self._cold = set(), ""
         try:
             question = next(judgement)
             while True:
-                if question.spare and spent >= self.probe_budget:
+                if question.spare and spent >= self.probe_budget and self._key(question) not in self._known:
                     late[question.spare] = None
                     question = judgement.send(UNANSWERED)
                     continue
@@ -92,32 +106,61 @@ class Lab:
         """Return what these tests do on that tree."""
         key = self._key(trial)
         if key not in self._known and self._warms(trial):
-            self._answer_warm(trial)
+            self._compare(trial)
         if key not in self._known:
-            self._known[key] = self._run(trial)
+            self._answer_together(trial)
+        if key not in self._known and self._forks(trial):
+            self._keep([trial], warm=True)
+        if key not in self._known:
+            self._keep([trial], warm=False)
         return self._known[key]
+
+    def _answer_together(self, trial: Trial) -> None:
+        """Know what a trial says and those that are asked next, run side by side, where that takes less time."""
+        waiting = [*{self._key(one): one for one in (trial, *trial.along)}.items()]
+        warm = self._forks(trial)
+        several = [one for key, one in waiting if key not in self._known and self._forks(one) is warm]
+        jobs, expected = self.jobs(), len(several) * (self._pace if trial.tests else self._usual)
+        if self._alone or jobs < SEVERAL or len(several) < SEVERAL or expected < WORTHWHILE:
+            return
+        started = self.clock()
+        for first in range(0, len(several), jobs):
+            self._keep(several[first : first + jobs], warm=warm)
+        # Cores were busy, or checkouts take longer than tests: it is not tried again.
+        self._alone = self.clock() - started > expected
+
+    def _keep(self, trials: Sequence[Trial], *, warm: bool) -> None:
+        """Know what these trials say, as far as they are answered."""
+        for trial, run in zip(trials, self._run(trials, warm=warm), strict=True):
+            if run.answered:
+                self._known[self._key(trial)] = run
 
     def _warms(self, trial: Trial) -> bool:
         """Tell whether a trial may be answered warm: whole suites, and whatever asks for chance, are started cold."""
         other = trial.command or trial.coverage or trial.repeat or trial.keeps
-        return self.warm and not self._cold and bool(trial.tests) and not other and trial.seed in (None, SEED)
+        return self.warm and not self._cold and bool(trial.tests) and not other and trial.seed in SEEDS
 
-    def _answer_warm(self, trial: Trial) -> None:
-        """Know what a fork says, if the first of this turn, of the unchanged tests, says what the cold run said."""
-        plain, whole = (
-            replace(trial, overlay=(), disguise=Guise.OPEN),
-            self._known.get(self._key(Trial(trial.commit))),
-        )
-        if not self._compared and whole is not None:
-            run = self._run(plain, warm=True)
-            if run.answered and same_results(run, whole):
-                self._compared, self._known[self._key(plain)] = True, run
-            elif run.answered:
-                self._cold = DIFFERS
-        if self._compared and self._key(trial) not in self._known:
-            run = self._run(trial, warm=True)
-            if run.answered:
-                self._known[self._key(trial)] = run
+    def _forks(self, trial: Trial) -> bool:
+        """Tell whether a trial is answered by a fork: with its seed, forks of this turn say what is true."""
+        return self._warms(trial) and (trial.seed or SEED) in self._compared
+
+    def _compare(self, trial: Trial) -> None:
+        """Find out, once a turn and seed, whether a fork says of the unchanged tests what the cold run has said."""
+        whole, seed = self._known.get(self._key(Trial(trial.commit))), trial.seed or SEED
+        if whole is None or seed in self._compared:
+            return
+        told: dict[Key, SuiteRun] = {}
+        unchanged = replace(trial, overlay=(), along=())
+        for plain in dict.fromkeys((unchanged, replace(unchanged, disguise=Guise.OPEN))):
+            [run] = self._run([plain], warm=True)
+            if not run.answered:
+                return
+            told[self._key(plain)] = run
+            if same_results(run, whole):
+                self._compared.add(seed)
+                self._known.update(told)
+                return
+        self._cold = DIFFERS
 
     def keep_result(self, commit: str) -> str | None:
         """Keep what the whole suite does on that tree, if it is known; return what a later process asks for it with."""
@@ -136,7 +179,9 @@ class Lab:
 
     def _key(self, trial: Trial) -> Key:
         """Commits whose trees differ only in the list of cases have the same results."""
-        asked = replace(trial, commit="", probe=False, spare="", keeps=False, limit=None, number=0, of=0)
+        asked = replace(
+            trial, commit="", probe=False, spare="", keeps=False, limit=None, number=0, of=0, along=()
+        )
         return self.workspace.fingerprint(trial.commit), asked
 
     def _limit(self, trial: Trial) -> float | None:
@@ -144,17 +189,33 @@ class Lab:
         usual = PATIENCE + TIMES * self._usual
         return min(trial.limit or usual, usual) if trial.probe else None
 
-    def _run(self, trial: Trial, *, warm: bool = False) -> SuiteRun:
-        beyond = trial.probe or trial.overlay or trial.tests or trial.coverage or trial.command
-        purpose = "probe" if beyond else "suite"
-        self.emit(SuiteStarted(purpose, trial.asks, trial.number, trial.of))
-        run = self._measured(trial, self.workspace.checkout(trial.commit, dict(trial.overlay)), warm=warm)
+    def _run(self, trials: Sequence[Trial], *, warm: bool) -> list[SuiteRun]:
+        """Run trials, several at the same time in a checkout each; they are told of in their order."""
+        self._announce(trials[0])
+        work: list[Callable[[], SuiteRun]] = []
+        for lane, trial in enumerate(trials):
+            folder = self.workspace.checkout(trial.commit, dict(trial.overlay), lane)
+            work.append(partial(self._measured, trial, folder, warm=warm))
+        runs = self.side_by_side(work) if len(work) > 1 else [work[0]()]
+        for lane, (trial, run) in enumerate(zip(trials, runs, strict=True)):
+            if lane:
+                self._announce(trial)
+            runs[lane] = self._noted(trial, run, lane)
+        return runs
+
+    def _announce(self, trial: Trial) -> None:
+        self.emit(SuiteStarted(_purpose(trial), trial.asks, trial.number, trial.of))
+
+    def _noted(self, trial: Trial, run: SuiteRun, lane: int) -> SuiteRun:
+        """Return a run with what it did to its checkout, told of and remembered for the next one."""
         if not run.answered:
             self._cold, self.warm = run.cold, bool(run.cold)  # without a word: this suite is never run so
             return run
+        purpose = _purpose(trial)
         if purpose == "suite":
-            run = replace(run, disturbed=self.workspace.disturbed())
+            run = replace(run, disturbed=self.workspace.disturbed(lane))
             self._usual = run.seconds
+        self._pace = run.seconds
         self.emit(
             SuiteEnded(
                 purpose=purpose,
@@ -186,6 +247,11 @@ class Lab:
             warm=warm,
         )
         return suite.run(folder, manner)
+
+
+def _purpose(trial: Trial) -> str:
+    beyond = trial.probe or trial.overlay or trial.tests or trial.coverage or trial.command
+    return "probe" if beyond else "suite"
 
 
 def same_results(warm: SuiteRun, cold: SuiteRun) -> bool:

@@ -290,6 +290,8 @@ class Trial:
     keeps: bool = False  # what is compiled may serve later runs: no session has written any of it
     number: int = 0  # which it is of the questions that are asked in a row,
     of: int = 0  # and how many of them there are, where the rule that asks them knows
+    # What will be asked next, whatever this one says: it may run at the same time.
+    along: tuple["Trial", ...] = ()
 
     @property
     def asks(self) -> str:

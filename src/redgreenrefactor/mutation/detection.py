@@ -137,22 +137,24 @@ def noticed_by(
     by_assertion: bool = False,
     seed: int = SEED,
     spare: str = "",
+    usual: SuiteRun | None = None,
 ) -> Inquiry[Noticed]:
-    """Return which mutants make these tests fail, others run beside them, and how many were tried before that was enough."""
-    failed: list[Mutant] = []
-    asserted: list[Mutant] = []
+    """Return which mutants make these tests fail, others run beside them, and how many were tried before that was enough.
+
+    What the tests do without a mutant is asked for unless a run is given in which they pass.
+    """
+    failed, asserted = list[Mutant](), list[Mutant]()
     noticing: tuple[TestResult, ...] = ()
-    tried = 0
-    tests = (*ids, *beside)
-    trial = Trial(commit, overlay=overlay, tests=tests, seed=seed, probe=True, spare=spare)
-    usual = (yield trial) if mutants else UNANSWERED
-    for number, item in enumerate(mutants if holds(usual, ids) else (), 1):
+    tried, sure = 0, list[Trial]()
+    trial = Trial(commit, overlay, (*ids, *beside), seed=seed, probe=True, spare=spare)
+    if usual is None or not holds(usual, ids):
+        usual = (yield trial) if mutants else UNANSWERED
+    trial = replace(trial, limit=SLACK + TIMES * usual.seconds)  # an endless loop is noticed, too
+    for number, item in enumerate(mutants if holds(usual, ids) else ()):
         if len(asserted if by_assertion else failed) >= enough and tried >= least:
             break
-        # A mutant that makes a loop endless is noticed, too.
-        limit = SLACK + TIMES * usual.seconds
-        changed = (*overlay, *item.overlay)
-        run = yield replace(trial, overlay=changed, limit=limit, number=number, of=len(mutants))
+        sure = sure[1:] or [*_on(mutants, trial, number, max(enough, least))]
+        run = yield replace(sure[0], along=tuple(sure[1:]))
         if not run.answered:
             break
         tried += 1
@@ -162,6 +164,13 @@ def noticed_by(
             if any(result.kind is Kind.ASSERTION for result in run.results.values()):
                 asserted.append(item)
     return Noticed(tried, tuple(failed), tuple(asserted), noticing)
+
+
+def _on(mutants: Sequence[Mutant], trial: Trial, first: int, sure: int) -> Iterator[Trial]:
+    """Yield a trial on the first of these mutants, and on those after it that are tried in any case."""
+    for place in range(first, min(max(sure, first + 1), len(mutants))):
+        overlay = (*trial.overlay, *mutants[place].overlay)
+        yield replace(trial, overlay=overlay, number=place + 1, of=len(mutants))
 
 
 def blind_comparison(

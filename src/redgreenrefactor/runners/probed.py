@@ -97,9 +97,8 @@ def listen_warm(where: SuiteContext, probing: ProbeInsertion, folder: Path, mann
         return ""
     limit = min(where.timeout, manner.limit or where.timeout)
     for _ in range(2):  # what was loaded may have changed since
-        around = {**ask.around, "PYTHONHASHSEED": str(SEED)}
-        cage = where.cage(folder, manner)
-        runner = Runner(probing.line, folder, around, ask.order(folder), cage, where.interrupt)
+        cage, seed = where.cage(folder, manner), manner.seed or SEED
+        runner = Runner(probing.line, folder, ask.around, ask.order(folder), seed, cage, where.interrupt)
         loaded = where.warm.at(runner, where.runs())
         if isinstance(loaded, str):
             return loaded

@@ -22,7 +22,8 @@ from redgreenrefactor.sandbox.output import OutputStream
 from redgreenrefactor.sandbox.policy import Level, MountMode, writable
 from redgreenrefactor.sandbox.process import Finished, Interrupt
 
-SEED = 1  # of hashes, in every process that is kept loaded: it is what nearly all probes ask for
+SEED = 1  # of hashes, where a probe asks for none
+SEEDS = (SEED, 2)  # for which processes are kept loaded: what nearly all probes ask for
 _LOADING = 60.0  # seconds until a process is given up that is still not loaded
 _PATIENCE = 0.5  # seconds for one to end that waits for orders
 _KEPT = 4_000_000  # bytes of what a probe prints
@@ -41,17 +42,18 @@ class Runner:
     folder: Path
     env: Mapping[str, str]  # without what names the order
     order: Json  # what it shall know before any probe: the same for all of them
+    seed: int  # of its hashes: fixed when an interpreter starts
     cage: Cage | None
     interrupt: Interrupt | None
 
 
 @dataclass
 class WarmProcesses:
-    """All processes that one run keeps loaded, one for each checkout, and what their suite is known to import."""
+    """All processes that one run keeps loaded, one for each checkout and seed, and what their suite is known to import."""
 
     modules: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # by line
-    _loaded: dict[tuple[str, Path], "WarmProcess"] = field(
-        default_factory=dict[tuple[str, Path], "WarmProcess"]
+    _loaded: dict[tuple[str, Path, int], "WarmProcess"] = field(
+        default_factory=dict[tuple[str, Path, int], "WarmProcess"]
     )
     _refused: dict[tuple[str, tuple[str, ...]], str] = field(
         default_factory=dict[tuple[str, tuple[str, ...]], str]
@@ -60,13 +62,13 @@ class WarmProcesses:
     def learn(self, line: str, modules: tuple[str, ...]) -> None:
         """Know what the whole suite imports from installed packages; whatever holds more than that is ended."""
         self.modules[line] = modules
-        for (loaded, folder), known in list(self._loaded.items()):
-            if loaded == line and not known.modules <= set(modules):
-                self._loaded.pop((loaded, folder)).close()
+        for key, known in list(self._loaded.items()):
+            if key[0] == line and not known.modules <= set(modules):
+                self._loaded.pop(key).close()
 
     def at(self, runner: Runner, parent: Path) -> "WarmProcess | str":
         """Return the process for a checkout, loaded; why there is none, if it cannot be kept loaded."""
-        key, modules = (runner.line, runner.folder), self.modules.get(runner.line, ())
+        key, modules = (runner.line, runner.folder, runner.seed), self.modules.get(runner.line, ())
         known = self._loaded.get(key)
         if known is not None and known.alive:
             return known
@@ -162,7 +164,7 @@ class WarmProcess:
             "alone": cage is not None and cage.level is Level.BUBBLEWRAP and not cage.policy.network,
         }
         (self.drop / "order").write_text(json.dumps({**runner.order, "warm": told}), encoding="utf-8")
-        env = {**runner.env, "RGR_PROBE": str(self.drop / "order")}
+        env = {**runner.env, "PYTHONHASHSEED": str(runner.seed), "RGR_PROBE": str(self.drop / "order")}
         reading, writing = os.pipe()
         gone = self._stack.enter_context(FileIO(reading, "rb"))
         held = cage.also(*writable(self.drop)) if cage else None
@@ -239,4 +241,4 @@ def _removed(path: Path) -> None:
 
 def warms(manner: Manner, env: Mapping[str, str]) -> bool:
     """Tell whether a run can be made of a process whose hashes were seeded when it was loaded."""
-    return manner.warm and (manner.seed == SEED or (manner.seed is None and "PYTHONHASHSEED" not in env))
+    return manner.warm and (manner.seed in SEEDS or (manner.seed is None and "PYTHONHASHSEED" not in env))

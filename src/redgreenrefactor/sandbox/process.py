@@ -113,6 +113,15 @@ async def in_thread(work: Callable[[], T], interrupt: Interrupt, why: str) -> T:
         raise
 
 
+def side_by_side(work: Sequence[Callable[[], T]]) -> list[T]:
+    """Return what each of these returns, done at the same time; what one of them raises is raised when all have ended."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    with ThreadPoolExecutor(len(work)) as pool:
+        running = [pool.submit(each) for each in work]
+    return [each.result() for each in running]
+
+
 def call(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"") -> Finished:
     """Run a short command of our own to its end, whatever is pressed or requested; all its output is kept."""
     began = time.monotonic()

@@ -398,8 +398,14 @@ def test_two_who_look_back_do_not_share_a_folder_and_leave_none_behind(place: Pl
     repository = place.opened()
     with apart(repository) as one, apart(repository) as two:
         commit = place.repo.git("rev-parse", "HEAD")
-        assert one.lay_out(commit, {}) != two.lay_out(commit, {})
-        assert names(one.folder) == names(two.folder) == ["README.md"]
+        beside = one.lane(1).lay_out(commit, {"README.md": "another"})
+        assert len({one.lay_out(commit, {}), two.lay_out(commit, {}), beside}) == 3
+        assert names(one.folder) == names(two.folder) == names(beside) == ["README.md"]
+        assert ((beside / "README.md").read_text(), one.lane(0), one.lane(1).folder) == (
+            "another",
+            one,
+            beside,
+        )
     assert [entry.name for entry in repository.cache.iterdir()] == []
 
 
@@ -420,9 +426,11 @@ def test_looking_back_brings_what_is_installed_or_ignored_and_no_stray_file(plac
 
 def test_what_somebody_who_was_killed_left_is_not_looked_at(place: Place) -> None:
     repository = place.opened()
-    (repository.make_cache() / "apart-0").mkdir()
-    (repository.cache / "apart-0/left.py").touch()
+    for name in ("apart-0", "apart-0-beside-1"):
+        (repository.make_cache() / name).mkdir()
+        (repository.cache / name / "left.py").touch()
     with apart(repository) as clean:
+        assert not (repository.cache / "apart-0-beside-1").exists()
         assert names(clean.lay_out(place.repo.git("rev-parse", "HEAD"), {})) == ["README.md"]
 
 

@@ -1,5 +1,6 @@
 """What an agent is given of the checkout it works in."""
 
+import os
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository, open_repository
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.sandbox.cage import NO_MEANS
+from redgreenrefactor.sandbox.policy import Level
 from redgreenrefactor.sandbox.process import Interrupt
 from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.testing import FakeSuite, FakeWorkspace
 from repos import Repo
 
 
@@ -67,3 +70,23 @@ def test_a_retry_that_shall_go_on_with_a_session_needs_an_agent_that_keeps_them(
         with pytest.raises(NotReadyError, match="keeps no sessions"):
             replace(factory_in(repository, around), settings=settings).agent("command:true", "")
         interrupt.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "jobs"), [("", False, 1), ("", True, 4), ("probe.jobs=7", False, 7)]
+)
+def test_runs_are_made_side_by_side_where_each_is_by_itself_or_somebody_wants_it(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, text: str, held: bool, jobs: int
+) -> None:
+    def many(_: int) -> range:
+        return range(64)
+
+    monkeypatch.setattr(os, "sched_getaffinity", many)
+    settings = load(("tdd.properties", text), {}, Flags())
+    means = replace(NO_MEANS, level=Level.BUBBLEWRAP) if held else NO_MEANS
+    with closing(open_repository(repo.path, repo.env)) as repository, closing(Interrupt()) as interrupt:
+        around = Surroundings(repo.path, repo.env, Flags(), lambda _: None, interrupt)
+        confinement = Confinement(repository, repository.cache, settings, means, None)
+        factory = replace(factory_in(repository, around), settings=settings, confinement=confinement)
+        workspace = FakeWorkspace(repository.cache, {})
+        assert factory.lab(workspace, FakeSuite({})).jobs() == jobs

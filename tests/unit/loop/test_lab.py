@@ -1,6 +1,6 @@
 """Questions are answered by running tests on clean checkouts, and no more often than needed."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from redgreenrefactor.model.evidence import (
     UNANSWERED,
     CollectError,
     Coverage,
+    Guise,
     Judgement,
     Manner,
     Measure,
@@ -349,7 +350,7 @@ def test_a_fork_that_fails_on_the_way_leaves_the_rest_of_the_turn_cold_and_the_n
     "trial",
     [
         Trial("", tests=("a",), repeat=1),
-        Trial("", tests=("a",), seed=2),
+        Trial("", tests=("a",), seed=3),
         Trial("", tests=("a",), keeps=True),
         Trial("", overlay=(("a.py", "1"),)),
     ],
@@ -362,3 +363,180 @@ def test_chance_and_whole_suites_are_started_cold(setup: Setup, trial: Trial) ->
     lab.answer(replace(trial, commit=commit))
 
     assert not any(manner.warm for manner in suite.asked)
+
+
+@dataclass
+class ByManner(Forking):
+    """Tests whose forks say what the manner decides."""
+
+    wrong: frozenset[tuple[str, int | None]] = (
+        frozenset()
+    )  # disguise and seed of forks that say something else
+
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
+        run = super().run(folder, manner)
+        other = {"a": TestResult("a", Status.FAILED)}
+        return replace(run, results=other) if (manner.disguise, manner.seed) in self.wrong else run
+
+
+HIDDEN = (str(Guise.HIDDEN), 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kinds", "believed"),
+    [
+        (frozenset[Any](), "cw", Status.PASSED),  # the first question is the comparison
+        (
+            frozenset({HIDDEN}),
+            "cww",
+            Status.FAILED,
+        ),  # the code minds being hidden: plain forks tell the truth
+        (frozenset({HIDDEN, ("", 1)}), "cwwc", Status.FAILED),
+    ],
+)
+def test_a_first_question_about_unchanged_tests_is_compared_itself(
+    setup: Setup, wrong: frozenset[tuple[str, int | None]], kinds: str, believed: Status
+) -> None:
+    suite = ByManner(PASSED, WARM, wrong=wrong)
+    lab, commit = replace(setup.lab, suite=suite, warm=True), setup.workspace.head()
+    lab.answer(Trial(commit))
+
+    run = lab.answer(Trial(commit, tests=("a",), disguise=Guise.HIDDEN, seed=1, probe=True))
+
+    assert "".join("w" if manner.warm else "c" for manner in suite.asked) == kinds
+    assert run.results["a"].status is believed
+
+
+def test_each_seed_has_a_process_of_its_own_that_is_compared(setup: Setup) -> None:
+    suite = ByManner(PASSED, WARM, wrong=frozenset({("", 2)}))
+    lab, commit = replace(setup.lab, suite=suite, warm=True), setup.workspace.head()
+    lab.answer(Trial(commit))
+
+    for seed in (1, 2):
+        lab.answer(Trial(commit, tests=("a",), seed=seed, probe=True))
+
+    asked = [(manner.seed, manner.warm) for manner in suite.asked]
+    assert asked == [(None, False), (1, True), (2, True), (2, False)]
+
+
+# --- runs side by side
+
+
+def varying(commit: str, texts: Sequence[str], seen: list[SuiteRun]) -> Judgement:
+    """Ask what a test says of several variants, which are known beforehand."""
+    seen.append((yield Trial(commit, tests=("a",), probe=True)))
+    trials = [Trial(commit, (("a.py", text),), ("a",), probe=True, spare="variants") for text in texts]
+    for number, trial in enumerate(trials):
+        seen.append((yield replace(trial, along=tuple(trials[number + 1 :]))))
+    return Verdict(Ruling.ACCEPTED)
+
+
+@dataclass
+class Lanes:
+    """Does work as threads would, later things first, and counts what was done at a time."""
+
+    together: list[int] = field(default_factory=list[int])
+
+    def __call__(self, work: Sequence[Callable[[], SuiteRun]]) -> list[SuiteRun]:
+        self.together.append(len(work))
+        return [each() for each in reversed(work)][::-1]
+
+
+@dataclass
+class Variants(Tests):
+    """Tests that say which text they have found."""
+
+    def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
+        run = super().run(folder, manner)
+        return replace(run, output=self.asked[-1][0]["a.py"])
+
+
+def test_runs_that_do_not_depend_on_each_other_are_made_side_by_side_and_told_in_their_order(
+    setup: Setup,
+) -> None:
+    lanes, suite, seen = Lanes(), Variants(), list[SuiteRun]()
+    lab = replace(
+        setup.lab,
+        suite=suite,
+        jobs=lambda: 2,
+        side_by_side=lanes,
+        clock=lambda: suite.time / 2,
+        probe_budget=60,
+    )
+
+    assert lab.judge(varying(setup.workspace.head(), "234", seen)).ruling is Ruling.ACCEPTED
+
+    assert [run.output for run in seen] == ["1\n", "2", "3", "4"]
+    assert lanes.together == [2]  # of three, two at a time: the last one is alone
+    assert [text["a.py"] for text, _ in suite.asked] == ["1\n", "3", "2", "4"]
+    assert [type(event) for event in setup.events] == [SuiteStarted, SuiteEnded] * 4
+
+
+@pytest.mark.parametrize(
+    ("jobs", "seconds", "slower", "together"),
+    [
+        (1, 10.0, False, []),  # one at a time is wanted
+        (4, 0.1, False, []),  # they are over before a second checkout is there
+        (4, 10.0, True, [2]),  # it was tried, and took longer: not again
+        (4, 10.0, False, [2, 2]),
+    ],
+)
+def test_runs_are_side_by_side_only_where_that_saves_time(
+    setup: Setup, jobs: int, seconds: float, slower: bool, together: list[int]
+) -> None:
+    lanes, suite, commit = Lanes(), Tests(seconds=seconds), setup.workspace.head()
+    lab = replace(
+        setup.lab,
+        suite=suite,
+        jobs=lambda: jobs,
+        side_by_side=lanes,
+        clock=lambda: suite.time * (2 if slower else 0.5),
+        probe_budget=1000,
+    )
+
+    lab.judge(varying(commit, "23", []))
+    lab.judge(varying(commit, "45", []))
+
+    assert lanes.together == together
+    assert len(suite.asked) == 5
+
+
+def test_whole_suites_run_side_by_side_each_in_a_checkout_that_is_looked_at_afterwards(setup: Setup) -> None:
+    setup.workspace.files["b.py"] = "2\n"
+    first, second = setup.workspace.head(), setup.workspace.commit("more")
+    suite, lanes = Tests(spoil="b.py"), Lanes()
+    lab = replace(setup.lab, suite=suite, jobs=lambda: 2, side_by_side=lanes)
+    lab.answer(Trial(first, repeat=1))
+
+    lab.answer(Trial(first, along=(Trial(second), Trial(second, keeps=True), Trial(first))))
+
+    assert lanes.together == [2]
+    assert lab.answer(Trial(first)).disturbed == ()  # there is no such file there
+    assert lab.answer(Trial(second)).disturbed == ("b.py",)
+
+
+def test_what_was_measured_ahead_is_told_although_the_budget_is_used_up(setup: Setup) -> None:
+    seen, suite = list[SuiteRun](), setup.suite
+    lab = replace(setup.lab, jobs=lambda: 3, side_by_side=Lanes(), clock=lambda: suite.time)
+
+    verdict = lab.judge(varying(setup.workspace.head(), "234", seen))
+
+    assert all(run.answered for run in seen)
+    assert verdict.findings == ()
+
+
+def test_a_fork_that_says_nothing_is_started_cold_and_the_others_stand(setup: Setup) -> None:
+    suite, lanes = Forking(PASSED, replace(WARM, seconds=5.0)), Lanes()
+    lab = replace(setup.lab, suite=suite, jobs=lambda: 3, side_by_side=lanes, warm=True)
+    commit, texts, seen = setup.workspace.head(), "234", list[SuiteRun]()
+    lab.answer(Trial(commit))
+
+    def one_fails(work: Sequence[Callable[[], SuiteRun]]) -> list[SuiteRun]:
+        runs = lanes(work)
+        return [runs[0], replace(UNANSWERED, cold="it was ended"), *runs[2:]]
+
+    lab.side_by_side = one_fails
+    verdict = lab.judge(varying(commit, texts, seen))
+
+    assert verdict.facts.cold_probes == "it was ended"
+    assert [run.warm for run in seen] == [True, True, False, True]

@@ -1,11 +1,13 @@
 """Probes are forks of a process that has the runner loaded: they say what a cold run says, and leave no trace for the next."""
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.runners.warm_process import SEED, WarmProcesses
 from redgreenrefactor.sandbox.policy import readable
-from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.process import Interrupt, side_by_side
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux only")
 
@@ -108,6 +110,24 @@ def test_every_fork_runs_what_is_there_now(make: Callable[..., Bench], lay: Lay)
     assert bench(name, seed=None).passed == {name}
     hidden = bench.suite.run(bench.project, Manner((name,), disguise=Guise.HIDDEN, seed=SEED, warm=True))
     assert (hidden.passed, hidden.warm) == ({name}, True)
+
+
+def test_each_seed_and_each_checkout_has_a_process_of_its_own_and_they_run_side_by_side(
+    make: Callable[..., Bench], lay: Lay, tmp_path: Path
+) -> None:
+    lay({"test_a.py": "def test_a():\n    raise AssertionError(hash('a'))\n"})
+    bench, name = make(), "test_a.py::test_a"
+    other = Path(shutil.copytree(bench.project, tmp_path / "other"))
+    asked = [(folder, seed) for folder in (bench.project, other) for seed in (1, 2)]
+
+    warm = side_by_side(
+        [partial(bench.suite.run, place, Manner((name,), seed=seed, warm=True)) for place, seed in asked]
+    )
+
+    assert all(run.warm for run in warm)
+    messages = [run.results[name].message for run in warm]
+    assert messages[:2] == messages[2:]
+    assert messages[:2] == [bench(name, warm=False, seed=seed).results[name].message for seed in (1, 2)]
 
 
 def test_settings_of_the_runner_that_change_are_read_again(make: Callable[..., Bench], lay: Lay) -> None:
@@ -372,7 +392,7 @@ def test_what_starts_anew_for_good_reasons_does_so_without_a_word(
     lay({"test_a.py": "def test_a():\n    pass\n"})
 
     for run in (
-        make()("test_a.py", seed=2),
+        make()("test_a.py", seed=3),
         make(PYTHONHASHSEED="0")("test_a.py", seed=None),
         make(f"cd . && {sys.executable} -m pytest")("test_a.py"),
     ):

@@ -7,11 +7,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.sandbox.process import Interrupt, side_by_side
 
 LONG = 300.0
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -169,3 +170,21 @@ def test_a_closed_interrupt_can_still_be_requested_and_checked() -> None:
     interrupt.request("SIGINT")
     with pytest.raises(InterruptedRunError):
         interrupt.check()
+
+
+def test_a_request_strikes_all_that_run_side_by_side_and_is_told_when_none_is_left() -> None:
+    interrupt, ended, met = Interrupt(), list[int](), threading.Barrier(2)
+
+    def waiting(number: int) -> None:
+        met.wait()
+        interrupt.request("SIGINT")
+        try:
+            interrupt.pause(LONG)
+        finally:
+            ended.append(number)
+
+    with pytest.raises(InterruptedRunError):
+        side_by_side([partial(waiting, number) for number in range(2)])
+
+    assert sorted(ended) == [0, 1]
+    interrupt.close()

@@ -28,19 +28,24 @@ LOOKUPS = {
 
 def in_disguise(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
     """Return why tests pass only among others, or only when the code can see the runner; what it asks is worth a look."""
-    hidden = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.HIDDEN, seed=1, probe=True)
-    found = [*_asked(evidence, hidden.reach), *_read(evidence, hidden.reach)]
-    if holds(hidden, ids):
+    unseen = yield hidden(evidence, ids)
+    found = [*_asked(evidence, unseen.reach), *_read(evidence, unseen.reach)]
+    if holds(unseen, ids):
         return found
     alone = yield Trial(evidence.head, tests=tuple(ids), seed=1, probe=True)
     if not holds(alone, ids):
         return [*found, _leaning(ids[0], _failed(alone))]
     apart = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.APART, seed=1, probe=True)
     if not holds(apart, ids):  # whoever cannot do without the runner's own thread is looked at there
-        hidden = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.IN_PLACE, seed=1, probe=True)
-    if holds(hidden, ids) or _wants_its_source(_failed(hidden)):
+        unseen = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.IN_PLACE, seed=1, probe=True)
+    if holds(unseen, ids) or _wants_its_source(_failed(unseen)):
         return found
-    return [*found, _knowing(evidence, ids[0], _failed(hidden))]
+    return [*found, _knowing(evidence, ids[0], _failed(unseen))]
+
+
+def hidden(evidence: Evidence, ids: Sequence[TestId]) -> Trial:
+    """Return the question what tests do alone, where the code sees nothing of the runner."""
+    return Trial(evidence.head, tests=tuple(ids), disguise=Guise.HIDDEN, seed=1, probe=True)
 
 
 def _failed(run: SuiteRun) -> TestResult | None:

@@ -64,20 +64,24 @@ def _without(
 ) -> Inquiry[None]:
     """Take these pieces away in turn, as long as there is time for it; a piece in one that is not needed is skipped."""
     family = _family(ids)
-    for number, piece in enumerate(pieces, 1):
+    trials = [_taken_away(evidence, ids, pieces, number) for number in range(len(pieces))]
+    for number, piece in enumerate(pieces):
         if any(_holds(other, piece) for other in counted.unneeded):
             continue
-        overlay = ((piece.path, piece.without),)
-        trial = Trial(evidence.head, overlay=overlay, probe=True, spare=SPARE, number=number, of=len(pieces))
-        run = yield replace(trial, tests=tuple(ids))
+        run = yield replace(trials[number], along=tuple(trials[number + 1 :]))
         if not run.answered:
             counted.answered = False
             return
         counted.tried += 1
         if holds(run, ids):
-            older = yield replace(trial, tests=family)
+            older = yield replace(trials[number], tests=family)
             if older.answered and holds(older, family):
                 counted.unneeded.append(piece)
+
+
+def _taken_away(evidence: Evidence, ids: Sequence[TestId], pieces: Sequence[Hunk], number: int) -> Trial:
+    overlay, many = ((pieces[number].path, pieces[number].without),), len(pieces)
+    return Trial(evidence.head, overlay, tuple(ids), probe=True, spare=SPARE, number=number + 1, of=many)
 
 
 def _is_code(evidence: Evidence, path: str) -> bool:

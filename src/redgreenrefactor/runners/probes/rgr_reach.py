@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
+from operator import is_
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -117,25 +118,21 @@ class Reach:
 def at_start(folder: str) -> tuple[Paths, Originals]:
     """Return where files lie, with all that is loaded looked up, and what the runner consists of, before any test."""
     paths = Paths(folder)
-    for module in list(sys.modules.values()):
-        _file(module, paths)
-    return paths, Originals(paths)
+    own = [file for file in [_file(module, paths) for module in list(sys.modules.values())] if file]
+    return paths, Originals(paths, nothing_loaded=not own)
 
 
 class Originals:
     """What the runner and the language consist of before anything of the project is loaded."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, *, nothing_loaded: bool) -> None:
         self._paths = paths
-        self._before = {
-            owner: {name: value for name, value in space.items() if _is_code(value)}
-            for owner, space in _spaces()
-        }
+        self._before = dict(_spaces())
         self._projects_own = {
             (owner, name)
-            for owner, space in self._before.items()
+            for owner, space in ({} if nothing_loaded else self._before).items()
             for name, value in space.items()
-            if self._home(value)[0]
+            if _is_code(value) and self._home(value)[0]
         }
 
     def replaced(self, *, widely: bool) -> list[list[Any]]:
@@ -146,6 +143,7 @@ class Originals:
         found = [
             [owner, *self._home(value), name]
             for owner, space in _spaces()
+            if self._projects_own or not _is_same(space, self._before.get(owner, {}))
             for name, value in space.items()
             if _is_code(value) and self._is_new(owner, name, value)
         ]
@@ -156,7 +154,7 @@ class Originals:
         if known is value:
             return (owner, name) in self._projects_own
         own = str(getattr(value, "__module__", "")).partition(".")[0] in _RUNNERS
-        return bool(self._home(value)[0]) or (own and known not in (None, value))
+        return bool(self._home(value)[0]) or (own and _is_code(known))
 
     def _patched(self) -> list[list[Any]]:
         """Return what files of the project hold that another of its files, or a mock, has put there."""
@@ -241,6 +239,15 @@ def _is_imported(key: str, value: Any, name: str) -> bool:
     home = str(getattr(value, "__module__", ""))
     names: dict[str, Any] = vars(sys.modules[home]) if home in sys.modules and home != name else {}
     return names.get(key) is value or hasattr(value, "__wrapped__")
+
+
+def _is_same(space: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Tell whether a space holds the very things that it held; nobody's idea of equality is asked."""
+    return (
+        len(space) == len(before)
+        and all(map(is_, space, before))
+        and all(map(is_, space.values(), before.values()))
+    )
 
 
 def _is_code(value: Any) -> bool:
