@@ -59,7 +59,7 @@ large: $(STAMP)
 cycle: $(STAMP)
 	@$(BIN)/python bench/cycle.py --sandbox off
 
-# What it costs to be answered, by a bare interpreter: `rgr --help` at most 5.
+# What it costs to be answered, by a bare interpreter: `rgr --help` and `rgr status` at most 5.
 .PHONY: startup
 startup: $(STAMP)
 	@$(BIN)/python bench/startup.py

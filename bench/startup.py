@@ -2,12 +2,13 @@
 
     python bench/startup.py [--times N]
 
-Whole processes by turns, the smallest of several; only the ratios tell. The bar of `--help` is 5. `status` shall get
-there, too, and is far from it: half of what it takes is the values of a handoff being made, before it is asked for one.
+Whole processes by turns, the smallest of several; only the ratios tell. The bar is 5. `status`
+tells a handoff that is there; a third of it is the interpreter's own modules, a fifth the four git processes.
 The first word of `rgr run` is told by the clock.
 """
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -25,6 +26,27 @@ COMMANDS = {
     "status --json": (*RGR, "status", "--json"),
 }
 BAR = 5.0
+NOTE = {
+    "schemaVersion": 1,
+    "runId": "r1",
+    "feature": "Numbers",
+    "state": "running",
+    "phase": "RED",
+    "nextPhase": "GREEN",
+    "cycleNumber": 1,
+    "testResult": "FAIL",
+    "timestamp": "2026-01-11T10:30:00Z",
+    "currentTest": {"description": "adds", "testFile": "tests/test_calc.py", "implFile": "calc.py"},
+    "completedTests": [],
+    "pendingTests": ["multiplies"],
+    "retryCount": 0,
+}
+US = ("-c", "user.name=Bench", "-c", "user.email=bench@localhost")
+HANDOFF = (
+    ("init", "-q"),
+    (*US, "commit", "-q", "--allow-empty", "-m", "test: adds"),
+    (*US, "notes", "--ref=tdd-handoffs", "add", "-m", json.dumps(NOTE)),
+)
 
 
 def cost(command: Sequence[str], folder: Path) -> float:
@@ -57,7 +79,8 @@ def main() -> None:
     clock = dict.fromkeys(("bare", "run"), float("inf"))
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+        for words in HANDOFF:
+            subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
         for _ in range(chosen.times + 1):  # the first compiles
             for name, command in COMMANDS.items():
                 best[name] = min(best[name], cost(command, folder))
@@ -71,7 +94,7 @@ def main() -> None:
     print(
         f"first word of run after {clock['run']:.2f} s, or {clock['run'] / clock['bare']:.1f} bare interpreters"
     )
-    sys.exit(ratios["help"] > BAR)
+    sys.exit(max(ratios.values()) > BAR)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ What is read is regular, up to a size, and never waited for; folders are walked 
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -104,7 +103,7 @@ def put(path: Path, content: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         with suppress(FileNotFoundError):
-            shutil.copymode(path, partial)
+            partial.chmod(stat.S_IMODE(path.stat().st_mode))
         partial.replace(path)
     except OSError:
         with suppress(OSError):

@@ -156,7 +156,7 @@ def _named(command: str, project: Path) -> Iterator[Path]:
         named += shlex.split(command, comments=True)
     folders = [project, *(project / name for name in named if os.path.isdir(project / name))]  # noqa: PTH112
     modules = [f"{name.replace('.', '/')}{end}" for name in named for end in (".py", "/__main__.py")]
-    runs = any(RUNNERS.fullmatch(name.rpartition("/")[2]) for name in named)
+    runs = any(re.fullmatch(RUNNERS, name.rpartition("/")[2]) for name in named)
     for folder in folders:
         yield from (folder / name for name in (*named, *modules, *(_RUN_BY if runs else ())))
 

@@ -101,22 +101,22 @@ def test_commands_that_only_look_load_nothing_heavy(make_repo: MakeRepo, words: 
     assert loaded.isdisjoint(HEAVY)
 
 
-def test_status_loads_nothing_of_what_lets_agents_work(make_repo: MakeRepo) -> None:
+def test_status_loads_nothing_of_what_lets_agents_work_nor_what_reads_flags(make_repo: MakeRepo) -> None:
     repo = make_repo(files=GREENFIELD)
     look = (
         "import atexit, sys; sys.argv = ['rgr', 'status']\n"
-        "atexit.register(lambda: print(*(n for n in sys.modules if n.startswith('redgreen')), file=sys.stderr))\n"
+        "sys.addaudithook(lambda what, args: what == 'subprocess.Popen' and print(args[0], file=sys.stderr))\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
         "from redgreenrefactor.cli.main import main; main()"
     )
+    env = {name: value for name, value in surroundings(repo).items() if not name.startswith("COVERAGE_")}
     done = subprocess.run(
-        [sys.executable, "-c", look],
-        cwd=repo.path,
-        env=surroundings(repo),
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", look], cwd=repo.path, env=env, capture_output=True, text=True, check=True
     )
-    loaded = {name.partition(".")[2] for name in done.stderr.split()}
+    *started, modules = done.stderr.splitlines()
+    assert started == ["git"] * 4  # where everything lies, settings, objects, and whether there are notes
+    assert {"click", "dataclasses", "inspect", "hashlib", "shutil", "datetime"}.isdisjoint(modules.split())
+    loaded = {name.partition(".")[2] for name in modules.split() if name.startswith("redgreen")}
     families = {name.partition(".")[0] for name in loaded}
     assert families.isdisjoint({"agents", "config", "loop", "gates", "runners", "surroundings"})
     assert loaded.isdisjoint({"model.events", "model.evidence", "sandbox.cage", "views.console"})
@@ -166,6 +166,7 @@ def test_help_loads_nothing_of_ours_but_the_words(tmp_path: Path, env: dict[str,
     assert sorted(done.stderr.split()) == [
         "redgreenrefactor",
         "redgreenrefactor.cli",
+        "redgreenrefactor.cli.commands",
         "redgreenrefactor.cli.main",
         "redgreenrefactor.errors",
     ]

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from markdown_it.token import Token
 import redgreenrefactor
 from redgreenrefactor import errors, library
 from redgreenrefactor.agents.script import parse as parse_script
-from redgreenrefactor.cli.main import rgr
+from redgreenrefactor.cli.commands import rgr
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.config.keys import KEYS, Key
 from redgreenrefactor.forge.address import GITHUB
@@ -30,6 +29,7 @@ from redgreenrefactor.model.handoff import ErrorDetails, Handoff, Rejection, Unc
 from redgreenrefactor.model.proof import Checked, CheckedCycle
 from redgreenrefactor.model.result import CycleCommits, CycleResult, RunStatus, WorkflowResult
 from redgreenrefactor.model.session import Usage
+from redgreenrefactor.model.values import attributes
 from redgreenrefactor.model.verdict import Finding, FindingType, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.prompts.templates import PLACEHOLDERS
@@ -265,7 +265,7 @@ def test_properties_that_are_shown_are_accepted(page: Path) -> None:
 def test_every_key_of_a_note_is_explained() -> None:
     explained = set(spans(DOCS / "handoffs.md"))
     kinds = (Handoff, Facts, Case, Finding, ErrorDetails, Usage, Rejection, UncommittedAttempt, MutantCounts)
-    keys = {key_of(field) for kind in kinds for field in fields(kind)}
+    keys = {key_of(field) for kind in kinds for field in attributes(kind)}
     assert keys - {"facts", "unknown"} <= explained
 
 

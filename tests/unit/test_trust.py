@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from redgreenrefactor.cli.main import rgr
+from redgreenrefactor.cli.commands import rgr
 from redgreenrefactor.config import Flags, load
 from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import RgrError

@@ -4,17 +4,17 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Any, NoReturn
-
-import click
 
 from redgreenrefactor.errors import RgrError, UsageError
 from redgreenrefactor.model.codec import readable_json
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.views.lines import ink_for
+
+_USUAL = 100  # columns, where nobody knows
 
 Command = Callable[..., Any]
 
@@ -23,6 +23,8 @@ CASES = ("test", "currentTest", "completedTests", "pendingTests")  # they are as
 
 def common(command: Command) -> Command:
     """Give a command the flags every command has; what it returns is the exit code, what it raises is told."""
+    import click  # noqa: PLC0415 - slow to load, and where the workflow stands is told without it
+
     command = _reporting(command)
     for option in (
         click.option("--no-color", is_flag=True, help="No colours."),
@@ -69,7 +71,7 @@ def print_json(value: Any) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:  # a file's name that is no UTF-8, or a terminal that knows few letters
         text = json.dumps(value, indent=2)
-    click.echo(text)
+    echo(text)
 
 
 def tell(flags: dict[str, Any], value: Any, text: str) -> None:
@@ -77,23 +79,35 @@ def tell(flags: dict[str, Any], value: Any, text: str) -> None:
     if flags["as_json"]:
         print_json(value)
     elif text:
-        click.echo(text)
+        echo(text)
 
 
 def say(text: str, *, err: bool = False) -> None:
     """Write words of others, or about them, for a person to read."""
-    click.echo(masking(os.environ)(text), err=err)
+    echo(masking(os.environ)(text), err=err)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Write a text that is fit to be shown, at once."""
+    print(text, file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def width() -> int:
     """Return how many characters a line of the terminal holds."""
-    return get_terminal_size((100, 24)).columns
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted):
+        return int(wanted)
+    with suppress(OSError, ValueError):  # no terminal, or nothing at all
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or _USUAL
+    return _USUAL
 
 
 def fail(error: RgrError, *, as_json: bool) -> NoReturn:
     """Say what went wrong and what to type, and end with the error's exit code."""
     if error.hint == UsageError.hint:
-        error.hint = how_to_use(click.get_current_context(silent=True))
+        from redgreenrefactor.cli.commands import how_to_use  # noqa: PLC0415 - with the library for flags
+
+        error.hint = how_to_use()
     if as_json:
         details = {"type": error.type, "message": error.message}
         problems = [{"path": path, "message": what} for path, what in error.problems]
@@ -101,13 +115,6 @@ def fail(error: RgrError, *, as_json: bool) -> NoReturn:
         print_json({**told, "problems": problems} if problems else told)
     complain(error.message, error.hint)
     sys.exit(error.exit_code)
-
-
-def how_to_use(context: click.Context | None) -> str:
-    """Return what to type to learn the flags of the command at hand."""
-    if context is None or context.parent is None:
-        return UsageError.hint
-    return f"Type '{context.command_path} --help' for its flags and an example."
 
 
 def complain(message: str, hint: str) -> None:

@@ -8,12 +8,10 @@ from typing import Any
 import click
 
 from redgreenrefactor.cli.common import common, print_json, project, tell, width
+from redgreenrefactor.cli.looking import entry_to_json, show_status
 from redgreenrefactor.lifecycle import status as runs
-from redgreenrefactor.model.handoff import to_object
-from redgreenrefactor.model.result import Entry
 from redgreenrefactor.views.lines import ink_for
-from redgreenrefactor.views.text import history_text, status_text
-from redgreenrefactor.views.transcript_text import transcript_text
+from redgreenrefactor.views.text import history_text
 
 SCREEN, MANY = 50, 2000  # lines of a history that are shown at once: the first ones soon, the others cheaply
 
@@ -25,12 +23,7 @@ def status(**flags: Any) -> None:
 
     Example: rgr status --json
     """
-    entry = runs.status(project(flags), os.environ)
-    if flags["as_json"]:
-        print_json(_entry_to_json(entry) if entry else None)
-    else:
-        working = runs.at_work(project(flags), os.environ)
-        click.echo(status_text(entry, width=width(), at_work=working))
+    show_status(flags["project"], as_json=flags["as_json"])
 
 
 @click.command()
@@ -55,6 +48,8 @@ def history(
     Example: rgr history --transcript 1-GREEN-1
     """
     if transcript is not None:
+        from redgreenrefactor.views.transcript_text import transcript_text  # noqa: PLC0415 - only here
+
         steps = runs.transcript(project(flags), os.environ, transcript)
         tell(flags, steps, "\n".join(transcript_text(steps)))
         return
@@ -64,7 +59,7 @@ def history(
     told = runs.history_with_attempts if attempts else runs.history
     entries = islice(told(project(flags), os.environ), limit)
     if flags["as_json"]:
-        print_json([_entry_to_json(entry) for entry in entries])
+        print_json([entry_to_json(entry) for entry in entries])
         return
     lines = (f"{line}\n" for line in history_text(entries, width=width()))
     at_once = SCREEN
@@ -82,7 +77,3 @@ def _draw(flags: dict[str, Any], limit: int | None) -> None:
     run = cycles_here(project(flags), os.environ)
     shown = replace(run, cycles=run.cycles[-limit:]) if limit else run
     click.echo("\n".join(graph_text(shown, width=width(), ink=ink_for(sys.stdout))))
-
-
-def _entry_to_json(entry: Entry) -> dict[str, Any]:
-    return {**to_object(entry.handoff), "commit": entry.commit or None}

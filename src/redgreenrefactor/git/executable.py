@@ -3,11 +3,10 @@
 import io
 import os
 import re
-import shlex
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -50,13 +49,15 @@ SAFE = (
 
 def scrubbed(environ: Mapping[str, str], root: Path) -> dict[str, str]:
     """Return the environment without credentials, what points git at another repository, and programs of the project."""
-    kept = {
-        name: value
-        for name, value in without_secrets(environ).items()
-        if not name.startswith("GIT_") or name in KEPT_VARIABLES
-    }
     ours = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+    kept = dict(_kept(tuple(environ.items())))
     return kept | ours | {"PATH": safe_path(environ.get("PATH", os.defpath), root)}
+
+
+@lru_cache(4)  # it is the same for every git of an invocation
+def _kept(variables: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    harmless = without_secrets(dict(variables)).items()
+    return tuple(pair for pair in harmless if not pair[0].startswith("GIT_") or pair[0] in KEPT_VARIABLES)
 
 
 @frozen
@@ -147,6 +148,8 @@ def nul_terminated(paths: Iterable[str]) -> bytes:
 @contextmanager
 def temporary_index() -> Generator[Mapping[str, str]]:
     """Provide the variable that gives git an empty index of its own, gone afterwards."""
+    import tempfile  # noqa: PLC0415 - slow to load
+
     with tempfile.TemporaryDirectory(prefix="rgr-") as folder:
         yield {"GIT_INDEX_FILE": f"{folder}/index"}
 
@@ -166,6 +169,8 @@ def advice(complaint: str, otherwise: str = "See 'git status'; nothing of yours 
     if taken := re.search(r"'(refs/\S+)' exists; cannot create", complaint):
         return f"Give {taken[1]} another name, or type 'git update-ref -d {taken[1]}', then try again."
     if unseen := re.search(r"Entry '(.+)' not uptodate", complaint):
+        import shlex  # noqa: PLC0415
+
         look = [
             ["git", "update-index", f"--no-{mark}", unseen[1]]
             for mark in ("skip-worktree", "assume-unchanged")

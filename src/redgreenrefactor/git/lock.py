@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -59,8 +58,8 @@ def holder(path: Path) -> AtWork | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        taken = datetime.fromtimestamp(os.fstat(descriptor).st_mtime, UTC)
-        return AtWork(_owner(descriptor), taken.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        taken = time.gmtime(os.fstat(descriptor).st_mtime)
+        return AtWork(_owner(descriptor), time.strftime("%Y-%m-%dT%H:%M:%SZ", taken))
     else:
         return None
     finally:

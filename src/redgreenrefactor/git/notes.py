@@ -4,7 +4,6 @@ A feature that is too long for every note is kept once in the same tree, and tra
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from redgreenrefactor.errors import LedgerError
@@ -16,7 +15,7 @@ from redgreenrefactor.model import chain
 from redgreenrefactor.model.chain import age, compacted, expanded, merged, runs_of
 from redgreenrefactor.model.goal import LONG
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
-from redgreenrefactor.model.values import field, frozen
+from redgreenrefactor.model.values import field, frozen, replace
 from redgreenrefactor.sandbox.secrets import Mask
 
 FAN = 256  # folders a level fans out into

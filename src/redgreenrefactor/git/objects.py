@@ -1,6 +1,5 @@
 """Commits, trees and blobs, read through one long-lived git process."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -209,6 +208,8 @@ class Objects:
 
     def without(self, tree: str, path: str) -> str:
         """Return a name for a tree that does not depend on what stands at one path."""
+        import hashlib  # noqa: PLC0415 - slow to load
+
         names, trees = path.split("/"), [tree]
         for name in names[:-1]:
             node = self.tree(trees[-1]).get(name)

@@ -2,37 +2,44 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from redgreenrefactor.model.task import shell_words
 from redgreenrefactor.model.values import field, frozen
+from redgreenrefactor.sandbox.secrets import words
 
-# What is run for whom, and what is said instead where it leads into the project.
+# What is run for whom, and what is said instead where it leads into the project; compiled where it may matter.
 _INSTEAD = (
-    (re.compile(r"filter\..*\.(clean|smudge|process)"), ""),
-    (re.compile(r"merge\..*\.driver"), "false"),
-    (re.compile(r"gpg\.(.*\.)?program|gpg\.ssh\.defaultkeycommand"), "false"),
-    (re.compile(r"core\.sshcommand"), "ssh"),
-    (re.compile(r"core\.(askpass|editor|pager)"), ""),
-    (re.compile(r"core\.alternaterefscommand|hook\..*\.command"), "true"),
-    (re.compile(r"remote\..*\.uploadpack"), "git-upload-pack"),
-    (re.compile(r"remote\..*\.receivepack"), "git-receive-pack"),
+    (r"filter\..*\.(clean|smudge|process)", ""),
+    (r"merge\..*\.driver", "false"),
+    (r"gpg\.(.*\.)?program|gpg\.ssh\.defaultkeycommand", "false"),
+    (r"core\.sshcommand", "ssh"),
+    (r"core\.(askpass|editor|pager)", ""),
+    (r"core\.alternaterefscommand|hook\..*\.command", "true"),
+    (r"remote\..*\.uploadpack", "git-upload-pack"),
+    (r"remote\..*\.receivepack", "git-receive-pack"),
 )
-_HELPER = re.compile(r"credential\.(.*\.)?helper")
+# How the keys end that name a program: others, and most are, need no closer look.
+_ENDINGS = frozenset(
+    words(
+        "clean smudge process driver program defaultkeycommand sshcommand askpass editor pager alternaterefscommand "
+        "command uploadpack receivepack update helper"
+    )
+)
+_HELPER = r"credential\.(.*\.)?helper"
 # How remotes are reached: from a file of the project none of it counts, and not all of it can be overruled.
-_REACHING = re.compile(r"(url|remote|http|https|protocol|credential|ssh)\..*|core\.gitproxy")
-_LOADERS = re.compile(  # that run what their arguments, or files in the current folder, name
+_REACHING = r"(url|remote|http|https|protocol|credential|ssh)\..*|core\.gitproxy"
+_LOADERS = (  # that run what their arguments, or files in the current folder, name
     r"cd|(ba|da|z|k|fi)?sh|\.|source|exec|env|eval|xargs|nice|time|perl|ruby|php|lua|[gm]?awk|sed|node|deno|bun|python[\d.]*"
 )
-RUNNERS = re.compile(
+RUNNERS = (
     r"g?make|np[mx]|yarn|pnpm|just|task|rake|bundle|tox|nox|uvx?|poetry|hatch|pipenv|cargo|go|gradlew?|mvnw?"
 )
-_ASSIGNMENT = re.compile(r"\w+=.*", re.DOTALL)
-_BUILT = re.compile(r"(\$\w+|\$\{\w+\}|\)|`)[\"']?/")  # a path that is put together when it runs
+_ASSIGNMENT = r"(?s:\w+=.*)"
+_BUILT = r"(\$\w+|\$\{\w+\}|\)|`)[\"']?/"  # a path that is put together when it runs
 _OPERATORS = frozenset("();<>|&")
-_SAFE_PYTHON = re.compile(r"-[A-Za-z]*[IP][A-Za-z]*")
+_SAFE_PYTHON = r"-[A-Za-z]*[IP][A-Za-z]*"
 
 
 @frozen
@@ -93,7 +100,9 @@ def overruled(
 ) -> Overruled:
     """Return what git is to be told in a checkout; git's own folders are not part of the project."""
     judge = _Judge(root, environ)
-    known = [_judged(entry, judge, _of_project(entry.origin, root, own)) for entry in entries]
+    entries = tuple(entries)
+    foreign = {origin: _of_project(origin, root, own) for origin in {entry.origin for entry in entries}}
+    known = [_judged(entry, judge, foreign[entry.origin]) for entry in entries]
     last = {found.entry.key: found for found in known if found.instead is not None}
     distrusted = [found for found in last.values() if found.leads_in]
     settings = {found.entry.key: found.instead or "" for found in distrusted}
@@ -110,7 +119,7 @@ def overruled(
         if found.foreign
         and found.instead is None
         and not found.helper
-        and _REACHING.fullmatch(found.entry.key)
+        and re.fullmatch(_REACHING, found.entry.key)
     ]
     flags = tuple(word for option in options for word in ("-c", option))
     return Overruled(flags, settings, tuple(found.told for found in (*distrusted, *bad)), tuple(reaching))
@@ -118,8 +127,10 @@ def overruled(
 
 def _judged(entry: ConfigEntry, judge: "_Judge", foreign: bool) -> _Judged:  # noqa: FBT001
     key, value = entry.key, entry.value
-    helper = _HELPER.fullmatch(key) is not None
-    instead = next((said for pattern, said in _INSTEAD if pattern.fullmatch(key)), None)
+    if key.rpartition(".")[2] not in _ENDINGS:
+        return _Judged(entry, foreign, None, helper=False, leads_in=False)
+    helper = re.fullmatch(_HELPER, key) is not None
+    instead = next((said for pattern, said in _INSTEAD if re.fullmatch(pattern, key)), None)
     if re.fullmatch(r"submodule\..*\.update", key) and value.startswith("!"):
         instead = "checkout"
     runs = bool(value) and (instead is not None or helper)
@@ -166,12 +177,11 @@ class _Judge:
         self._root = Path(os.path.realpath(root))
         self._home = environ.get("HOME", "")
         self._path = environ.get("PATH", os.defpath)
-        self._safe = safe_path(self._path, root)
 
     def leads_in(self, command: str) -> bool:
         """Tell whether something of the project is run; where that cannot be told, it is assumed."""
         words = shell_words(command)
-        if words is None or _BUILT.search(command):
+        if words is None or re.search(_BUILT, command):
             return True
         part: list[str] = []
         for word in [*words, ";"]:
@@ -179,7 +189,7 @@ class _Judge:
                 if part and self._part_leads_in(part):
                     return True
                 part = []
-            elif part or not _ASSIGNMENT.fullmatch(word):
+            elif part or not re.fullmatch(_ASSIGNMENT, word):
                 part.append(word)
         return any(self._is_inside(piece) for word in words for piece in _pieces(word))
 
@@ -189,17 +199,19 @@ class _Judge:
             if not program.startswith(("/", "~/")) or self._is_inside(program):
                 return True
         else:
-            found = shutil.which(program, path=self._safe)
+            import shutil  # noqa: PLC0415 - slow to load, and few settings name programs
+
+            found = shutil.which(program, path=safe_path(self._path, self._root))
             if (found is None and shutil.which(program, path=self._path)) or (
                 found and self._is_inside(found)
             ):
                 return True
         name = program.rpartition("/")[2]
-        if program.startswith("$") or RUNNERS.fullmatch(name):
+        if program.startswith("$") or re.fullmatch(RUNNERS, name):
             return True
-        if not _LOADERS.fullmatch(name):
+        if not re.fullmatch(_LOADERS, name):
             return False
-        if name.startswith("python") and not (arguments and _SAFE_PYTHON.fullmatch(arguments[0])):
+        if name.startswith("python") and not (arguments and re.fullmatch(_SAFE_PYTHON, arguments[0])):
             return True
         named = [piece for word in arguments for piece in _pieces(word)]
         return any(

@@ -1,23 +1,18 @@
 """One repository and one checkout of it: where it lies, what state it is in, who we are there."""
 
-import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.filesystem import LARGEST, checkout_around, head_of, replace_file
-from redgreenrefactor.git.artifacts import PATTERNS
 from redgreenrefactor.git.executable import Git, advice, check_version, decoded, encoded, said, scrubbed
-from redgreenrefactor.git.mark import place_of
 from redgreenrefactor.git.objects import Objects
 from redgreenrefactor.git.programs import ConfigEntry, Overruled, config_files, overruled, parsed
-from redgreenrefactor.model.values import field, frozen
+from redgreenrefactor.model.values import field, frozen, replace
 
 OURS = {
     "GIT_AUTHOR_NAME": "RedGreenRefactor",
@@ -162,6 +157,8 @@ class Repository:
     @cached_property
     def cache(self) -> Path:
         """Where a folder of our own is, outside the repository, the same for every run in this checkout."""
+        import hashlib  # noqa: PLC0415 - slow to load, and nothing that only looks comes here
+
         name = hashlib.sha256(os.fsencode(self.git_dir)).hexdigest()[:16]
         return own_folder(self.environ, self.root) / name
 
@@ -178,6 +175,8 @@ class Repository:
     @property
     def mark(self) -> Path:
         """Where a session in this checkout is remembered."""
+        from redgreenrefactor.git.mark import place_of  # noqa: PLC0415 - whoever only looks leaves none
+
         return place_of(own_folder(self.environ, self.root), self.root)
 
     def status(self) -> CheckoutStatus:
@@ -226,6 +225,8 @@ class Repository:
 
     def write_excludes(self, *folders: str) -> None:
         """Make git ignore what is left out of commits and these folders, besides what the user ignores everywhere."""
+        from redgreenrefactor.git.artifacts import PATTERNS  # noqa: PLC0415 - whoever only looks leaves nothing out
+
         users = ""
         with suppress(OSError):
             users = decoded(head_of(self._users_excludes(), LARGEST))
@@ -248,6 +249,8 @@ class Repository:
 
 def own_folders(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
     """Yield where our own folder may be: never inside the checkout, where sessions write."""
+    import tempfile  # noqa: PLC0415 - slow to load
+
     home = environ.get("XDG_CACHE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".cache")
     shared = (tempfile.gettempdir(), "/tmp", "/var/tmp")  # noqa: S108 - a folder of our own in it
     places = (Path(place) / f"redgreenrefactor-{os.getuid()}" for place in shared)
@@ -270,10 +273,16 @@ def own_folder(environ: Mapping[str, str], root: Path) -> Path:
     )
 
 
-def open_repository(project: Path, environ: Mapping[str, str]) -> Repository:
-    """Return the repository a folder lies in; none, a bare one or an old git is a NotReadyError."""
+def open_repository(project: Path, environ: Mapping[str, str], *, to_look: bool = False) -> Repository:
+    """Return the repository a folder lies in; none, a bare one, or a git that is too old to work is a NotReadyError."""
     git = Git(project, scrubbed(environ, checkout_around(project)))
-    found = git.attempt("rev-parse", "--is-bare-repository", "--git-dir", "--git-common-dir", "--show-prefix")
+    asked = ("--is-bare-repository", "--git-dir", "--git-common-dir", "--show-prefix", "--show-toplevel")
+    found = git.attempt("rev-parse", *asked)
+    told = decoded(found.stdout).split("\n")
+    if told[0] == "true":
+        raise NotReadyError(
+            f"{project} is a bare repository", hint="Clone it, and work in the clone: 'git clone …'."
+        )
     if found.exit_code != 0:
         complaint = said(found)
         if "not a git repository" not in complaint:
@@ -281,15 +290,11 @@ def open_repository(project: Path, environ: Mapping[str, str]) -> Repository:
         raise NotReadyError(
             f"{project} is not in a git repository", hint=f"Type 'git init {project}', then try again."
         )
-    bare, git_dir, common_dir, prefix, *_ = [*found.stdout.decode("utf-8", "surrogateescape").split("\n"), ""]
-    if bare == "true":
-        raise NotReadyError(
-            f"{project} is a bare repository", hint="Clone it, and work in the clone: 'git clone …'."
-        )
-    check_version(git)
-    root = Path(git.text("rev-parse", "--show-toplevel"))
+    if not to_look:
+        check_version(git)
+    _, git_dir, common_dir, prefix, *root = told
     repository = Repository(
-        root=root,
+        root=Path("\n".join(root).removesuffix("\n")),
         prefix=prefix,
         git_dir=(project / git_dir).resolve(),
         common_dir=(project / common_dir).resolve(),

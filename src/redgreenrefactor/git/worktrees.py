@@ -9,7 +9,6 @@ from redgreenrefactor.filesystem import LARGEST, head_of, remove, replace_file
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, decoded, scrubbed
 from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.local_files import bring_ignored
 from redgreenrefactor.git.refs import KEPT, update_refs
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.model.chain import of_run
@@ -90,6 +89,8 @@ def make(repository: Repository, folder: Path, branch: str, start: str) -> None:
     git.raw("symbolic-ref", "HEAD", ref)
     if tip is None:
         git.raw("update-ref", ref, start, "0" * len(start))
+    from redgreenrefactor.git.local_files import bring_ignored  # noqa: PLC0415 - whoever only looks makes none
+
     bring_ignored(repository, folder)
     replace_file(git_dir_of(folder) / READY, b"")
 

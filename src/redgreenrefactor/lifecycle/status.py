@@ -25,8 +25,13 @@ def status(project: Path, environ: Mapping[str, str]) -> Entry | None:
 
     Where a task or run was begun, its opening lies in the history of other checkouts, too; it goes on in its own.
     """
+    return standing(project, environ)[0]
+
+
+def standing(project: Path, environ: Mapping[str, str]) -> tuple[Entry | None, AtWork | None]:
+    """Return the latest handoff, as `status` does, and who is at work here right now."""
     with opened(project, environ) as (repository, ledger):
-        return _latest(repository, ledger)
+        return _latest(repository, ledger), lock.holder(repository.git_dir / lock.NAME)
 
 
 def _latest(repository: Repository, ledger: GitLedger) -> Entry | None:
@@ -38,12 +43,6 @@ def run_here(repository: Repository, ledger: GitLedger) -> str | None:
     """Return the run that goes on in this checkout; where all that began here go on elsewhere, the latest of them."""
     latest = _latest(repository, ledger) or ledger.latest()
     return latest.handoff.run_id if latest else None
-
-
-def at_work(project: Path, environ: Mapping[str, str]) -> AtWork | None:
-    """Return the orchestrator that is at work in this checkout right now."""
-    with opened(project, environ) as (repository, _):
-        return lock.holder(repository.git_dir / lock.NAME)
 
 
 def worktree_of(project: Path, environ: Mapping[str, str], branch: str) -> Path | None:
@@ -117,5 +116,5 @@ def transcript(project: Path, environ: Mapping[str, str], turn: str) -> "list[Js
 @contextmanager
 def opened(project: Path, environ: Mapping[str, str]) -> Generator[tuple[Repository, GitLedger]]:
     """Open the repository a folder lies in, and its notes."""
-    with closing(open_repository(project, environ)) as repository:
+    with closing(open_repository(project, environ, to_look=True)) as repository:
         yield repository, GitLedger(repository)

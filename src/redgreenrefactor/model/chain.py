@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import cast
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.codec import Json
 from redgreenrefactor.model.goal import outline
 from redgreenrefactor.model.handoff import Handoff, from_object
+from redgreenrefactor.model.values import replace
 
 NOTED = 600  # characters of a long feature's outline in a note
 

@@ -4,18 +4,19 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from redgreenrefactor.model.values import Attribute, attributes, is_of_values
+
 Json = dict[str, Any]
 Value = TypeVar("Value")
 _PLAIN = frozenset((str, int, bool, NoneType))
 # What JSON leaves as it is, and a terminal obeys: the second set of controls, and marks that turn the direction.
-_CONTROLS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 
 
 class ShapeError(ValueError):
@@ -52,7 +53,9 @@ class JsonObject(str):
 
 def readable_json(value: Any) -> str:
     """Return JSON for people, with letters as they are, and nothing in it that a terminal would obey."""
-    return _CONTROLS.sub(lambda odd: f"\\u{ord(odd[0]):04x}", json.dumps(value, indent=2, ensure_ascii=False))
+    return re.sub(
+        _CONTROLS, lambda odd: f"\\u{ord(odd[0]):04x}", json.dumps(value, indent=2, ensure_ascii=False)
+    )
 
 
 def written(value: Any) -> Any:
@@ -67,11 +70,12 @@ def written(value: Any) -> Any:
         return value if isfinite(value) else None  # JSON has no words for the others
     if isinstance(value, tuple | list):
         return [written(item) for item in cast("tuple[Any, ...]", value)]
+    kind: type = type(value)  # pyright: ignore[reportUnknownVariableType]
     sparse = isinstance(value, Sparse)
     return {
-        key_of(field): written(found)
-        for field in fields(value)
-        if (found := getattr(value, field.name)) != field.default or not sparse
+        key_of(one): written(found)
+        for one in attributes(kind)
+        if (found := getattr(value, one.name)) != one.default or not sparse
     }
 
 
@@ -90,7 +94,7 @@ def reader(kind: Any) -> Callable[[Any], Any]:
         return _list_of(reader(parts[0]))
     if kind is JsonObject:
         return JsonObject.of
-    if is_dataclass(kind):
+    if is_of_values(kind):
         return _object_of(cast("type", kind))
     return _member_of(kind) if issubclass(kind, Enum) else _plain(kind)
 
@@ -141,8 +145,8 @@ def _list_of(one: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _object_of(kind: type) -> Callable[[Any], Any]:
     hints = get_type_hints(kind)
-    known = [(field.name, key_of(field), reader(hints[field.name])) for field in fields(kind)]
-    needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+    known = [(one.name, key_of(one), reader(hints[one.name])) for one in attributes(kind)]
+    needed = {one.name for one in attributes(kind) if one.required}
 
     def value_of(body: Any) -> Any:
         if not isinstance(body, dict):
@@ -179,9 +183,9 @@ def json_lines(content: bytes) -> Iterator[Any]:
             yield json.loads(line)
 
 
-def key_of(field: "Field[Any]") -> str:
-    """Return how JSON spells a field."""
-    return field.metadata.get("key") or camel(field.name)
+def key_of(one: Attribute) -> str:
+    """Return how JSON spells an attribute."""
+    return (one.metadata or {}).get("key") or camel(one.name)
 
 
 @cache

@@ -1,6 +1,5 @@
 """What follows from a handoff: pure functions that a fresh run and a resumed run share."""
 
-from dataclasses import replace
 from typing import Any
 
 from redgreenrefactor.model.goal import Case, Plan, comparable
@@ -14,7 +13,7 @@ from redgreenrefactor.model.handoff import (
     bare,
 )
 from redgreenrefactor.model.planning import reason_to_plan, remarks_after
-from redgreenrefactor.model.values import frozen
+from redgreenrefactor.model.values import frozen, replace
 from redgreenrefactor.model.verdict import STOPPING, Finding, FindingType, Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import Phase, PhaseName, Workflow
 

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
 from enum import StrEnum
+from functools import cache
 from math import isfinite
-from typing import Any, cast, get_type_hints
+from typing import Any, cast
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.model.codec import (
@@ -21,7 +21,7 @@ from redgreenrefactor.model.codec import (
 from redgreenrefactor.model.facts import NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.session import Usage
-from redgreenrefactor.model.values import field, frozen
+from redgreenrefactor.model.values import attributes, field, frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
@@ -282,22 +282,24 @@ def _count(value: Any) -> int:
     return value
 
 
-_HINTS = get_type_hints(Handoff)
 _APART = ("facts", "previous", "unknown")
-_CORE = [each.name for each in fields(_Core)]
+_CORE = [each.name for each in attributes(_Core)]
 _ALWAYS = set(_CORE) - {"outcome", "carried_from", "awaiting", "feature_blob"}  # even where they say nothing
-_KEYS = [(one.name, camel(one.name), one.default) for one in fields(Handoff) if one.name not in _APART]
+_KEYS = [(one.name, camel(one.name), one.default) for one in attributes(Handoff) if one.name not in _APART]
 _FIRST = ("runId", "feature", "state")  # a person looks for these first
-_OF_FACTS = {each.name for each in fields(Facts)}
-_READERS = {name: reader(hint) for name, hint in _HINTS.items() if name not in _APART} | {
-    name: reader(hint) for name, hint in get_type_hints(Facts).items()
-}
-_READERS.update(dict.fromkeys(("cycle_number", "retry_count", "attempts"), _count))
-_OTHER_NAMES = {
-    "cycle": "cycle_number",
-    "perturbation": "wrong_expectation",
-}  # as others, or we before, have written it
-_NAMES = {name: name for name in _READERS} | _OTHER_NAMES | {camel(name): name for name in _READERS}
+_OF_FACTS = {each.name for each in attributes(Facts)}
+_KINDS = {**_Core.__annotations__, **Handoff.__annotations__, **Facts.__annotations__}
+_COUNTS = ("cycle_number", "retry_count", "attempts")
+# As others, or we before, have written it.
+_OTHER_NAMES = {"cycle": "cycle_number", "perturbation": "wrong_expectation"}
+_SPELT = [name for name in _KINDS if name not in _APART]
+_NAMES = {name: name for name in _SPELT} | _OTHER_NAMES | {camel(name): name for name in _SPELT}
+
+
+@cache
+def _reader(name: str) -> Callable[[Any], Any]:
+    """Return what reads a key; made when the first note has it."""
+    return _count if name in _COUNTS else reader(_KINDS[name])
 
 
 def bare(handoff: Handoff) -> Handoff:
@@ -371,7 +373,7 @@ def _read(body: Json, previous: Handoff | None) -> Handoff:
             unknown[key] = value
         elif value is not None and (name not in values or key == camel(name)):
             try:
-                values[name] = _READERS[name](value)
+                values[name] = _reader(name)(value)
             except ShapeError as error:
                 if name in _CORE:
                     raise LedgerError(f"a handoff note has an unusable {key!r}: {value!r:.100}") from error

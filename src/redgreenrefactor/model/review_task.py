@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
@@ -11,7 +10,7 @@ from redgreenrefactor.model.codec import ShapeError, read, written
 from redgreenrefactor.model.decision import ROUNDS_USED_UP, cycle_of
 from redgreenrefactor.model.handoff import Handoff, ReviewMark, State, WorktreeInfo
 from redgreenrefactor.model.result import Entry, RunStatus
-from redgreenrefactor.model.values import field, frozen
+from redgreenrefactor.model.values import attributes, field, frozen
 from redgreenrefactor.model.workflow import PhaseName
 
 _RUN, _INNER = "-review", "-code-"
@@ -57,7 +56,7 @@ class TaskState:
 
     def mark(self) -> ReviewMark:
         """Return what the opening note keeps, so that the file can be made again from the notes."""
-        return ReviewMark(**{each.name: getattr(self, each.name) for each in fields(ReviewMark)})
+        return ReviewMark(**{each.name: getattr(self, each.name) for each in attributes(ReviewMark)})
 
 
 @frozen
@@ -150,7 +149,7 @@ def rebuilt(history: Sequence[Entry]) -> TaskState:
     if not isinstance(mark, ReviewMark):
         raise _malformed("the opening note does not tell of the task")
     return TaskState(
-        **{each.name: getattr(mark, each.name) for each in fields(mark)},
+        **{each.name: getattr(mark, each.name) for each in attributes(ReviewMark)},
         original_spec=first.feature,
         current_iteration=_iteration(latest),
         coder_responses=_messages(history, PhaseName.CODE),

@@ -5,22 +5,34 @@ hundreds of them: a command that only looks would spend most of its time so. Her
 is compiled, `__init__`, is so when the first value is made. Everything in `dataclasses` takes these values, too.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
-_OWN, _PARTS = "__value_fields__", "__value_parts__"
-_REQUIRED = object()
+_OWN, _PARTS = "__value_attributes__", "__value_parts__"
+_NONE = object()
 
 
-class _Field:
-    """What else than a default is said of a field."""
+class Attribute:
+    """What a class says of one of the attributes of its values."""
+
+    name = ""
 
     def __init__(
-        self, default_factory: Callable[[], Any] | None, metadata: Mapping[str, Any] | None, *, compare: bool
+        self,
+        default: Any = _NONE,
+        default_factory: Callable[[], Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        compare: bool = True,
     ) -> None:
-        self.factory, self.metadata, self.compare = default_factory, metadata, compare
+        self.default, self.factory, self.metadata, self.compare = default, default_factory, metadata, compare
+
+    @property
+    def required(self) -> bool:
+        """Whether a value has to be given."""
+        return self.default is _NONE and self.factory is None
 
 
 def field(
@@ -29,30 +41,46 @@ def field(
     metadata: Mapping[str, Any] | None = None,
     compare: bool = True,
 ) -> Any:
-    """Say of a field what the function of this name in `dataclasses` says."""
-    return _Field(default_factory, metadata, compare=compare)
+    """Say of an attribute what the function of this name in `dataclasses` says."""
+    return Attribute(_NONE, default_factory, metadata, compare=compare)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
     """Make a class one of frozen values: made, compared, hashed and shown by what its annotated attributes are."""
-    fields: dict[str, Any] = {}
+    known: dict[str, Attribute] = {}
     for base in reversed(cls.__mro__[1:]):
-        fields |= base.__dict__.get(_OWN, {})
+        known |= base.__dict__.get(_OWN, {})
     for name in cls.__annotations__:  # of this class alone, also where they wait to be asked for (3.14)
-        fields[name] = cls.__dict__.get(name, _REQUIRED)
-        if isinstance(fields[name], _Field):
+        said = cls.__dict__.get(name, _NONE)
+        known[name] = said if isinstance(said, Attribute) else Attribute(said)
+        known[name].name = name
+        if said is known[name]:
             delattr(cls, name)
-    compared = [name for name, default in fields.items() if not _is_left_out(default)]
-    made = {
-        _OWN: fields,
-        _PARTS: attrgetter(*compared) if compared else staticmethod(_nothing),
-        "__match_args__": tuple(fields),
-    }
-    for name, found in (made | _SHARED).items():
+    compared = [one.name for one in known.values() if one.compare]
+    parts = attrgetter(*compared) if compared else staticmethod(_nothing)
+    for name, found in {_OWN: known, _PARTS: parts, "__match_args__": tuple(known), **_SHARED}.items():
         if name not in cls.__dict__ or name == "__hash__":  # python takes it away from whoever compares
             setattr(cls, name, found)
     return cls
+
+
+def replace(value: T, **changes: Any) -> T:
+    """Return a value with some of its attributes changed."""
+    known: Mapping[str, Attribute] = getattr(value, _OWN)
+    return type(value)(**{name: getattr(value, name) for name in known} | changes)
+
+
+def attributes(kind: type) -> Collection[Attribute]:
+    """Return what a class of frozen values says of their attributes; any other class is a TypeError."""
+    if not is_of_values(kind):
+        raise TypeError(f"{kind.__name__} is no class of frozen values")
+    return kind.__dict__[_OWN].values()
+
+
+def is_of_values(kind: Any) -> bool:
+    """Tell whether something is a class of frozen values."""
+    return isinstance(kind, type) and _OWN in kind.__dict__
 
 
 def _nothing(_: object) -> tuple[()]:
@@ -62,31 +90,18 @@ def _nothing(_: object) -> tuple[()]:
 def _init(self: Any, *args: Any, **named: Any) -> None:
     """Compile what makes such values, from now on without coming here."""
     owner = next(base for base in type(self).__mro__ if _OWN in base.__dict__)
-    fields: dict[str, Any] = owner.__dict__[_OWN]
-    rows = [f"def __init__(self, {', '.join(fields)}):", "  pass"]
-    known: dict[str, Any] = {"_set": object.__setattr__}
-    for name, default in fields.items():
-        known[f"_{name}"] = default
-        fresh = f"_{name}.factory() if {name} is _{name} else {name}"
-        rows.append(f"  _set(self, {name!r}, {fresh if _makes(default) else name})")
-    exec("\n".join(rows), known)  # noqa: S102 - names of attributes, as python has taken them
-    made: Any = known["__init__"]
-    made.__defaults__ = tuple(default for default in fields.values() if not _is_required(default))
+    known: dict[str, Attribute] = owner.__dict__[_OWN]
+    rows = [f"def __init__(self, {', '.join(known)}):", "  pass"]
+    for name, one in known.items():
+        made = f"_known[{name!r}].factory() if {name} is _none else {name}" if one.factory else name
+        rows.append(f"  _set(self, {name!r}, {made})")
+    space: dict[str, Any] = {"_set": object.__setattr__, "_known": known, "_none": _NONE}
+    exec("\n".join(rows), space)  # noqa: S102 - names of attributes, as python has taken them
+    made: Any = space["__init__"]
+    made.__defaults__ = tuple(one.default for one in known.values() if not one.required)
     made.__qualname__ = f"{owner.__qualname__}.__init__"
     owner.__init__ = made
     made(self, *args, **named)
-
-
-def _makes(default: Any) -> bool:
-    return isinstance(default, _Field) and default.factory is not None
-
-
-def _is_required(default: Any) -> bool:
-    return default is _REQUIRED or (isinstance(default, _Field) and default.factory is None)
-
-
-def _is_left_out(default: Any) -> bool:
-    return isinstance(default, _Field) and not default.compare
 
 
 def _eq(self: Any, other: object) -> bool:
@@ -101,7 +116,7 @@ def _hash(self: Any) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown = (f"{name}={getattr(self, name)!r}" for name in self.__value_fields__)
+    shown = (f"{name}={getattr(self, name)!r}" for name in getattr(self, _OWN))
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
@@ -121,15 +136,17 @@ class _AsDataclass:
         import dataclasses  # noqa: PLC0415 - slow to load
 
         home = next(base for base in owner.__mro__ if _OWN in base.__dict__)
-        bases = [base for base in reversed(home.__mro__) if _OWN in base.__dict__]
-        kinds = {name: kind for base in bases for name, kind in base.__annotations__.items()}
+        kinds = {
+            name: kind
+            for base in reversed(home.__mro__)
+            if _OWN in base.__dict__
+            for name, kind in base.__annotations__.items()
+        }
         body: dict[str, Any] = {"__annotations__": kinds}
-        for name, default in home.__dict__[_OWN].items():
-            if isinstance(default, _Field):
-                more: Any = {"default_factory": default.factory} if default.factory else {}
-                body[name] = dataclasses.field(**more, metadata=default.metadata, compare=default.compare)
-            elif default is not _REQUIRED:
-                body[name] = default
+        for name, one in home.__dict__[_OWN].items():
+            more: Any = {} if one.default is _NONE else {"default": one.default}
+            more |= {"default_factory": one.factory} if one.factory else {}
+            body[name] = dataclasses.field(**more, metadata=one.metadata, compare=one.compare)
         twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(home.__name__, (), body))
         twin.__dataclass_params__.frozen = True
         for name in _ASKED:

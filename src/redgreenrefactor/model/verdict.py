@@ -1,12 +1,11 @@
 """What a gate says about a turn."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from enum import StrEnum
 
 from redgreenrefactor.model.facts import LATE, NO_FACTS, Facts
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.values import frozen
+from redgreenrefactor.model.values import frozen, replace
 
 
 class FindingType(StrEnum):

@@ -5,8 +5,6 @@ It counts for variables, for lines of settings and for files, and for what is ma
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import is_dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 
@@ -27,8 +25,9 @@ _VENDORS = ("AWS_",)  # of which everything is a credential but what is named be
 _HARMLESS = frozenset(
     words("AWS_REGION AWS_DEFAULT_REGION AWS_DEFAULT_OUTPUT AWS_PAGER PWD OLDPWD SSH_AUTH_SOCK")
 )
-_IN_LINES = re.compile(
-    r"(?i)password|passwd|passphrase|secret|token|api[_-]?key|private_?key|access_?key|credential|(?<![a-z])_?auth(?![a-z])"
+_IN_LINES = (
+    r"(?i)password|passwd|passphrase|secret|token|api[_-]?key|private_?key|access_?key|credential"
+    r"|(?<![a-z])_?auth(?![a-z])"
 )
 # Below the home folder. Whatever names one of these, by a list of paths or by being the workspace, does not show it.
 FILES = words(
@@ -37,8 +36,8 @@ FILES = words(
     ".local/share/redgreenrefactor .bash_history .zsh_history .m2/settings.xml .m2/settings-security.xml "
     ".gradle/gradle.properties .cargo/credentials .cargo/credentials.toml"
 )
-_MODEL_SERVERS = words(  # where models are reached, which is nobody's business but ours; it may hold a password
-    "ANTHROPIC_*URL OPENAI_*URL OPENAI_API_BASE AZURE_OPENAI_ENDPOINT GOOGLE_*_BASE_URL GEMINI_*_URL OLLAMA_*URL OLLAMA_HOST"
+_MODEL_SERVERS = re.compile(  # where models are reached, which is nobody's business but ours; it may hold a password
+    "(?s:(?:ANTHROPIC_|OPENAI_|GOOGLE_.*_BASE_|GEMINI_.*_|OLLAMA_).*URL|OPENAI_API_BASE|AZURE_OPENAI_ENDPOINT|OLLAMA_HOST)"
 )
 _PASSWORD_IN_URL = re.compile(
     r"(?P<start>https?://(?=[^/@\s]+@)|[A-Za-z][A-Za-z0-9+.-]*://(?=[^/@\s]*:))[^/@\s]*@"
@@ -68,7 +67,7 @@ def without_secrets(env: Mapping[str, str], allowed_names: Collection[str] = ())
 
 def names_a_model_server(name: str) -> bool:
     """Whether a variable of this name says where a provider's models are reached."""
-    return any(fnmatchcase(name.upper(), pattern) for pattern in _MODEL_SERVERS)
+    return _MODEL_SERVERS.fullmatch(name.upper()) is not None
 
 
 def is_secret(name: str) -> bool:
@@ -82,7 +81,7 @@ def without_secret_lines(text: str) -> str:
     """Return a file's text without the lines that seem to hold a credential."""
     signs = (_IN_LINES, _PASSWORD_IN_URL, _SHAPES, _ANNOUNCED)
     lines = text.splitlines(keepends=True)
-    return "".join(line for line in lines if not any(sign.search(line) for sign in signs))
+    return "".join(line for line in lines if not any(re.search(sign, line) for sign in signs))
 
 
 _SHORTEST = 8  # characters of a value that is masked wherever it stands; shorter ones are words
@@ -162,7 +161,9 @@ def masked_in(value: Any, mask: Mask, spared: Collection[str] = ()) -> Any:
                 masked_in(key, mask): item if key in spared else masked_in(item, mask, spared)
                 for key, item in items
             }
-        case _ if is_dataclass(value) and not isinstance(value, type):
+        case _ if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+            from dataclasses import replace  # noqa: PLC0415 - slow to load, and most is JSON by now
+
             told = {name: getattr(value, name) for name in cast("Any", value).__match_args__}
             changed = {
                 name: new

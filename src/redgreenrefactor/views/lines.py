@@ -6,11 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from enum import StrEnum
 from typing import TextIO
 
-from redgreenrefactor.model.values import frozen
+from redgreenrefactor.model.values import frozen, replace
 
 LONGEST = 10_000  # characters of one outside text that are looked at
 WIDEST = 100  # columns; on wider terminals the right-hand side would be too far away to belong to its line

@@ -103,6 +103,6 @@ def test_attempts_stand_in_time_order_those_without_a_commit_too(repo: Repo) -> 
 
 
 def test_who_is_at_work_in_a_checkout_can_be_told(repo: Repo) -> None:
-    assert status.at_work(repo.path, repo.env) is None
+    assert status.standing(repo.path, repo.env)[1] is None
     with lock.held(repo.path / ".git" / lock.NAME):
-        assert status.at_work(repo.path, repo.env) is not None
+        assert status.standing(repo.path, repo.env)[1] is not None

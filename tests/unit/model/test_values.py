@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from redgreenrefactor.model.values import field, frozen
+from redgreenrefactor.model.values import attributes, field, frozen, replace
 
 
 @frozen
@@ -110,3 +110,18 @@ def test_a_method_that_a_class_has_of_its_own_stays() -> None:
             return "Secret"
 
     assert repr(Secret("x")) == "Secret"
+
+
+def test_some_attributes_of_a_value_are_replaced() -> None:
+    assert replace(Named(1, name="here"), x=2) == Named(2, name="here")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        replace(Point(1), z=3)
+
+
+def test_what_a_class_says_of_its_attributes() -> None:
+    known = {one.name: one for one in attributes(Named)}
+    assert [name for name, one in known.items() if one.required] == ["x"]
+    assert known["y"].default == 0
+    assert known["tags"].metadata == {"key": "labels"}
+    with pytest.raises(TypeError, match="Marked is no class of frozen values"):
+        attributes(Marked)

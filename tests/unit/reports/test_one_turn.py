@@ -4,7 +4,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner, Result
 
-from redgreenrefactor.cli.main import rgr
+from redgreenrefactor.cli.commands import rgr
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.reports.turns import turn_named
 from redgreenrefactor.views.lines import ASCII, Tone

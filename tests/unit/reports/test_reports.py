@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from redgreenrefactor.cli.main import rgr
+from redgreenrefactor.cli.commands import rgr
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.git import lock
 from redgreenrefactor.reports import reports
