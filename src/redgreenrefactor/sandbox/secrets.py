@@ -164,7 +164,7 @@ def masked_in(value: Any, mask: Mask, spared: Collection[str] = ()) -> Any:
         case _ if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
             from dataclasses import replace  # noqa: PLC0415 - slow to load, and most is JSON by now
 
-            told = {name: getattr(value, name) for name in cast("Any", value).__match_args__}
+            told = {name: getattr(value, name) for name in value.__match_args__}
             changed = {
                 name: new
                 for name, old in told.items()
