@@ -20,9 +20,9 @@ from redgreenrefactor.gates.rules.measurement import (
 from redgreenrefactor.gates.rules.minimality import minimality
 from redgreenrefactor.gates.rules.new_test import is_slow
 from redgreenrefactor.gates.rules.ownership import with_roles
-from redgreenrefactor.gates.rules.replacements import borrowed, supplanted, usurped
-from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits, tests_touched
-from redgreenrefactor.gates.rules.tampering import altered_examples, configuration, imported_tests, sniffing
+from redgreenrefactor.gates.rules.replacements import supplanted, usurped
+from redgreenrefactor.gates.rules.scope import doubts, tests_touched
+from redgreenrefactor.gates.rules.tampering import altered_examples, borrowed, forbidden, sniffing
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (
@@ -59,8 +59,7 @@ def green(evidence: Evidence) -> Judgement:
 
 def _green(evidence: Evidence) -> Judgement:
     evidence = yield from with_roles(evidence, evidence.earlier)
-    found = [*history(evidence), *off_limits(evidence), *configuration(evidence), *tests_touched(evidence)]
-    found += [*imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
+    found = [*forbidden(evidence), *tests_touched(evidence), *doubts(evidence)]
     if evidence.handoff.outcome is not Outcome.WARNED:
         found += nothing_done(evidence, "Write the least code that makes the new test pass.")
     if errors(found):
@@ -72,13 +71,13 @@ def _green(evidence: Evidence) -> Judgement:
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured
+    found += borrowed(evidence, measured.after)
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured, [*found, *sniffing(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += altered_examples(evidence, measured.before)
     reaches = yield from seen_uses(evidence, measured, evidence.head, new_ids(evidence, measured))
     found += [*support_touched(evidence, *reaches), *supplanted(evidence, measured.after, measured.before)]
-    found += borrowed(evidence, measured.after)
     found += yield from regressions(evidence, measured)
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)

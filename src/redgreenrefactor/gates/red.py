@@ -23,13 +23,8 @@ from redgreenrefactor.gates.rules.new_test import (
     unmendable,
 )
 from redgreenrefactor.gates.rules.ownership import with_roles
-from redgreenrefactor.gates.rules.scope import brings_tools, history, misplaced, off_limits, tools_brought
-from redgreenrefactor.gates.rules.tampering import (
-    configuration,
-    edited_tests,
-    hooked,
-    weaker_helpers,
-)
+from redgreenrefactor.gates.rules.scope import brings_tools, tools_brought
+from redgreenrefactor.gates.rules.tampering import edited_tests, forbidden, hooked, weaker_helpers
 from redgreenrefactor.languages import assertions, dataflow, python, stubs
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own, reconfigures
 from redgreenrefactor.model.evidence import (
@@ -52,13 +47,7 @@ from redgreenrefactor.mutation.indifference import Claims, indifference
 def red(evidence: Evidence) -> Judgement:
     """Exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
     evidence = yield from with_roles(evidence, evidence.changes)
-    found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
-    found += [
-        *_scope(evidence),
-        *edited_tests(evidence),
-        *misplaced(evidence),
-        *tools_brought(evidence),
-    ]
+    found = [*forbidden(evidence), *_scope(evidence), *edited_tests(evidence), *tools_brought(evidence)]
     found += nothing_done(evidence, "Write the test and commit it.")
     if errors(found):
         return rule(*found, *shown_by_text(evidence))

@@ -10,15 +10,15 @@ from redgreenrefactor.gates.rules.leaning import cut_off
 from redgreenrefactor.gates.rules.legacy import also_mended, mended, regressions
 from redgreenrefactor.gates.rules.measurement import Measured, interference, lost_tests, measure
 from redgreenrefactor.gates.rules.ownership import with_roles
-from redgreenrefactor.gates.rules.replacements import borrowed, supplanted
+from redgreenrefactor.gates.rules.replacements import supplanted
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
-from redgreenrefactor.gates.rules.scope import doubts, history, misplaced, off_limits
+from redgreenrefactor.gates.rules.scope import doubts
 from redgreenrefactor.gates.rules.strength import is_kept, strength
 from redgreenrefactor.gates.rules.tampering import (
     altered_examples,
-    configuration,
+    borrowed,
+    forbidden,
     hooked,
-    imported_tests,
     sniffing,
 )
 from redgreenrefactor.languages.paths import is_test
@@ -30,8 +30,7 @@ from redgreenrefactor.model.verdict import Finding, TestOutcome, Verdict, rule
 def refactor(evidence: Evidence) -> Judgement:
     """Every test passes, the old ones too, and none was weakened; an unchanged tree needs no proof."""
     evidence = yield from with_roles(evidence)
-    found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
-    found += [*imported_tests(evidence), *misplaced(evidence), *doubts(evidence)]
+    found = [*forbidden(evidence), *doubts(evidence)]
     if errors(found):
         return rule(*found)
     if not evidence.changes:
@@ -40,11 +39,12 @@ def refactor(evidence: Evidence) -> Judgement:
     measured = yield from measure(evidence)
     if isinstance(measured, Verdict):
         return measured
+    found += borrowed(evidence, measured.after)
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence), *sniffing(evidence)]))
     rewrites = rewritten(evidence, measured)
     found += [*interference(evidence, measured), *_lost(evidence, measured, rewrites)]
-    found += [*altered_examples(evidence, measured.before), *borrowed(evidence, measured.after)]
+    found += altered_examples(evidence, measured.before)
     found += supplanted(evidence, measured.after, measured.before)
     found += not_green(measured, _failed_before(measured, rewrites))
     found += yield from regressions(evidence, measured)

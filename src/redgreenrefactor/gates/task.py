@@ -23,13 +23,7 @@ from redgreenrefactor.gates.rules.findings import (
 )
 from redgreenrefactor.gates.rules.legacy import regressions
 from redgreenrefactor.gates.rules.measurement import Measured, gone, interference, measure
-from redgreenrefactor.gates.rules.scope import history, misplaced, off_limits
-from redgreenrefactor.gates.rules.tampering import (
-    configuration,
-    edited_tests,
-    hooked,
-    weaker_helpers,
-)
+from redgreenrefactor.gates.rules.tampering import edited_tests, forbidden, hooked, weaker_helpers
 from redgreenrefactor.gates.rules.test_text import new_tests, text_rules
 from redgreenrefactor.languages import assertions, python, stubs
 from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
@@ -71,9 +65,8 @@ def task_gates(task: Task) -> Mapping[PhaseName, Gate]:
 
 def task_red(task: Task, evidence: Evidence) -> Judgement:
     """Every case has a test that can be run; those that pass already are only worth a warning."""
-    found = [*history(evidence), *off_limits(evidence), *configuration(evidence)]
-    found += [*_scope(task, evidence), *edited_tests(evidence), *misplaced(evidence)]
-    found += weaker_helpers(evidence)
+    found = [*forbidden(evidence), *_scope(task, evidence)]
+    found += [*edited_tests(evidence), *weaker_helpers(evidence)]
     absent, unparsable = list(_absent(task, evidence)), list(_unparsable(evidence))
     if errors(found) or absent or unparsable:
         return replace(rule(*found, *absent, *unparsable), final=bool(absent) and not errors(found))

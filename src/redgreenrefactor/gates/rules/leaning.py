@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator, Sequence
 
-from redgreenrefactor.gates.rules.findings import named
+from redgreenrefactor.gates.rules.findings import named, tampering
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import knows_tests
@@ -49,10 +49,8 @@ def cut_off(evidence: Evidence, measured: Measured) -> Inquiry[list[Finding]]:
     lost = in_lost_lines(evidence, mutants, traced, loaded)
     for mutant in (*lost, *spread([item for item in mutants if item not in lost], 2 * HANDFUL)):
         for seed in (SEED, SEED + 1):  # what chance alone has brought about is no loss
-            then = yield from noticed_by(
-                evidence.head, old, [mutant], enough=1, least=1, overlay=overlay, seed=seed
-            )
-            again = noticed_by(evidence.head, old, [mutant], enough=1, least=1, beside=beside, seed=seed)
+            then = yield from noticed_by(evidence.head, old, [mutant], overlay=overlay, seed=seed)
+            again = noticed_by(evidence.head, old, [mutant], beside=beside, seed=seed)
             now = (yield from again) if then.failed else then
             blind = sorted({r.id for r in then.failed} - {r.id for r in now.failed}) if now.tried else []
             if not blind:
@@ -86,38 +84,32 @@ def seen_uses(
 def _touched(evidence: Evidence, reaches: Sequence[Reach]) -> Iterator[tuple[str | None, int]]:
     """Yield what tests lean on and is not what it was, with the line."""
     for change in evidence.changes:
-        local, line = inside(evidence, change.path), None
         if is_test(evidence, change.path):
             fresh = change.before is None or evidence.phase is PhaseName.RED
             line = _altered(change) or _imposed(change) if fresh else None
-        elif local and change.before:
-            serves = any(serves_tests(evidence, one, local, change.old_text) for one in reaches)
-            line = _altered(change) if serves else None
+        else:
+            line = _altered_support(evidence, change, reaches)
         if line is not None:
-            yield local, line
+            yield inside(evidence, change.path), line
 
 
 def support_touched(evidence: Evidence, *reaches: Reach) -> Iterator[Finding]:
     """Yield changes to what tests lean on, by a phase that has no tests to write; what is only added changes nothing."""
     for change in evidence.changes:
-        local = inside(evidence, change.path)
-        if (
-            local is None
-            or local == evidence.impl_file
-            or change.before is None
-            or is_test(evidence, change.path)
-        ):
-            continue
-        line = _altered(change)
-        if line is not None and any(serves_tests(evidence, one, local, change.old_text) for one in reaches):
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"{change.path}:{line}: only tests use it, and it was changed in {evidence.phase}: "
-                "what tests lean on stays as RED left it",
-                change.path,
-                line,
-                hint="Make the test pass by changing the implementation only; leave helpers and data of the tests alone.",
-            )
+        line = _altered_support(evidence, change, reaches)
+        if line is not None and inside(evidence, change.path) != evidence.impl_file:
+            what = f"only tests use it, and it was changed in {evidence.phase}: what tests lean on stays as RED left it"
+            hint = "Make the test pass by changing the implementation only; leave helpers and data of the tests alone."
+            yield tampering(change, line, what, hint)
+
+
+def _altered_support(evidence: Evidence, change: Change, reaches: Sequence[Reach]) -> int | None:
+    """Return where something that was there, and that tests alone use, is not what it was."""
+    local = inside(evidence, change.path)
+    if not local or change.before is None or is_test(evidence, change.path):
+        return None
+    serves = any(serves_tests(evidence, one, local, change.old_text) for one in reaches)
+    return _altered(change) if serves else None
 
 
 def _altered(change: Change) -> int | None:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import brief, tampering, worth_a_look
-from redgreenrefactor.gates.rules.scope import python_code
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.dataflow import imported_from
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own, module_files
@@ -131,21 +130,3 @@ def _installs(evidence: Evidence, file: str) -> bool:
     said = (node.value for node in (ast.walk(tree) if tree else ()) if isinstance(node, ast.Expr))
     calls = (node for node in said if isinstance(node, ast.Call) and not (node.args or node.keywords))
     return any(ast.unparse(node.func).partition(".")[0] in planned for node in calls)
-
-
-def borrowed(evidence: Evidence, run: SuiteRun) -> Iterator[Finding]:
-    """Yield code of this turn that imports what lies among the tests."""
-    folders = {PurePosixPath(file).parent for file in run.files}
-
-    def is_theirs(path: str) -> bool:
-        return is_tests_own(evidence, path) and PurePosixPath(path).parent in folders
-
-    for change, text in python_code(evidence):
-        tree = python.parsed(text)
-        nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)] if tree else []
-        for line, module in [(node.lineno, module) for node in nodes for module in python.imports(node)]:
-            paths = [p for p in module_files(module) if evidence.text(p)]
-            if paths and all(map(is_theirs, paths)):
-                what = f"the code imports {paths[0]}, which lies among the tests"
-                hint = "Code does not know its tests: write what it needs into the code."
-                yield tampering(change, line, what, hint)

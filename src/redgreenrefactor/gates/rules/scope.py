@@ -16,6 +16,7 @@ from redgreenrefactor.model.evidence import (
 )
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.workflow import PhaseName
 
 SUBMODULE, LINK = "160000", "120000"
 
@@ -44,7 +45,7 @@ def off_limits(evidence: Evidence) -> Iterator[Finding]:
             yield scope(
                 change, "nobody changes tdd.properties during a run", "Leave the configuration as it is."
             )
-        elif local == LIST:
+        elif local == LIST and evidence.phase is not PhaseName.CODE:  # where it is nobody's
             yield scope(
                 change, f"only PLAN changes {LIST}", f"Leave {LIST} as it is: the next PLAN ticks the box."
             )

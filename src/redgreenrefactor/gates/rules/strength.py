@@ -50,8 +50,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inq
     if not any(is_test(evidence, change.path) for change in evidence.changes):
         return []
     found = yield from _behaviour(evidence, measured, rewrites)
-    found += [*_legacy(evidence, measured, rewrites), *_parameters(measured, rewrites)]
-    found += _sets(measured, rewrites)
+    found += [*_legacy(evidence, measured, rewrites), *_sets(measured, rewrites)]
     if rewrites.old and not errors(found):
         found += yield from _as_strong(evidence, measured, rewrites)
     return found
@@ -140,30 +139,21 @@ def _legacy(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iter
         )
 
 
-def _parameters(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
-    """Yield tests that have lost parameter sets."""
-    for key in sorted(set(rewrites.old) & set(rewrites.new)):
-        before = {r.id for r in measured.before.results.values() if r.key == key}
-        after = {r.id for r in measured.after.results.values() if r.key == key}
-        if len(after) < len(before):
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"parameter sets are gone: {named(sorted(before - after))}",
-                key[0],
-                rewrites.new[key].line,
-                hint="Keep every parameter set.",
-            )
-
-
 def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
-    """Yield parametrised tests that went under another name and came back with fewer parameter sets."""
-    gone = [r for r in rewrites.results(measured.before, rewrites.old) if r.key not in rewrites.new]
+    """Yield tests that have lost parameter sets, under their own name or under another one."""
+    was, now = (
+        rewrites.results(measured.before, rewrites.old),
+        rewrites.results(measured.after, rewrites.new),
+    )
+    for key in sorted(set(rewrites.old) & set(rewrites.new)):
+        before, after = ({r.id for r in side if r.key == key} for side in (was, now))
+        if len(after) < len(before):
+            yield _weaker(rewrites, f"parameter sets are gone: {named(sorted(before - after))}", [key])
+    gone = [r for r in was if r.key not in rewrites.new]
     families = {r.id.partition("[")[0] for r in gone if "[" in r.id}
-    lost = [r.id for r in gone if r.id.partition("[")[0] in families]
-    fresh = [r for r in rewrites.results(measured.after, rewrites.new) if r.key not in rewrites.old]
-    if len(lost) > len(fresh) and lost:
-        first = next(r for r in gone if r.id == lost[0])
-        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", [first.key])
+    lost = [r for r in gone if r.id.partition("[")[0] in families]
+    if len(lost) > sum(r.key not in rewrites.old for r in now):
+        yield _weaker(rewrites, f"parameter sets are gone: {named([r.id for r in lost])}", [lost[0].key])
 
 
 # --- strength: what they notice
@@ -222,12 +212,10 @@ def _no_longer_noticed(
 
     Where a value is a little off, every test has to notice that did, unless another one does it now in its stead.
     """
-    then = yield from noticed_by(
-        old.commit, old.tests, [item], enough=1, least=1, overlay=old.overlay, seed=seed
-    )
+    then = yield from noticed_by(old.commit, old.tests, [item], overlay=old.overlay, seed=seed)
     if not then.by_failing:
         return then, None
-    now = yield from noticed_by(old.commit, new, [item], enough=1, least=1, seed=seed)
+    now = yield from noticed_by(old.commit, new, [item], seed=seed)
     noticing, still = ({r.key: r.kind for r in side.failed} for side in (then, now))
     if not now.by_failing:
         return then, list(noticing) if now.tried else None
@@ -250,9 +238,9 @@ def _still_bites(
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
     exact = any(isinstance(item, ast.Eq) for test in rewrites.old.values() for item in ast.walk(test.node))
     mutants = [item for item in mutants if item.mutation.slight and exact] or mutants
-    found = yield from noticed_by(evidence.head, new, mutants, enough=1, least=1)
+    found = yield from noticed_by(evidence.head, new, mutants)
     if found.tried and not found.by_failing:  # by chance, perhaps
-        found = yield from noticed_by(evidence.head, new, mutants, enough=1, least=1, seed=SEED + 1)
+        found = yield from noticed_by(evidence.head, new, mutants, seed=SEED + 1)
     if found.tried and not found.by_failing:
         return [_weaker(rewrites, f"they notice none of {found.tried} mutants of the code")]
     if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):

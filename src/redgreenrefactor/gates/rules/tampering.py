@@ -9,11 +9,18 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import python_tests, tampering
-from redgreenrefactor.gates.rules.scope import python_code
+from redgreenrefactor.gates.rules.scope import history, misplaced, off_limits, python_code
 from redgreenrefactor.languages import assertions, python
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.manifests import files_run
-from redgreenrefactor.languages.paths import inside, is_test, is_test_file, reconfigures
+from redgreenrefactor.languages.paths import (
+    inside,
+    is_test,
+    is_test_file,
+    is_tests_own,
+    module_files,
+    reconfigures,
+)
 from redgreenrefactor.model.evidence import Change, Evidence, SuiteRun
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.model.workflow import PhaseName
@@ -23,6 +30,11 @@ RUNNER_NAME = re.compile(r"^(_?pytest|unittest|nose|py\.test)$")
 PLACES_TO_LOOK = ("modules", "argv", "orig_argv", "__main__")
 SHORTEST = 3  # letters that are enough to recognise a runner by
 ASKING = ("any", "all", "startswith", "endswith", "get", "find", "index", "count")
+
+
+def forbidden(evidence: Evidence) -> Iterator[Finding]:
+    """Yield what no phase may do: to history, to what is nobody's, to how tests are run; and files of no commit."""
+    yield from (*history(evidence), *off_limits(evidence), *configuration(evidence), *misplaced(evidence))
 
 
 def sniffing(evidence: Evidence) -> Iterator[Finding]:
@@ -61,22 +73,24 @@ def _names_runner(value: object) -> bool:
     )
 
 
-def imported_tests(evidence: Evidence) -> Iterator[Finding]:
-    """Yield code that imports tests: where they are loaded already, no run can tell."""
-    file = PurePosixPath(evidence.test_file)
+def borrowed(evidence: Evidence, run: SuiteRun) -> Iterator[Finding]:
+    """Yield code that imports tests, or what lies among them: where they are loaded already, no run can tell."""
+    test = PurePosixPath(evidence.test_file)
     brought = [local for local, by_test in evidence.roles.items() if by_test]
-    theirs = {"conftest", *(name for local in brought for name in python.planned_modules(local))}
-    theirs |= {file.stem} if is_test_file(file.name) else set()
+    names = {"conftest", *(name for local in brought for name in python.planned_modules(local))}
+    names |= {test.stem} if is_test_file(test.name) else set()
+    folders = {PurePosixPath(file).parent for file in run.files}
+
+    def is_theirs(module: str) -> bool:
+        paths = [path for path in module_files(module) if evidence.text(path)]
+        among = (is_tests_own(evidence, path) and PurePosixPath(path).parent in folders for path in paths)
+        return not names.isdisjoint([module, *module.split(".")]) or (bool(paths) and all(among))
+
     for change, _, new in _written(evidence):
         for node in (item for item in new if isinstance(item, ast.Import | ast.ImportFrom)):
-            names = python.imports(node)
-            if module := next((name for name in names if theirs & {name, *name.split(".")}), None):
-                yield tampering(
-                    change,
-                    node.lineno,
-                    f"the code imports the tests ({module})",
-                    "Code does not know its tests.",
-                )
+            if module := next(filter(is_theirs, python.imports(node)), None):
+                hint = "Code does not know its tests: write what it needs into the code."
+                yield tampering(change, node.lineno, f"the code imports the tests ({module})", hint)
 
 
 def _word(node: ast.AST) -> str:

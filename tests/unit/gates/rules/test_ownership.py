@@ -66,7 +66,7 @@ def after_red(after: Files) -> Played:
 def test_green_leaves_a_fake_alone_and_does_not_use_it() -> None:
     assert after_red({"fake.py": FAKE.replace("[]", "[1]")}).types == [FindingType.TEST_TAMPERING]
     used = after_red({"thing.py": f"from fake import Paper\n{BEFORE['thing.py']}"})
-    assert used.types == [FindingType.TEST_TAMPERING]
+    assert used.types[0] is FindingType.TEST_TAMPERING
     assert "thing.py:1: the code imports the tests (fake)" in used.told
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from gates_support import Files, evidence, result, suite
-from redgreenrefactor.gates.rules.replacements import borrowed, hidden, replaced, supplanted
+from redgreenrefactor.gates.rules.replacements import hidden, replaced, supplanted
+from redgreenrefactor.gates.rules.tampering import borrowed
 from redgreenrefactor.model.evidence import CollectError, Reach, Replacement, SuiteRun
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName
@@ -136,7 +137,7 @@ def test_code_takes_nothing_from_among_the_tests() -> None:
     )
     [found] = borrowed(given, loading())
     assert (found.type, found.file, found.line) == (FindingType.TEST_TAMPERING, "thing.py", 2)
-    assert "tests/kit.py, which lies among the tests" in found.message
+    assert "imports the tests (tests.kit)" in found.message
     assert list(borrowed(given, suite())) == []  # a folder of that name, and no test in it
     broken = evidence(PhaseName.GREEN, HELPED, {**HELPED, "thing.py": "def (\n"})
     assert list(borrowed(broken, loading())) == []

@@ -4,8 +4,8 @@ import pytest
 
 from gates_support import NO_FILES, Files, evidence, src
 from redgreenrefactor.gates.rules.scope import doubts, misplaced
-from redgreenrefactor.gates.rules.tampering import imported_tests, sniffing, weaker_helpers
-from redgreenrefactor.model.evidence import Evidence
+from redgreenrefactor.gates.rules.tampering import borrowed, sniffing, weaker_helpers
+from redgreenrefactor.model.evidence import Evidence, SuiteRun
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
@@ -44,7 +44,7 @@ def test_code_that_asks_for_the_runner_is_tampering_where_only_its_text_is_known
 
 @pytest.mark.parametrize("text", ["from tests.test_thing import EXPECTED\n", "import conftest\n"])
 def test_code_that_imports_tests_is_tampering(text: str) -> None:
-    found = list(imported_tests(turned({"src/thing.py": text})))
+    found = list(borrowed(turned({"src/thing.py": text}), SuiteRun()))
     assert [(item.type, item.file, item.line) for item in found] == [
         (FindingType.TEST_TAMPERING, "src/thing.py", 1)
     ]
@@ -53,8 +53,8 @@ def test_code_that_imports_tests_is_tampering(text: str) -> None:
 def test_code_may_import_what_is_called_like_a_test_of_others() -> None:
     case = Case("d", "thing.py", "code.py")
     given = evidence(GREEN, NO_FILES, {"code.py": "import thing\nfrom . import x\n"}, case=case)
-    assert list(imported_tests(given)) == []
-    assert list(imported_tests(evidence(GREEN, NO_FILES, {"a.py": "import b\n"}, case=None))) == []
+    assert list(borrowed(given, SuiteRun())) == []
+    assert list(borrowed(evidence(GREEN, NO_FILES, {"a.py": "import b\n"}, case=None), SuiteRun())) == []
 
 
 @pytest.mark.parametrize(
