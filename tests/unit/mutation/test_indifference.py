@@ -77,6 +77,19 @@ def test_a_test_of_what_the_source_looks_like_minds_nothing_else(
     assert len(asked) == 1 + looks
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("assert thing.double(2) == pytest.approx(4, abs=float('inf'))", "any number will do"),
+        ("assert -1e99 < thing.double(2) < 1e99", "any number will do"),
+        ("assert thing.double(2) == pytest.approx(4, rel=0.5)", ""),
+        ("assert thing.double(2) >= 0", ""),
+    ],
+)
+def test_a_test_that_lets_every_number_through_minds_none(body: str, why: str) -> None:
+    assert indifferent(body) == why
+
+
 NONE, RAISES = "any object may come back", "may just raise an error"
 ANY, NEVER = "passes whatever that is", "none of its assertions"
 

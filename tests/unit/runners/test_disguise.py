@@ -9,7 +9,7 @@ from redgreenrefactor.model.evidence import Guise, Lookup, Manner, SuiteRun
 from redgreenrefactor.ports import Suite
 
 CODE = """
-import inspect, os, sys, textwrap
+import faulthandler, inspect, logging, os, sys, textwrap
 
 SEEN = "pytest" in sys.modules or "unittest" in sys.modules
 RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "unittest" + os.sep, "test_code.py")
@@ -32,6 +32,9 @@ def traces():
             "prefix": sys.pycache_prefix or sys.dont_write_bytecode,
             "finders": [finder for finder in sys.meta_path if "pytest" in type(finder).__module__],
             "streams": "pytest" in type(sys.stdout).__module__,
+            "handlers": [one for one in logging.getLogger().handlers if "pytest" in type(one).__module__],
+            "hooks": sys.unraisablehook is not sys.__unraisablehook__,
+            "crashes": faulthandler.is_enabled(),
             "main": getattr(sys.modules.get("__main__"), "__file__", None),
         }.items()
         if found
@@ -52,8 +55,9 @@ def made():
     yield code_a.Made()
 
 
-def test_code(made):
+def test_code(made, tmp_path):
     assert (code_a.traces(), made.traces) == ([], [])
+    assert "test" not in tmp_path.name + tmp_path.parent.name
 """
 UNITTEST = """
 import unittest, code_a

@@ -40,14 +40,14 @@ class Disguise:
     """
 
     def __init__(self, order: Order, paths: Paths, asked: Callable[[str, FrameType], None]) -> None:
-        self._hides = order.disguise != APART
+        self.hides = order.disguise != APART
         self._name = "job_" + os.urandom(4).hex()
         self._file = os.path.join(order.folder, self._name + ".py")  # noqa: PTH118
         self._files: dict[str, str] = {}  # of tests, and how they are called instead
         self._paths = paths
         self._asked = asked
         self._own = _RUNNERS | _modules_of(order.tests)
-        self._frame = None if self._hides else _runners_frame()
+        self._frame = None if self.hides else _runners_frame()
         self._worker = None if order.disguise == IN_PLACE else _Worker(self._served())
 
     def begin(self) -> None:
@@ -56,7 +56,7 @@ class Disguise:
         if self._worker is not None:
             place = next((i for i, f in enumerate(sys.meta_path) if f is PathFinder), len(sys.meta_path))
             sys.meta_path.insert(place, _Finder(self._paths, self._apart))
-        if not self._hides:
+        if not self.hides:
             return
         os.environ.pop("PYTEST_VERSION", None)
         for environment in (os.environ, getattr(os, "environb", None)):
@@ -76,17 +76,17 @@ class Disguise:
         """Call a function of the project where no variable of the runner and, if so wanted, none of its frames is."""
         take_off = self.wear(function)
         taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYTEST_")}
-        if not self._hides:
+        if not self.hides:
             os.environ.update(taken)
-        for stream in (sys.stdin, sys.stdout, sys.stderr):
-            if self._hides and type(stream).__module__.startswith("_pytest"):
-                type(stream).__module__ = "io"
+        hooks = list(_unhooked()) if self.hides else []
         try:
             if self._worker is None:
                 return function(*arguments, **named)
             return self._worker.call(function, *arguments, **named)
         finally:
             os.environ.update(taken)
+            for owner, name, hook in hooks:
+                setattr(owner, name, hook)
             take_off()
 
     def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,7 +117,7 @@ class Disguise:
 
     def wear(self, test: Any) -> Callable[[], None]:
         """Give a test's functions other names; return what gives them their own back."""
-        if not self._hides:
+        if not self.hides:
             return lambda: None
         inside = (found for found in _functions(test, 0) if self._paths.inside(found.__code__.co_filename))
         own = {id(found): found for found in inside}  # a library's wrapper stays what it is
@@ -346,6 +346,23 @@ class _BothNames(str):  # noqa: SLOT000 - a text with an attribute
 
 def _keep_nothing(*_: Any, **__: Any) -> None:
     """Write no byte code."""
+
+
+def _unhooked() -> Iterator[tuple[Any, str, Any]]:
+    """Take the runner's hooks away, each of which is yielded, and what tells that streams and handlers are its own."""
+    logs: Any = sys.modules.get("logging")
+    for kind in map(type, (sys.stdin, sys.stdout, sys.stderr, *(logs.getLogger().handlers if logs else ()))):
+        if kind.__module__.startswith("_pytest"):
+            base = next(base for base in kind.__mro__ if not base.__module__.startswith("_pytest"))
+            kind.__module__, kind.__name__, kind.__qualname__ = base.__module__, base.__name__, base.__name__
+    for owner, name in ((sys, "unraisablehook"), (threading, "excepthook")):
+        hook: Any = getattr(owner, name)
+        usual = getattr(owner, f"__{name}__", None)  # for threads since 3.10
+        if usual is not None and getattr(hook, "func", hook).__module__.startswith("_pytest"):
+            setattr(owner, name, usual)
+            yield owner, name, hook
+    if "faulthandler" in sys.modules:
+        sys.modules["faulthandler"].disable()  # pytest has switched it on
 
 
 def _modules_of(tests: frozenset[str]) -> frozenset[str]:

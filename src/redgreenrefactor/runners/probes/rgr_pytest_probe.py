@@ -9,6 +9,7 @@ import ast
 import os
 import sys
 from collections.abc import Generator
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -200,6 +201,8 @@ class _Session:
             session.config.pluginmanager.register(_Trace(self._probe), "rgr-trace")
         if self._probe.disguise is not None:
             session.config.pluginmanager.register(_Disguised(self._probe), "rgr-disguise")
+            if self._probe.disguise.hides:
+                _name_folders_plainly(getattr(session.config, "_tmp_path_factory", None), self._probe.order)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
@@ -355,6 +358,20 @@ class _Disguised:
             fixturedef.func = called if made is function else MethodType(called, made.__self__)
         yield
         fixturedef.func = made
+
+
+def _name_folders_plainly(factory: Any, order: Order) -> None:
+    """Let folders for tests be called neither after the runner nor after a test."""
+    if factory is None:
+        return
+    os.makedirs(order.scratch, exist_ok=True)  # noqa: PTH103
+    factory._given_basetemp = Path(order.scratch, "work")  # noqa: SLF001 - there is no other way once it is made
+    make = factory.mktemp
+
+    def made(basename: str, *args: Any, **options: Any) -> Any:
+        return make("folder" if basename.startswith("test") else basename, *args, **options)
+
+    factory.mktemp = made
 
 
 class _Selection:

@@ -31,7 +31,7 @@ class Reach:
         self._started = 0
         self._loaded: set[str] = set()
         self._hears = True
-        owners = ("self", os.getpid())
+        owners = ("self", "thread-self", os.getpid(), os.getppid())
         self._process = [f"/proc/{who}/{what}" for who in owners for what in ("cmdline", "environ")]
         if closely:  # every call of id() is an event: too dear for a whole suite
             sys.addaudithook(self._heard)
