@@ -6,9 +6,10 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from redgreenrefactor.config import Flags, Line, Settings, load
+from redgreenrefactor.config import DEFAULT, Flags, Line, Settings, load
 from redgreenrefactor.config.keys import KEYS
 from redgreenrefactor.errors import NotReadyError, UsageError
 from redgreenrefactor.filesystem import LARGEST, below, head_of
@@ -85,6 +86,44 @@ def trusted(
         raise not_trusted(lines, "rgr trust" if commit == "HEAD" else f"rgr trust --at {commit[:10]}")
     approvals.add(wanted)
     return settings
+
+
+def as_before(
+    settings: Settings, repository: Repository, around: Surroundings, agent: str | None
+) -> Settings:
+    """Return the settings with the agent that notes of a run tell of, in the roles for which nobody names one.
+
+    Notes may be a stranger's: an agent that this user has not chosen here counts once it is approved.
+    """
+    unset = [role for role in settings.agents if settings.source(f"agent.{role}") == DEFAULT]
+    if agent is None or all(settings.agent_for(role) == agent for role in unset):
+        return settings
+    choice = _choice_of(agent, repository)
+    if not once(around.environ) and not approvals_for(repository, around.environ).has(choice):
+        if around.ask is None or not around.ask([f"the notes of this run: agent={agent}"]):
+            raise NotReadyError(
+                f"{agent} worked at this run, as its notes tell, and you have not chosen it here",
+                hint=f"Type the same with --agent {shlex.quote(agent)} if you want that, or name another one.",
+                type="NotTrusted",
+            )
+        approvals_for(repository, around.environ).add(choice)
+    return replace(settings, agents={**settings.agents, **dict.fromkeys(unset, agent)})
+
+
+def remember_agent(settings: Settings, repository: Repository, around: Surroundings) -> str | None:
+    """Return the agent that a flag or a variable has chosen, which the run may be gone on with unasked from now on."""
+    if settings.source("agent") not in ("--agent", "TDD_AGENT"):
+        return None
+    if not once(around.environ):
+        with suppress(NotReadyError):  # then it is asked for
+            approvals_for(repository, around.environ).add(_choice_of(settings.agent, repository))
+    return settings.agent
+
+
+def _choice_of(agent: str, repository: Repository) -> Approval:
+    """Return what a user approves by naming an agent: it, and what it would run of the repository, as that is now."""
+    line = Line("", "go on with agent", agent)
+    return approval_of([line, *(each for _, each in _files_of(line, repository))], repository)
 
 
 def approvals_for(repository: Repository, environ: Mapping[str, str]) -> Approvals:

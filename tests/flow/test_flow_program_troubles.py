@@ -128,8 +128,6 @@ def test_a_test_that_is_locked_stays_and_other_files_are_changed(rehearsal: Rehe
 
 
 def test_sessions_are_gone_on_with_and_forked(rehearsal: Rehearsal) -> None:
-    if "resume" not in rehearsal.agent().strategies:
-        pytest.skip(f"{rehearsal.name} does not always find its sessions again, and says that it keeps none")
     first = rehearsal.plays(lambda _: Reply("The word is heron."))
     assert first.failure is None, first
 

@@ -1,6 +1,7 @@
 """A program that speaks the Agent Client Protocol as an agent: one that is known by name, or any command."""
 
 import json
+import re
 import select
 import shlex
 import socket
@@ -26,6 +27,7 @@ from redgreenrefactor.sandbox.cage import temporary_folder
 from redgreenrefactor.sandbox.policy import readable, writable
 
 _FAREWELL = 5.0  # seconds for a program to write down what it keeps of a session
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d")
 _ATTEMPTS = 5  # at a request, of programs that can be told how many
 
 
@@ -82,6 +84,9 @@ class AcpProgram:
                 (home / place).parent.mkdir(parents=True, exist_ok=True)
                 put(home / place, text.encode())
             self._link_account(order, home)
+            _set_apart(
+                home, Template(self.preset.sessions).substitute(id=re.sub(r"\W", "", order.parent[:8]))
+            )
             conversation = AcpConversation(order, self.preset, self._prompt(order), line.send, home)
             conversation.begin()
             yield ProgramStart(
@@ -121,6 +126,14 @@ class AcpProgram:
             yield preset.with_model
         if order.setup.url and preset.with_url:
             yield preset.with_url
+
+
+def _set_apart(home: Path, pattern: str) -> None:
+    """Give the file of a session the name of a minute that does not come again, in which it is still found."""
+    for file in home.glob(pattern) if pattern else ():
+        place = file.with_name(_MINUTE.sub("2000-01-01T00-00", file.name))
+        if not place.exists():
+            file.rename(place)
 
 
 def _filled(equipment: StartingKit, values: Mapping[str, str]) -> StartingKit:

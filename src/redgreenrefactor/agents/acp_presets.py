@@ -47,6 +47,9 @@ class AcpPreset:
     history_last: str = (
         ""  # the update that comes when it has told the history of a session; nothing: that is over before
     )
+    sessions: str = (
+        ""  # files that are named by session and minute, and begun anew by a session of the same minute
+    )
     strategies: frozenset[str] = EVERY_STRATEGY
     tried: bool = True  # by us, with the real program; the others are as their makers describe them
 
@@ -60,7 +63,13 @@ _GEMINI_WITHOUT = (
 _GEMINI_SETTINGS = {
     "security": {"auth": {"selectedType": "$auth"}},
     "tools": {"exclude": _GEMINI_WITHOUT.split()},
-    "general": {"enableAutoUpdate": False, "maxAttempts": "$attempts"},
+    "general": {
+        "enableAutoUpdate": False,
+        "maxAttempts": "$attempts",
+        "sessionRetention": {
+            "enabled": False
+        },  # or it removes sessions as it starts, also the one that is asked for
+    },
     "privacy": {"usageStatisticsEnabled": False},
     "skills": {"enabled": False},
     "hooksConfig": {"enabled": False},
@@ -130,7 +139,8 @@ PRESETS: Mapping[str, AcpPreset] = {
         auth={"GEMINI_API_KEY": "gemini-api-key", "GOOGLE_API_KEY": "vertex-ai", "": "oauth-personal"},
         retried=r"^Attempt \d+ failed(?: with status)?:? (.*)\. Retrying",
         history_last="available_commands_update",
-        strategies=EVERY_STRATEGY - {"fork", "resume"},  # it does not always find a session again
+        sessions=".gemini/tmp/*/chats/session-*-$id.jsonl",
+        strategies=EVERY_STRATEGY - {"fork"},
     ),
     "opencode": AcpPreset(
         program=ForeignProgram(

@@ -6,6 +6,8 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, Generic
 
+from redgreenrefactor.agents.table import kind_of
+from redgreenrefactor.config import DEFAULT
 from redgreenrefactor.confinement import confinement_of
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
@@ -30,6 +32,7 @@ from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.ports import Agent, Suite
 from redgreenrefactor.runners.warm_process import WarmProcesses
+from redgreenrefactor.surroundings import as_before, remember_agent
 
 NO_LIMITS = RunLimits()
 
@@ -49,8 +52,11 @@ class Equipment:
             self.factory.warm.close()
 
 
-def equip(project: OpenProject, job: Job[Result]) -> Equipment:
-    """Have everything a run needs, or refuse: an agent, the test command or a sandbox may be missing."""
+def equip(project: OpenProject, job: Job[Result], latest: Entry | None = None) -> Equipment:
+    """Have everything a run needs, or refuse: an agent, the test command or a sandbox may be missing.
+
+    One that goes on from its latest handoff does so with the agent that worked, unless another one is named.
+    """
 
     def emit(event: Event) -> None:
         project.emit(event)
@@ -66,9 +72,22 @@ def equip(project: OpenProject, job: Job[Result]) -> Equipment:
     )
     around = replace(project.around, emit=emit)
     settings, compiled = job.settings(), project.workspace.compiled
+    worked = _who_worked(project, job, latest) if latest else None
+    settings = as_before(settings, project.repository, project.around, worked)
     warm = WarmProcesses() if settings.probe_warm == "on" else None
     factory = Factory(project.repository, settings, around, compiled, confinement, warm)
     return assemble(project, job, factory, job.suite(factory))
+
+
+def _who_worked(project: OpenProject, job: Job[Any], latest: Entry) -> str | None:
+    """Return the agent that worked last in a role for which nobody names one, as the notes of the run tell."""
+    settings, keys = project.settings, {phase.name: phase.key for phase in job.workflow.phases}
+    for entry in project.ledger.history(latest.handoff.run_id):
+        agent, role = entry.handoff.agent, keys.get(entry.handoff.phase)
+        opens = entry.handoff.cycle_number == 0 or role is None
+        if agent and kind_of(agent).module and (opens or settings.source(f"agent.{role}") == DEFAULT):
+            return agent
+    return None
 
 
 def assemble(project: OpenProject, job: Job[Any], factory: Factory, suite: Suite) -> Equipment:
@@ -111,7 +130,7 @@ def begin(project: OpenProject, job: Job[Result], run_id: str, limits: RunLimits
 
 def go_on(project: OpenProject, job: Job[Result], latest: Entry, limits: RunLimits = NO_LIMITS) -> Result:
     """Go on with a job from its latest handoff to its end."""
-    with closing(equip(project, job)) as equipment:
+    with closing(equip(project, job, latest)) as equipment:
         return Run(project, job, equipment, limits).go_on(latest)
 
 
@@ -139,6 +158,7 @@ class Run(Generic[Result]):
             suite_run=lab.keep_result(base),
             legacy=before.noted,
             branch=branch and f"refs/heads/{branch}",
+            agent=remember_agent(project.settings, project.repository, project.around),
         )
         entry = Entry(base, project.ledger.store_feature(begun))
         project.ledger.write({base: entry.handoff})
@@ -189,6 +209,8 @@ class Run(Generic[Result]):
                 Warned("git knows no user.name and user.email here: commits are made as RedGreenRefactor")
             )
         settings, confinement = equipment.factory.settings, equipment.factory.confinement
+        usual = self.job.settings()
+        agents = {settings.agent_for(phase.key) for phase in self.job.workflow.sessions()}
         project.emit(
             RunStarted(
                 run_id,
@@ -198,9 +220,8 @@ class Run(Generic[Result]):
                 equipment.suite.measure,
                 resumed=resumed,
                 sandbox=str(confinement.level),
-                held=confinement.told(
-                    {settings.agent_for(phase.key) for phase in self.job.workflow.sessions()}
-                ),
+                held=confinement.told(agents),
+                as_before="" if usual.agents == settings.agents else ", ".join(sorted(agents)),
                 phases=tuple(phase.name for phase in self.job.workflow.phases),
             ),
         )

@@ -22,6 +22,7 @@ class RunStarted:
     resumed: bool = False
     sandbox: str = "off"
     held: str = ""  # who is held by what, in words
+    as_before: str = ""  # who works because of the run's notes: nobody names another
     phases: tuple[PhaseName, ...] = ()  # that a cycle goes through
 
 

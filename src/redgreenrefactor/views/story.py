@@ -136,12 +136,14 @@ class Story:
             Span(ink.headline(heading(event.feature)), Tone.STRONG),
             Span(" (going on)" if event.resumed else "", Tone.FAINT),
         )
+        who = f"{ink.line(event.as_before)}, as before (--agent names another)" if event.as_before else ""
         told = "per-test results" if event.measure == Measure.PER_TEST else "exit code only"
         return [
             *aligned(title, [f"run {self._run_id}"], width, ink, indent=0, keep=0),
             (Span(cut(f"project: {ink.line(event.project)}", width, ink), Tone.FAINT),),
             (Span(cut(f"tests: {ink.line(event.test_command)} ({told})", width, ink), Tone.FAINT),),
             *self._texts(ink.line(event.held or event.sandbox), width, Tone.FAINT, lead="sandbox: "),
+            *self._texts(who, width, Tone.FAINT, lead="agent: "),
         ]
 
     def _baseline(self, event: SuiteEnded, width: int) -> list[Row]:
