@@ -71,6 +71,8 @@ GREEN_1 = replace(
         minimality=Minimality(80, 5, ("roman.py:4",)),
         mutants=MutantCounts(4, 3, missed=("roman.py:2",)),
         coverage=CoverageFigure(92.5, 90.0, "coverage.py"),
+        judged_seconds=3.0,
+        suite_seconds=1.0,
     ),
 )
 REFACTOR_1 = replace(

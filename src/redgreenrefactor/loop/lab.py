@@ -66,6 +66,8 @@ class Lab:
     side_by_side: Callable[[Sequence[Callable[[], SuiteRun]]], list[SuiteRun]] = in_turn
     _known: dict[Key, SuiteRun] = field(default_factory=dict[Key, SuiteRun])
     _usual: float = 0.0  # seconds the whole suite took last
+    _began: float = 0.0  # when this turn's gate did,
+    _suites: float = 0.0  # and the seconds that runs of the whole suite have taken since
     _pace: float = 0.0  # seconds the last run took, of whatever
     _alone: bool = False  # whether runs side by side were seen to take longer than one after the other
     _compared: set[int] = field(
@@ -77,6 +79,7 @@ class Lab:
         """Let a gate ask until it knows enough, and return what it says: its verdict, mostly."""
         spent, late = 0.0, dict[str, None]()
         self._compared, self._cold = set(), ""
+        self._began, self._suites = self.clock(), 0.0
         try:
             question = next(judgement)
             while True:
@@ -93,9 +96,15 @@ class Lab:
             return cast("Answer", self._told(said, late)) if isinstance(said, Verdict) else said
 
     def _told(self, said: Verdict, late: Mapping[str, None]) -> Verdict:
-        """Return a verdict that tells what was left out, and what was done in another way than usual."""
+        """Return a verdict that tells what was left out, what was done in another way than usual, and how long it took."""
         told = left_out(said, late) if late else said
-        return replace(told, facts=replace(told.facts, cold_probes=self._cold)) if self._cold else told
+        facts = replace(
+            told.facts,
+            cold_probes=self._cold,
+            judged_seconds=round(self.clock() - self._began, 3) or None,
+            suite_seconds=round(self._suites, 3) or None,
+        )
+        return replace(told, facts=facts)
 
     def measure_anew(self, known: Mapping[Key, SuiteRun] | None = None) -> Mapping[Key, SuiteRun]:
         """Forget what is known, or take this instead; return what was known."""
@@ -215,6 +224,7 @@ class Lab:
         if purpose == "suite":
             run = replace(run, disturbed=self.workspace.disturbed(lane))
             self._usual = run.seconds
+            self._suites += run.seconds
         self._pace = run.seconds
         self.emit(
             SuiteEnded(

@@ -66,6 +66,8 @@ class Facts(Sparse):
     evidence: str = ""  # per-test or exit-code
     unmeasured: tuple[str, ...] = ()  # what could not be measured, or was left out for want of time
     cold_probes: str = ""  # why each probe had to be a process of its own
+    judged_seconds: float | None = None  # that the gate took, its runs of tests included,
+    suite_seconds: float | None = None  # and of these the runs of the whole suite
     expected: int | None = None  # tests that a task's Red had to write
     test_files: tuple[str, ...] | None = None  # that a task's Red has written
     suite: Counts | None = None

@@ -83,6 +83,7 @@ class WorkflowResult:
     open_cases: tuple[str, ...] = ()  # the next ones first; a very long list is only counted
     open_count: int = 0
     warnings: int = 0  # of accepted phases
+    worked: float = 0.0  # seconds that the turns of the whole run took, rejected ones included
 
     @property
     def cost_per_test(self) -> float | None:
@@ -94,7 +95,7 @@ class WorkflowResult:
     def to_json(self) -> dict[str, Any]:
         """Return the value `rgr run --json` prints."""
         body = written(self)
-        for key in ("openCases", "openCount", "warnings", "seconds", "head"):
+        for key in ("openCases", "openCount", "warnings", "worked", "seconds", "head"):
             del body[key]
         cost = {} if self.cost_per_test is None else {"costPerTestUsd": self.cost_per_test}
         return {**body, **cost, "seconds": round(self.seconds, 3), "head": self.head}
@@ -116,12 +117,13 @@ def result_of(history: Sequence[Entry], status: RunStatus, seconds: float) -> Wo
         cycles=tuple(cycle for cycle in cycles if cycle is not None),
         error=latest.error if failed else None,
         error_details=latest.error_details if failed else None,
-        usage=expense_of(history).usage,
+        usage=(spent := expense_of(history)).usage,
         seconds=seconds,
         head=history[0].commit,
         open_cases=(open_cases := _open_cases(latest)),
         open_count=len(open_cases) + latest.cases_open - len(latest.pending_tests),
         warnings=sum(_warnings(entry.handoff) for entry in own),
+        worked=spent.seconds,
     )
 
 

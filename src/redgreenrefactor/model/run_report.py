@@ -1,6 +1,7 @@
 """A run as its report tells it: cycle by cycle, each turn with its verdict and with what it changed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 
 from redgreenrefactor.model.codec import Json, written
 from redgreenrefactor.model.decision import cycle_of
@@ -79,6 +80,16 @@ class ReportedCycle:
         """How long its accepted turns took, the rejected attempts before each included."""
         return sum(turn.handoff.seconds or 0.0 for turn in self.turns if turn.accepted)
 
+    @property
+    def judged_seconds(self) -> float:
+        """How much of that the gates took, as far as it was noted."""
+        return sum(turn.handoff.facts.judged_seconds or 0.0 for turn in self.turns)
+
+    @property
+    def suite_seconds(self) -> float:
+        """How much of that the runs of the whole suite took."""
+        return sum(turn.handoff.facts.suite_seconds or 0.0 for turn in self.turns)
+
 
 @frozen
 class RunReport:
@@ -126,6 +137,15 @@ class RunReport:
         note = self.latest.handoff
         here = self.status == "running" and cycle_of(note) == cycle.number
         return note.next_phase if here else None
+
+    @property
+    def clock_seconds(self) -> float | None:
+        """How long it took by the clock, from its opening to its latest handoff; None where that is not known."""
+        try:
+            ends = [datetime.fromisoformat(moment) for moment in (self.began, self.latest.handoff.timestamp)]
+        except ValueError:
+            return None
+        return max((ends[1] - ends[0]).total_seconds(), 0.0)
 
     @property
     def turns(self) -> tuple[ReportedTurn, ...]:
@@ -189,6 +209,8 @@ def report_object(run: RunReport) -> Json:
         "casesOpen": run.cases_open,
         "usage": written(run.expense.usage),
         "seconds": run.expense.seconds,
+        "judgedSeconds": round(sum(cycle.judged_seconds for cycle in run.cycles), 3),
+        "clockSeconds": run.clock_seconds,
         "cycles": [_cycle_object(cycle) for cycle in run.cycles],
     }
 

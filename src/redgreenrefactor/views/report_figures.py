@@ -16,7 +16,9 @@ def figures(run: RunReport, within: str, level: int) -> Markup | None:
     """Return what can be drawn of a run; what nobody measured is left out."""
     worked = [cycle for cycle in run.cycles if cycle.outcome != "closed"]
     found = [
-        plot for draw in (_progress, _times, _spending, _strength, _covered) if (plot := draw(run, worked))
+        plot
+        for draw in (_progress, _times, _judging, _spending, _strength, _covered)
+        if (plot := draw(run, worked))
     ]
     if not found:
         return None
@@ -51,10 +53,25 @@ def _times(_: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
     series = [one for one in series if any(one.values)]
     if not series:
         return None
-    total = sum(value or 0.0 for one in series for value in one.values)
-    words = ", ".join(f"{one.name} {sum(filter(None, one.values)) / total:.0%}" for one in series)
     drawing = plots.columns_of(series, [str(cycle.number) for cycle in worked], "cycle")
-    return figure("Seconds for each cycle", words, drawing, series)
+    return figure("Seconds for each cycle", _shares(series), drawing, series)
+
+
+def _judging(_: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
+    if not any(cycle.judged_seconds for cycle in worked):
+        return None
+    series = [
+        Series("sessions", "read", tuple(max(one.seconds - one.judged_seconds, 0.0) for one in worked)),
+        Series("suite", "green", tuple(cycle.suite_seconds for cycle in worked)),
+        Series("gates", "wrote", tuple(max(one.judged_seconds - one.suite_seconds, 0.0) for one in worked)),
+    ]
+    drawing = plots.columns_of(series, [str(cycle.number) for cycle in worked], "cycle")
+    return figure("Seconds in sessions, in the suite, in other gates", _shares(series), drawing, series)
+
+
+def _shares(series: Sequence[Series]) -> str:
+    total = sum(value or 0.0 for one in series for value in one.values)
+    return ", ".join(f"{one.name} {sum(filter(None, one.values)) / total:.0%}" for one in series)
 
 
 def _spending(run: RunReport, _: Sequence[ReportedCycle]) -> Markup | None:

@@ -41,7 +41,7 @@ def _run(run: RunReport) -> Iterator[str]:
     yield f"## {plain(title_of(run.feature)) or 'A run'}"
     yield ""
     told = [f"**{run.status}**", f"{done} of {count(done + run.cases_open, 'case')} done"]
-    told += [seconds(run.expense.seconds)] if run.expense.seconds else []
+    told += [f"{seconds(run.expense.seconds)} at work"] if run.expense.seconds else []
     told += [used(run.expense.usage)] if run.expense.usage else []
     yield f"{' · '.join(told)} · run `{run.run_id}` at `{short(run.latest.commit)}`"
     worked = [cycle for cycle in run.cycles if cycle.outcome != "closed"]

@@ -175,6 +175,10 @@ def _spent(run: RunReport) -> Iterator[tuple[str, str]]:
     usage = run.expense.usage
     yield "rejected attempts", str(sum(len(cycle.rejected) for cycle in run.cycles))
     yield "time at work", seconds(run.expense.seconds)
+    if judged := sum(cycle.judged_seconds for cycle in run.cycles):
+        yield "of that in gates", seconds(judged)
+    if run.clock_seconds:
+        yield "by the clock", seconds(run.clock_seconds)
     if usage and usage.cost_usd is not None:
         yield "cost", dollars(usage.cost_usd)
     if usage:

@@ -85,7 +85,7 @@ def result_text(
 ) -> str:
     """Return what a run came to, case by case, and what to look at or type next."""
     page = _Page(width, ink)
-    page.say(f"{result.status}: {_counted(result)} in {seconds(result.seconds)}")
+    page.say(f"{result.status}: {_counted(result)} in {seconds(result.seconds)} by the clock")
     if result.cycles:
         page.gap()
     for cycle in result.cycles:
@@ -96,6 +96,8 @@ def result_text(
         page.fact("open", _open(result, page.ink))
     if result.warnings:
         page.fact("", f"{count(result.warnings, 'warning')}; 'rgr history' shows them")
+    if result.worked:
+        page.fact("work", f"{seconds(result.worked)} in all, rejected attempts included, waiting not")
     if result.usage is not None:
         page.fact("used", _used(result.usage))
     if result.cost_per_test is not None:

@@ -126,11 +126,20 @@ def test_every_plot_has_words_for_those_who_do_not_see_it(report: RunReport) -> 
     assert [title.partition(":")[0] for title in titles] == [
         "Cases done over time",
         "Seconds for each cycle",
+        "Seconds in sessions, in the suite, in other gates",
         "Tokens and cost by phase",
         "Minimality and mutants, per cent",
         "Coverage, per cent",
     ]
     assert source.count('role="img"') == len(titles)
+    assert titles[2].endswith(": sessions 88%, suite 4%, gates 8%")
+
+
+def test_time_is_told_by_name(report: RunReport) -> None:
+    words = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", report_page([report])))
+    assert words["time at work"] == "28.0 s"
+    assert words["of that in gates"] == "3.0 s"
+    assert words["by the clock"] == "9 min 00 s"
 
 
 def test_what_nobody_measured_is_not_drawn() -> None:

@@ -327,9 +327,11 @@ def test_only_notes_of_rejected_attempts_are_attempts() -> None:
 
 def test_a_complete_result_lists_its_cycles_and_where_to_look() -> None:
     told = result_text(RESULT, width=80)
-    assert told.startswith("complete: 1 cycle (1 done) in 12.3 s\n")
+    assert told.startswith("complete: 1 cycle (1 done) in 12.3 s by the clock\n")
     assert "    1  ✓ done        1 is I                           1 retry  ddddddd     3.2 s\n" in told
     assert "  run    20261115-091512-3f2a\n  head   9c1d2ef\n" in told
+    worked = result_text(replace(RESULT, worked=9.5), width=80)
+    assert "  work   9.5 s in all, rejected attempts included, waiting not\n" in worked
     assert "  → git log --oneline aaaaaaa^..9c1d2ef  shows its commits\n" in told
     assert "rgr resume" not in told
 
@@ -349,7 +351,7 @@ def test_a_failed_result_says_why_and_how_to_go_on() -> None:
         ),
         width=80,
     )
-    assert "failed: 3 cycles (1 done, 1 covered, 1 failed) in 12.3 s\n" in told
+    assert "failed: 3 cycles (1 done, 1 covered, 1 failed) in 12.3 s by the clock\n" in told
     assert "    2  ✗ failed      1 is I                         3 retries  eeeeeee     3.2 s\n" in told
     assert "    3  ✓ covered     1 is I                                    fffffff     3.2 s\n" in told
     assert "  why    TestTampering: it was edited\n" in told
@@ -360,7 +362,7 @@ def test_a_failed_result_says_why_and_how_to_go_on() -> None:
 @pytest.mark.parametrize("ended", [RunStatus.STOPPED, RunStatus.INTERRUPTED])
 def test_a_result_without_cycles_still_says_how_to_go_on(ended: RunStatus) -> None:
     told = result_text(replace(RESULT, status=ended, cycles=()), width=80)
-    assert f"{ended}: 0 cycles in 12.3 s\n" in told
+    assert f"{ended}: 0 cycles in 12.3 s by the clock\n" in told
     assert told.endswith("  → rgr resume  goes on where this ended")
 
 
