@@ -41,6 +41,7 @@ class CleanCheckout:
         self._objects: Objects = repository.objects
         self._strangers = strangers  # whether files that git neither tracks nor ignores are brought along
         self.folder = repository.cache / name
+        self._path = str(self.folder)
         # Of all checkouts: what is installed is compiled once, not again for every repository.
         self.compiled = repository.cache.parent / "compiled"
         self.untracked = Untracked(repository.root, repository.cache)
@@ -236,12 +237,14 @@ class CleanCheckout:
         self._swept = swept
 
     def _stamp(self, prefix: str, oid: str) -> Stamp | None:
-        """Return what tells a folder from what it was; None where there is none."""
-        with suppress(OSError):
-            found = (self.folder / prefix).lstat()
-            if stat.S_ISDIR(found.st_mode):
-                return oid, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
-        return None
+        """Return what tells a folder from what it was; None where there is none. Asked of every folder, every time."""
+        try:
+            found = os.lstat(f"{self._path}/{prefix}".rstrip("/"))
+        except OSError:
+            return None
+        return (
+            (oid, found.st_ino, found.st_mtime_ns, found.st_ctime_ns) if stat.S_ISDIR(found.st_mode) else None
+        )
 
     def _cleared(self, prefix: str, oid: str) -> Iterator[str]:
         """Remove what does not belong right into a folder; yield the folders that do only for what is inside them."""

@@ -1,5 +1,6 @@
 """Tracked files that git was told not to look at: what the user has hidden stays hidden, and nothing else does."""
 
+import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 
@@ -9,14 +10,15 @@ from redgreenrefactor.git.executable import Git, decoded, encoded
 NAMED = 5  # files that a warning names before it counts the rest
 ASSUMED, SKIPPED = "assume-unchanged", "skip-worktree"
 # How `git ls-files -v` spells it: small letters are assumed to be unchanged, an S is not to be in the checkout.
+_ODD = re.compile(rb"\0([^H\0]) ([^\0]+)")
 _BITS: Mapping[str, Callable[[str], bool]] = {ASSUMED: str.islower, SKIPPED: lambda tag: tag in "Ss"}
 
 
 def hidden_in(git: Git) -> dict[str, str]:
     """Return the files git does not look at, each with git's letter for why."""
-    # Most files are plain, and there may be very many: only the others become text.
-    odd = (entry for entry in _listed(git) if entry and not entry.startswith(b"H "))
-    found = {decoded(entry[2:]): chr(entry[0]) for entry in odd}
+    # Most files are plain, and there may be very many: only the others are looked at one by one.
+    listing = b"\0" + git.raw("ls-files", "-v", "-z")
+    found = {decoded(path): tag.decode() for tag, path in _ODD.findall(listing)}
     return {path: tag for path, tag in found.items() if any(has(tag) for has in _BITS.values())}
 
 

@@ -107,10 +107,12 @@ def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]
                     if entry.name not in left:
                         waiting.append(entry.path)
                     continue
-                with suppress(OSError):
+                try:
                     status = entry.stat(follow_symlinks=False)
-                    if status.st_ctime_ns >= moment:
-                        yield Path(entry.path), status
+                except OSError:  # gone by now
+                    continue
+                if status.st_ctime_ns >= moment:
+                    yield Path(entry.path), status
 
 
 def remove_holes(git: Git, found: Mapping[Path, int]) -> tuple[str, ...]:
