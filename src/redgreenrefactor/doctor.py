@@ -176,7 +176,7 @@ def git(patient: Patient) -> Iterator[Remark]:
         elif not at_work:
             yield _warning(
                 f"the working tree has uncommitted changes: {names}",
-                "Commit them, or type 'git stash -u', before a run.",
+                patient.repository.put_away,
             )
 
 

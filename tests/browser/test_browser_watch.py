@@ -1,6 +1,7 @@
 import time
 from collections.abc import Callable
 from contextlib import closing
+from statistics import median
 from typing import Any
 
 import pytest
@@ -49,6 +50,28 @@ def test_a_run_advances_before_the_readers_eyes(visit: Callable[..., Any], begun
         assert page.locator("#c1 .now").inner_text() == "GREEN …"
         assert "+NEW = '<i>'" in page.locator("#t1-RED-1 ins").inner_text()
         assert violations(page) == []
+
+
+def test_an_event_reaches_the_page_soon(
+    visit: Callable[..., Any], begun: Repo, record_property: Callable[[str, object], None]
+) -> None:
+    folder = begun.path / ".git/tdd/sessions" / RUN
+    folder.mkdir(parents=True)
+    took: list[float] = []
+    with lock.held(begun.path / ".git" / lock.NAME), watching(begun.path, begun.env) as served:
+        page = visit(served.address)
+        page.get_by_role("status").get_by_text("live").wait_for()
+        with (folder / "1-RED-1.jsonl").open("w") as session:
+            for number in range(20):
+                session.write(f'{{"type": "said", "text": "word {number} of a session"}}\n')
+                session.flush()
+                written = time.monotonic()
+                page.get_by_text(f"word {number} of a session").wait_for(timeout=SOON)
+                took.append(time.monotonic() - written)
+    usual = median(took)
+    record_property("milliseconds", round(1000 * usual))
+    print(f"\nan event is on the page after {1000 * usual:.0f} ms, at most {1000 * max(took):.0f} ms")
+    assert usual < 1.0  # 0.2 on a quiet machine (docs/looking.md); much else may be going on here
 
 
 def test_what_a_reader_unfolded_stays_unfolded(visit: Callable[..., Any], begun: Repo) -> None:

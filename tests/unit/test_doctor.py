@@ -199,6 +199,11 @@ def test_an_unborn_repository_will_do(make_repo: MakeRepo, interrupt: Interrupt)
     repo = make_repo(born=False)
     health = looked(repo, interrupt, agent="command:sh x", TDD_TEST_COMMAND="true")
     assert "git: there is no commit yet; a run makes an empty first one" in told(health, RemarkLevel.OK)
+    repo.write("a.py", "x = 1\n")
+    health = looked(repo, interrupt, agent="command:sh x", TDD_TEST_COMMAND="true")
+    hints = [remark.hint for remark in health.of(RemarkLevel.WARNING)]
+    assert any("git add -A" in hint for hint in hints if hint)
+    assert not any("git stash" in hint for hint in hints if hint)  # it needs a commit
 
 
 def test_an_unfinished_run_is_told_and_unreadable_notes_are_an_error(

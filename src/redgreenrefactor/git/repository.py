@@ -196,6 +196,13 @@ class Repository:
             ),
         )
 
+    @property
+    def put_away(self) -> str:
+        """What to do with uncommitted changes; git puts nothing away before there is a commit."""
+        if self.objects.resolve("HEAD") is None:
+            return "Commit them: git add -A && git commit -m 'what is there'. Then try again."
+        return "Commit them, or put them away with 'git stash -u', then try again."
+
     def in_progress(self) -> str | None:
         """Return what was begun here and not finished, e.g. a merge."""
         return next((what for name, what in IN_PROGRESS.items() if (self.git_dir / name).exists()), None)

@@ -109,7 +109,7 @@ class GitWorkspace(GitSnapshots):
         if dirty := self.status().dirty:
             raise NotReadyError(
                 f"the working tree has uncommitted changes: {some_of(dirty, NAMED)}",
-                hint="Commit them, or put them away with 'git stash -u', then try again.",
+                hint=self._repository.put_away,
                 type="DirtyTree",
             )
 
