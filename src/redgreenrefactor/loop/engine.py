@@ -10,7 +10,7 @@ from redgreenrefactor.gates.rules.answers import said
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.loop.budget import RunLimits, Spent
 from redgreenrefactor.loop.finished_turn import FinishedTurn, Hooks, cost_of, description_of
-from redgreenrefactor.loop.lab import Judge
+from redgreenrefactor.loop.lab import Judge, brought_by_red
 from redgreenrefactor.loop.sessions import Sessions
 from redgreenrefactor.model.decision import (
     Finish,
@@ -262,6 +262,7 @@ class Engine:
             command=self.command,
             rules=self.rules,
             read=self.workspace.source,
+            brought=lambda path: brought_by_red(self.ledger.history(), self.workspace, path),
         )
         if report.failure is not None:
             return rule(report.failure, *history(evidence), *noticed)

@@ -20,7 +20,9 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
+from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Verdict, left_out
+from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import SEED
 from redgreenrefactor.ports import Results, Snapshots, Suite
 
@@ -277,3 +279,14 @@ def same_results(warm: SuiteRun, cold: SuiteRun) -> bool:
 
 def _outcome(result: TestResult) -> tuple[str, str | None, str]:
     return result.status, result.kind, result.exception
+
+
+def brought_by_red(history: Iterable[Entry], past: Snapshots, path: str) -> bool:
+    """Tell whether a RED of these turns has brought a file that was not the code it was planned for."""
+    return any(
+        change.path == path and change.before is None
+        for entry in history
+        if entry.handoff.phase is PhaseName.RED and entry.handoff.error is None
+        if entry.handoff.current_test and past.prefix + entry.handoff.current_test.impl_file != path
+        for change in past.changes(None, entry.commit)
+    )

@@ -384,6 +384,8 @@ class Evidence:
     rules: Rules = DEFAULT_RULES
     # A commit never changes, so reading a file of one (commit, path → text) is as good as holding it.
     read: Callable[[str, str], str | None] = lambda _commit, _path: None
+    # Whether a RED of this run has brought a file of the repository for its tests, beside the code that was planned.
+    brought: Callable[[str], bool] = lambda _path: False
 
     @property
     def test_file(self) -> str:

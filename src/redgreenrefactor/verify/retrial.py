@@ -21,7 +21,7 @@ from redgreenrefactor.gates.rules.unjudged import still_holds
 from redgreenrefactor.git.ledger import GitLedger
 from redgreenrefactor.goals.test_list import plan_at
 from redgreenrefactor.languages.paths import module_files
-from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.loop.lab import Lab, brought_by_red
 from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.events import LookedBack
 from redgreenrefactor.model.evidence import Evidence, Judgement, Measure, SuiteRun, TestId, Trial
@@ -230,6 +230,7 @@ class Retrial:
             command=yardstick.command,
             rules=yardstick.rules,
             read=self.past.source,
+            brought=lambda path: brought_by_red((link.after for link in self.run.links), self.past, path),
         )
 
     def _result(self, link: Link, verdict: Verdict) -> TestOutcome | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redgreenrefactor.loop import lab as lab_module
-from redgreenrefactor.loop.lab import Lab
+from redgreenrefactor.loop.lab import Lab, brought_by_red
 from redgreenrefactor.model.events import Event, SuiteEnded, SuiteStarted
 from redgreenrefactor.model.evidence import (
     ALL,
@@ -26,7 +26,11 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.facts import Facts
+from redgreenrefactor.model.goal import Case
+from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.verdict import Finding, FindingType, Ruling, Severity, Verdict, rule
+from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.records.suite_results import KeptResults
 from redgreenrefactor.testing import FakeWorkspace
 
@@ -542,3 +546,16 @@ def test_a_fork_that_says_nothing_is_started_cold_and_the_others_stand(setup: Se
 
     assert verdict.facts.cold_probes == "it was ended"
     assert [run.warm for run in seen] == [True, True, False, True]
+
+
+def test_a_file_that_red_brought_beside_the_planned_code_is_known_again(tmp_path: Path) -> None:
+    workspace = FakeWorkspace(tmp_path)
+    workspace.files.update({"test_memory.py": "", "paper.py": "", "memory.py": ""})
+    red = workspace.commit("test: keeps")
+    workspace.files.update({"memory.py": "a = 1\n", "more.py": ""})
+    green = workspace.commit("feat: keeps")
+    case = Case("keeps", "test_memory.py", "memory.py")
+    noted = {red: PhaseName.RED, green: PhaseName.GREEN}
+    history = [Entry(at, Handoff(phase, phase, current_test=case)) for at, phase in noted.items()]
+    known = [path for path in sorted(workspace.files) if brought_by_red(history, workspace, path)]
+    assert known == ["paper.py", "test_memory.py"]

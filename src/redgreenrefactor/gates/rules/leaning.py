@@ -164,7 +164,8 @@ def serves_tests(evidence: Evidence, reach: Reach, file: str, text: str | None) 
     users = reach.opened.get(file, frozenset()) | reach.imported.get(file, frozenset())
     if not users or not all(is_tests_own(evidence, user) for user in users):
         return False
-    return not file.endswith(".py") or (supports(text) and not is_tested(evidence, reach, file))
+    theirs = supports(text) or evidence.brought(f"{evidence.prefix}{file}")
+    return not file.endswith(".py") or (theirs and not is_tested(evidence, reach, file))
 
 
 def supports(text: str | None) -> bool:
