@@ -373,8 +373,7 @@ class Evidence:
     handoff: Handoff
     ours: frozenset[TestId] = frozenset()  # tests that earlier runs of ours have written
     earlier: tuple[Change, ...] = ()  # of the turn before, where this one has to know what it wrote
-    # Files whose names do not tell whose they are, as the project names them: whether they are the tests'.
-    roles: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    roles: Mapping[str, bool] = field(default_factory=dict[str, bool])  # misleading files: the tests'?
     plan_before: Plan = NO_PLAN
     plan_after: Plan = NO_PLAN
     rewritten: tuple[str, ...] = ()  # what was done to history and refs
@@ -384,8 +383,7 @@ class Evidence:
     rules: Rules = DEFAULT_RULES
     # A commit never changes, so reading a file of one (commit, path → text) is as good as holding it.
     read: Callable[[str, str], str | None] = lambda _commit, _path: None
-    # Whether a RED of this run has brought a file of the repository for its tests, beside the code that was planned.
-    brought: Callable[[str], bool] = lambda _path: False
+    brought: Callable[[str], bool] = lambda _path: False  # by a RED of this run, beside its planned code
 
     @property
     def test_file(self) -> str:
