@@ -32,6 +32,7 @@ from redgreenrefactor.languages.manifests import adds_for_tests, files_run
 from redgreenrefactor.languages.paths import reconfigures
 from redgreenrefactor.languages.sources import tally
 from redgreenrefactor.loop.workflows import taskfile
+from redgreenrefactor.model.codec import json_in, json_object
 from redgreenrefactor.model.decision import cycle_of, diagnosis_due
 from redgreenrefactor.model.evidence import Change, File
 from redgreenrefactor.model.goal import Case
@@ -230,7 +231,7 @@ def read_list(text: str) -> None:
 def read_records(text: str) -> None:
     heard = report.Heard()
     for line in text.split("\n"):
-        heard.hear(report._record(line.encode("utf-8", "surrogatepass")))  # pyright: ignore[reportPrivateUsage]
+        heard.hear(json_object(json_in(line.encode("utf-8", "surrogatepass"))))
     assert isinstance(heard.finished, bool)
 
 
@@ -283,7 +284,7 @@ def read_coverage(text: str) -> None:
     with TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "jacoco.xml").write_bytes(text.encode("utf-8", "surrogatepass"))
-        loaded = coverage_tools._json(place / "jacoco.xml")  # pyright: ignore[reportPrivateUsage]
+        loaded = json_in((place / "jacoco.xml").read_bytes())
         coverage_tools._coverage_py(loaded, place)  # pyright: ignore[reportPrivateUsage]
         coverage_tools._istanbul(loaded, place)  # pyright: ignore[reportPrivateUsage]
         coverage_tools._go_profile(text, "m")  # pyright: ignore[reportPrivateUsage]

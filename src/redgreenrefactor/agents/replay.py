@@ -1,6 +1,5 @@
 """A scripted model: what it says and does is written down, what it does is done for real."""
 
-import json
 import shlex
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +12,7 @@ from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.agents.toolbox import Toolbox, ToolResult, toolbox_in
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import head_of
-from redgreenrefactor.model.codec import json_lines, json_object
+from redgreenrefactor.model.codec import json_in, json_lines, json_object
 from redgreenrefactor.model.session import EVERY_STRATEGY, Answered, Brief, Called, Report, answered
 from redgreenrefactor.model.transcript import Left, Recorded, recorded
 from redgreenrefactor.model.values import frozen
@@ -158,11 +157,7 @@ def _session(file: Path) -> Recorded | None:
 
 
 def _feature(session: Recorded) -> str:
-    try:
-        handoff: Any = json.loads(session.handoff)
-    except ValueError:
-        return ""
-    return str(json_object(handoff).get("feature", ""))
+    return str(json_object(json_in(session.handoff)).get("feature", ""))
 
 
 def scene_of(session: Recorded) -> Scene:

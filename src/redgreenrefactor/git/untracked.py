@@ -10,7 +10,7 @@ from typing import Any
 
 from redgreenrefactor.filesystem import below, replace_file
 from redgreenrefactor.git.local_files import is_linked, is_local
-from redgreenrefactor.model.codec import json_object
+from redgreenrefactor.model.codec import json_in, json_object
 
 RECORD = "untracked.json"
 LARGE = 2_000  # files; a folder with more is one thing
@@ -119,7 +119,7 @@ def _stamp(place: Path) -> Stamp:
 def _read(place: Path) -> Mapping[str, Any]:
     """Return the record; one that cannot be read says nothing."""
     try:
-        body: Any = json.loads(place.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        body = json_object(json_in(place.read_bytes()))
+    except OSError:
         return {}
-    return {name: value for name, value in json_object(body).items() if isinstance(value, dict)}
+    return {name: value for name, value in body.items() if isinstance(value, dict)}

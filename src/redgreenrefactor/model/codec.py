@@ -166,6 +166,12 @@ def _object_of(kind: type) -> Callable[[Any], Any]:
     return value_of
 
 
+def json_in(text: str | bytes) -> Any:
+    """Return what a text holds as JSON; None where it holds none."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+
+
 def json_object(value: Any) -> Json:
     """Return an object of decoded JSON; for anything else an empty one."""
     return cast("Json", value) if isinstance(value, dict) else {}

@@ -5,15 +5,15 @@ the project is never read.
 """
 
 import glob
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import below, text_of
+from redgreenrefactor.model.codec import json_in, json_list, json_object
 from redgreenrefactor.model.evidence import Coverage
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.runners import pytest_suite
@@ -111,7 +111,7 @@ def _python(asked: _Asked) -> Coverage | None:
     report = asked.place / "report.json"
     for words in (["combine", "--append"], ["json", "-o", str(report)]):
         asked.run(shlex.join([interpreter, "-m", "coverage", *words, f"--rcfile={rcfile}"]))
-    return _reported("coverage.py", _coverage_py(_json(report), asked.folder))
+    return _reported("coverage.py", _coverage_py(json_in(_text(report)), asked.folder))
 
 
 def _python_line(asked: _Asked) -> str:
@@ -126,10 +126,10 @@ def _coverage_py(report: Any, folder: Path) -> LineCounts:
     """Return what coverage.py's JSON tells; a file measured twice counts once."""
     reached: dict[str, set[int]] = {}
     lines: dict[str, set[int]] = {}
-    for name, found in _object(_object(report).get("files")).items():
+    for name, found in json_object(json_object(report).get("files")).items():
         file = _local(name, folder)
         executed, missing = (
-            {line for line in _list(_object(found).get(key)) if isinstance(line, int)}
+            {line for line in json_list(json_object(found).get(key)) if isinstance(line, int)}
             for key in ("executed_lines", "missing_lines")
         )
         reached.setdefault(file, set()).update(executed)
@@ -190,12 +190,14 @@ def _node(asked: _Asked) -> Coverage | None:
     else:
         return NO_TOOL
     asked.run(line)
-    return _reported(tool, _istanbul(_json(asked.place / "coverage-final.json"), asked.folder))
+    return _reported(tool, _istanbul(json_in(_text(asked.place / "coverage-final.json")), asked.folder))
 
 
 def _script(folder: Path) -> str:
     """Return what `npm test` runs."""
-    return str(_object(_object(_json(folder / "package.json")).get("scripts")).get("test") or "")
+    return str(
+        json_object(json_object(json_in(_text(folder / "package.json"))).get("scripts")).get("test") or ""
+    )
 
 
 def _with_words(command: str, words: str) -> str:
@@ -206,8 +208,10 @@ def _with_words(command: str, words: str) -> str:
 
 def _istanbul(report: Any, folder: Path) -> LineCounts:
     files: dict[str, tuple[int, int]] = {}
-    for name, found in _object(report).items():
-        counts = [count for count in _object(_object(found).get("s")).values() if isinstance(count, int)]
+    for name, found in json_object(report).items():
+        counts = [
+            count for count in json_object(json_object(found).get("s")).values() if isinstance(count, int)
+        ]
         if counts:
             files[_local(name, folder)] = (sum(count > 0 for count in counts), len(counts))
     return files
@@ -286,18 +290,3 @@ def _local(name: str, folder: Path) -> str:
 
 def _text(file: Path) -> str:
     return text_of(file, _LARGEST)
-
-
-def _json(file: Path) -> Any:
-    try:
-        return json.loads(_text(file))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []

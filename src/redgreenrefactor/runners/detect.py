@@ -1,12 +1,11 @@
 """Which command runs a project's tests, told from the files it has."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
 from redgreenrefactor.filesystem import text_of
+from redgreenrefactor.model.codec import json_in, json_object
 
 ReadFile = Callable[[str], str | None]  # the text of a file of the project, None where there is no such file
 _PLACEHOLDER = 'echo "Error: no test specified" && exit 1'  # what `npm init` writes
@@ -37,12 +36,8 @@ def _has_junit(read: ReadFile) -> bool:
 
 
 def _has_npm_test(read: ReadFile) -> bool:
-    try:
-        package: Any = json.loads(read("package.json") or "")
-    except (ValueError, RecursionError):
-        return False
-    scripts: Any = cast("dict[str, Any]", package).get("scripts") if isinstance(package, dict) else None
-    script: Any = cast("dict[str, Any]", scripts).get("test") if isinstance(scripts, dict) else None
+    package = json_object(json_in(read("package.json") or ""))
+    script = json_object(package.get("scripts")).get("test")
     return isinstance(script, str) and script.strip() not in ("", _PLACEHOLDER)
 
 

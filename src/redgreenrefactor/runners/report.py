@@ -1,10 +1,10 @@
 """What a probe wrote down, read with the suspicion that text from somebody else's process deserves."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeVar
 
+from redgreenrefactor.model.codec import json_in, json_list, json_object
 from redgreenrefactor.model.evidence import (
     NO_REACH,
     CollectError,
@@ -146,10 +146,8 @@ class Heard:
 
     def execute(self, record: _Json) -> None:
         """Lines of a file were executed."""
-        file = _text(record.get("file"))
-        lines: Any = record.get("lines")
-        if file and isinstance(lines, list):
-            numbers = frozenset(line for line in cast("list[Any]", lines) if isinstance(line, int))
+        if file := _text(record.get("file")):
+            numbers = frozenset(line for line in json_list(record.get("lines")) if isinstance(line, int))
             self.executed[file] = self.executed.get(file, frozenset()) | numbers
 
     def hook(self, record: _Json) -> None:
@@ -205,18 +203,10 @@ def read(report: IO[bytes], nonce: str) -> Heard:
     heard = Heard()
     report.seek(0)
     while report.tell() < _MOST and (line := report.readline(_LONGEST)):
-        record = _record(line)
+        record = json_object(json_in(line))
         if record.get("nonce") == nonce:
             heard.hear(record)
     return heard
-
-
-def _record(line: bytes) -> _Json:
-    try:
-        record: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
 
 
 def _text(value: Any) -> str:
@@ -225,22 +215,21 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    for item in cast("list[Any]", value) if isinstance(value, list) else []:
+    for item in json_list(value):
         if text := _text(item):
             yield text
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
-    for name, item in cast("dict[Any, Any]", value).items() if isinstance(value, dict) else ():
+    for name, item in json_object(value).items():
         if text := _text(name):
             yield text, item
 
 
 def _replaced(value: Any) -> Iterator[Replacement]:
-    for item in cast("list[Any]", value) if isinstance(value, list) else []:
-        place = next(_places([item[1:]] if isinstance(item, list) else []), None)
-        if place is not None:
-            yield Replacement(_text(cast("list[Any]", item)[0]), place.function, place.file, place.line)
+    for item in map(json_list, json_list(value)):
+        if place := next(_places([item[1:]]), None):
+            yield Replacement(_text(item[0]), place.function, place.file, place.line)
 
 
 def _number(value: Any, default: int = 0) -> int:
@@ -259,14 +248,13 @@ def _member(values: type[_M], value: Any) -> _M | None:
 
 
 def _places(value: Any) -> Iterator[Place]:
-    for item in cast("list[Any]", value) if isinstance(value, list) else []:
-        parts = cast("list[Any]", item) if isinstance(item, list) else []
+    for parts in map(json_list, json_list(value)):
         if len(parts) == 3 and isinstance(parts[0], str) and isinstance(parts[1], int):  # noqa: PLR2004
             yield Place(_text(parts[0]), parts[1], _text(parts[2]))
 
 
 def _missing(value: Any) -> Missing | None:
-    parts = cast("list[Any]", value) if isinstance(value, list) else []
+    parts = json_list(value)
     if len(parts) != 2:  # noqa: PLR2004
         return None
     return Missing(_text(parts[0]) or None, _text(parts[1]) or None)

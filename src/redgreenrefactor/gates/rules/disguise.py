@@ -91,7 +91,7 @@ def _asked(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
             yield worth_a_look(change, lookup.line, LOOKUPS[lookup.what])
         else:
             what = "the code reads how its own process was started, and so that it is being tested"
-            yield tampering(change, lookup.line, what, "Behave the same, tested or not.")
+            yield tampering(change.path, lookup.line, what, "Behave the same, tested or not.")
 
 
 def _read(evidence: Evidence, reach: Reach) -> Iterator[Finding]:

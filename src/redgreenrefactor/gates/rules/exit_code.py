@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
 
-from redgreenrefactor.gates.rules.findings import errors, tail
+from redgreenrefactor.gates.rules.findings import errors, tail, tampering
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests, timed_out
 from redgreenrefactor.gates.rules.new_test import asks_again
 from redgreenrefactor.gates.rules.test_text import is_script, new_tests, text_rules
@@ -294,15 +294,9 @@ def _unheard(
     what: str,
     hint: str = "Let every test run, and look at what the code does, as it did before.",
 ) -> Finding:
-    name = f": {test.block.name!r}" if test.block else ""
-    line = test.block.line if test.block else None
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{test.path}{f':{line}' if line else ''}{name}: {what}",
-        test.path,
-        line,
-        hint,
-    )
+    if test.block is None:
+        return tampering(test.path, None, what, hint)
+    return tampering(test.path, test.block.line, f"{test.block.name!r}: {what}", hint)
 
 
 def _touched(evidence: Evidence) -> Iterator[tuple[CommittedTest, CommittedTest | None]]:

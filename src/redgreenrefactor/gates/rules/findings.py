@@ -15,10 +15,12 @@ def scope(change: Change, what: str, hint: str) -> Finding:
     return Finding(FindingType.SCOPE_VIOLATION, f"{change.path}: {what}", change.path, hint=hint)
 
 
-def tampering(change: Change, line: int | None, what: str, hint: str) -> Finding:
-    """Return the finding that a change is aimed at the tests, with its place."""
-    where = f"{change.path}:{line}" if line else change.path
-    return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", change.path, line, hint)
+def tampering(
+    file: str, line: int | None, what: str, hint: str | None = None, severity: Severity = Severity.ERROR
+) -> Finding:
+    """Return the finding that something is aimed at the tests, with its place."""
+    where = f"{file}:{line}" if line else file
+    return Finding(FindingType.TEST_TAMPERING, f"{where}: {what}", file, line or None, hint, severity)
 
 
 def errors(findings: Iterable[Finding]) -> list[Finding]:

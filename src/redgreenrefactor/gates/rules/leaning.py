@@ -9,7 +9,7 @@ from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import knows_tests
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
 from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Reach, TestId, Trial
-from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.verdict import Finding
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import (
     HANDFUL,
@@ -57,8 +57,8 @@ def cut_off(evidence: Evidence, measured: Measured) -> Inquiry[list[Finding]]:
                 break
         else:
             file, line = next(iter(touched.items()))
-            what = f"{file}:{line}: since it was changed, {named(blind)} no longer notices {mutant.place}"
-            return [Finding(FindingType.TEST_TAMPERING, what, file, line, SHARP)]
+            what = f"since it was changed, {named(blind)} no longer notices {mutant.place}"
+            return [tampering(file or "", line, what, SHARP)]
     return []
 
 
@@ -100,7 +100,7 @@ def support_touched(evidence: Evidence, *reaches: Reach) -> Iterator[Finding]:
         if line is not None and inside(evidence, change.path) != evidence.impl_file:
             what = f"only tests use it, and it was changed in {evidence.phase}: what tests lean on stays as RED left it"
             hint = "Make the test pass by changing the implementation only; leave helpers and data of the tests alone."
-            yield tampering(change, line, what, hint)
+            yield tampering(change.path, line, what, hint)
 
 
 def _altered_support(evidence: Evidence, change: Change, reaches: Sequence[Reach]) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from redgreenrefactor.gates.rules.findings import named, tail, uncollectable
+from redgreenrefactor.gates.rules.findings import named, tail, tampering, uncollectable
 from redgreenrefactor.gates.rules.replacements import hidden, replaced
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import (
@@ -171,13 +171,8 @@ def interference(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
         )
     for hook in sorted(run.hooks - measured.before.hooks - measured.legacy.hooks, key=lambda hook: hook.name):
         if hook.name not in HARMLESS:
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"{hook.file}:{hook.line}: {hook.name} changes how tests are collected or reported",
-                hook.file,
-                hook.line or None,
-                hint="Write tests and fixtures only: take the hook away.",
-            )
+            what = f"{hook.name} changes how tests are collected or reported"
+            yield tampering(hook.file, hook.line, what, "Write tests and fixtures only: take the hook away.")
     reaches = (run.reach, measured.before.reach, measured.legacy.reach)
     yield from (*replaced(evidence, *reaches), *hidden(evidence, *reaches))
     for path in run.disturbed:

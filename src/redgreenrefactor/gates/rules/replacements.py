@@ -59,12 +59,8 @@ def hidden(evidence: Evidence, reach: Reach, *before: Reach) -> Iterator[Finding
         users = reach.imported.get(file, frozenset())
         own = bool(users) and all(is_tests_own(evidence, one) for one in (file, *users))
         if name not in known and file in new and not planned and not own:
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"{file}: it takes the place of the module {name!r} whenever tests run",
-                file,
-                hint="Choose another name.",
-            )
+            what = f"it takes the place of the module {name!r} whenever tests run"
+            yield tampering(file, None, what, "Choose another name.")
 
 
 def supplanted(evidence: Evidence, run: SuiteRun, before: SuiteRun) -> Iterator[Finding]:
@@ -77,13 +73,9 @@ def supplanted(evidence: Evidence, run: SuiteRun, before: SuiteRun) -> Iterator[
             if all(file in loaded for file in known) or (loaded and not was):
                 continue
             given = f"{loaded[0]} was" if loaded else "something else was"
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"{test}:{line}: it imports {known[0]}, which is there, and {given} given to it",
-                test,
-                line,
-                hint="Leave the modules that tests import to the tests: no other under their names.",
-            )
+            what = f"it imports {known[0]}, which is there, and {given} given to it"
+            hint = "Leave the modules that tests import to the tests: no other under their names."
+            yield tampering(test, line, what, hint)
 
 
 def _imported(evidence: Evidence, test: str) -> Iterator[tuple[int, list[str]]]:
@@ -120,7 +112,7 @@ def usurped(evidence: Evidence, ids: Sequence[TestId], files: Collection[str]) -
         return [worth_a_look(changed[first.file], first.line, what)]
     what = f"{what}, and {failed.id} passes with that alone: {brief(failed)}"
     hint = "Leave what others have written as it is: tests compare with it. Give your function a name of its own."
-    return [tampering(changed[first.file], first.line, what, hint)]
+    return [tampering(first.file, first.line, what, hint)]
 
 
 def _installs(evidence: Evidence, file: str) -> bool:

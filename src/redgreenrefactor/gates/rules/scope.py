@@ -59,7 +59,7 @@ def off_limits(evidence: Evidence) -> Iterator[Finding]:
             )
         elif veil := _veiled(change):
             yield tampering(
-                change, 1, f"it is not run as it reads: its encoding is {veil}", "Write it in UTF-8."
+                change.path, 1, f"it is not run as it reads: its encoding is {veil}", "Write it in UTF-8."
             )
 
 

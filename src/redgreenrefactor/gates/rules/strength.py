@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from redgreenrefactor.gates.rules.findings import about, brief, errors, named
+from redgreenrefactor.gates.rules.findings import about, brief, errors, named, tampering
 from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.gates.rules.rewrites import Rewritten, Tests
@@ -297,10 +297,5 @@ def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[TestKey] = ()) -> Fi
     tests = {**rewrites.old, **rewrites.new}
     key = next((key for key in guilty if key in tests), next(iter(rewrites.new or rewrites.old)))
     (file, function), line = key, tests[key].line
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{file}:{line}: the tests were weakened ({function}): {why}",
-        file,
-        line,
-        hint="Rewritten tests have to notice every mutant the old ones noticed: keep their assertions as sharp.",
-    )
+    hint = "Rewritten tests have to notice every mutant the old ones noticed: keep their assertions as sharp."
+    return tampering(file, line, f"the tests were weakened ({function}): {why}", hint)

@@ -52,7 +52,10 @@ def sniffing(evidence: Evidence) -> Iterator[Finding]:
                 lines.add(getattr(node, "lineno", 1))
         for line in sorted(lines):
             yield tampering(
-                change, line, "the code asks whether it is being tested", "Behave the same, tested or not."
+                change.path,
+                line,
+                "the code asks whether it is being tested",
+                "Behave the same, tested or not.",
             )
 
 
@@ -90,7 +93,7 @@ def borrowed(evidence: Evidence, run: SuiteRun) -> Iterator[Finding]:
         for node in (item for item in new if isinstance(item, ast.Import | ast.ImportFrom)):
             if module := next(filter(is_theirs, python.imports(node)), None):
                 hint = "Code does not know its tests: write what it needs into the code."
-                yield tampering(change, node.lineno, f"the code imports the tests ({module})", hint)
+                yield tampering(change.path, node.lineno, f"the code imports the tests ({module})", hint)
 
 
 def _word(node: ast.AST) -> str:
@@ -140,12 +143,8 @@ def hooked(evidence: Evidence) -> Iterator[Finding]:
         known = python.hooks(before)
         for name, code in python.hooks(after).items():
             if known.get(name) != code:
-                yield Finding(
-                    FindingType.TEST_TAMPERING,
-                    f"{change.path}: {name} changes how tests are collected or reported",
-                    change.path,
-                    hint="Write tests and fixtures only: take the hook away.",
-                )
+                what = f"{name} changes how tests are collected or reported"
+                yield tampering(change.path, None, what, "Write tests and fixtures only: take the hook away.")
 
 
 def edited_tests(evidence: Evidence) -> Iterator[Finding]:
@@ -156,7 +155,7 @@ def edited_tests(evidence: Evidence) -> Iterator[Finding]:
         for test in python.duplicates(after):
             if test.name not in known:
                 yield tampering(
-                    change,
+                    change.path,
                     test.line,
                     f"{test.name} is defined twice, so the first never runs",
                     "Give the new test a name of its own.",
@@ -173,7 +172,7 @@ def weaker_helpers(evidence: Evidence) -> Iterator[Finding]:
                 twin is None or python.shape(twin) != python.shape(node)
             ):
                 yield tampering(
-                    change,
+                    change.path,
                     twin.lineno if twin else None,
                     f"the helper {name}, which asserts for existing tests, was changed",
                     "Leave it as it is; write a helper of another name if you need one.",
@@ -182,7 +181,7 @@ def weaker_helpers(evidence: Evidence) -> Iterator[Finding]:
 
 def _edited(change: Change, before: str | None, after: str | None) -> Iterator[Finding]:
     if change.after is None:
-        yield tampering(change, None, "the file was deleted", "Bring it back.")
+        yield tampering(change.path, None, "the file was deleted", "Bring it back.")
         return
     if python.parsed(after) is None:
         return  # what does not parse is reported by the run
@@ -190,10 +189,12 @@ def _edited(change: Change, before: str | None, after: str | None) -> Iterator[F
     for name, tests in _by_name(before).items():
         for test, twin in zip_longest(tests, now.get(name, [])[: len(tests)]):
             if twin is None:
-                yield tampering(change, test.line, f"{name} was taken away", "Bring it back: RED only adds.")
+                yield tampering(
+                    change.path, test.line, f"{name} was taken away", "Bring it back: RED only adds."
+                )
             elif python.body_shape(test.node) != python.body_shape(twin.node) or not _keeps_rows(test, twin):
                 yield tampering(
-                    change,
+                    change.path,
                     twin.line,
                     f"{name} was edited",
                     "Leave existing tests as they are: RED only adds one.",
@@ -228,7 +229,10 @@ def altered_examples(evidence: Evidence, before: SuiteRun) -> Iterator[Finding]:
         was = Counter(_key(item, exactly) for item in _examples(change.path, change.old_text))
         if lost := next(iter(was - now), None):
             yield tampering(
-                change, None, f"the example {lost!r} was changed or taken away", "Keep examples as they were."
+                change.path,
+                None,
+                f"the example {lost!r} was changed or taken away",
+                "Keep examples as they were.",
             )
 
 

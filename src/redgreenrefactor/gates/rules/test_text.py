@@ -11,7 +11,7 @@ from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import DATA, TEST_FOLDERS, is_test, is_test_file
 from redgreenrefactor.languages.sources import NOTHING, Block, Tally, tally
 from redgreenrefactor.model.evidence import Change, Evidence
-from redgreenrefactor.model.verdict import Finding, FindingType, Severity
+from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 BY_NAME = (".go", ".java", ".kt", ".scala", ".groovy")  # a runner finds these by the file's name alone
@@ -58,15 +58,15 @@ def _kept(change: Change) -> Iterator[Finding]:
     """Yield existing tests that were edited or taken away by a phase that only adds, or touches none."""
     before, after = _sides(change)
     if before.blocks and change.after is None:
-        yield tampering(change, None, "the file was deleted", "Bring it back.")
+        yield tampering(change.path, None, "the file was deleted", "Bring it back.")
         return
     for block in before.blocks:
         twins = [twin for twin in after.blocks if twin.name == block.name]
         if not twins:
-            yield tampering(change, block.line, f"{block.name!r} was taken away", "Bring it back.")
+            yield tampering(change.path, block.line, f"{block.name!r} was taken away", "Bring it back.")
         elif not any(twin.only_grew(block) for twin in twins):
             yield tampering(
-                change, twins[0].line, f"{block.name!r} was edited", "Leave existing tests as they are."
+                change.path, twins[0].line, f"{block.name!r} was edited", "Leave existing tests as they are."
             )
 
 
@@ -75,11 +75,11 @@ def _focused(evidence: Evidence) -> Iterator[Finding]:
     for change in evidence.changes:
         before, after = _sides(change)
         if after.focused > before.focused:
-            yield tampering(change, None, "only some tests are run (only, fit)", "Let every test run.")
+            yield tampering(change.path, None, "only some tests are run (only, fit)", "Let every test run.")
         texts = [change.old_text or "", change.new_text or ""]
         idle = ["func TestMain(" in text and ".Run()" not in text for text in texts]
         if change.path.endswith("_test.go") and idle[1] and not idle[0]:
-            yield tampering(change, None, "TestMain runs no tests", "Let it call m.Run().")
+            yield tampering(change.path, None, "TestMain runs no tests", "Let it call m.Run().")
 
 
 # --- REFACTOR
@@ -93,19 +93,20 @@ def _weakened(evidence: Evidence) -> Iterator[Finding]:
     before, after = (_total([pair[side] for pair in sides]) for side in (0, 1))
     if after.silenced > before.silenced:
         change = next(c for c, (old, new) in zip(held, sides, strict=True) if new.silenced > old.silenced)
-        yield tampering(change, None, "a test is skipped that was not", "Let every test run.")
+        yield tampering(change.path, None, "a test is skipped that was not", "Let every test run.")
         return
     for change, (old, new) in zip(held, sides, strict=True):
         if silent := _silent(old, new):
             yield tampering(
-                change, silent.line, f"{silent.name!r} asserts nothing any more", "Bring it back."
+                change.path, silent.line, f"{silent.name!r} asserts nothing any more", "Bring it back."
             )
             return
     fewer, weaker = len(before.blocks) - len(after.blocks), before.asserts - after.asserts
     lost = sorted(before.values - after.words)
     if fewer <= 0 and weaker <= 0:
         if lost:
-            yield _other_values(held[0], lost)
+            what = f"the tests compare with other values; gone: {', '.join(lost[:5])}"
+            yield tampering(held[0].path, None, what, severity=Severity.WARNING)
         return
     change = max(zip(held, sides, strict=True), key=lambda item: _drop(*item[1]))[0]
     yield _fewer(
@@ -177,24 +178,12 @@ def _fewer(change: Change, before: Tally, after: Tally, *, certain: bool) -> Fin
     counts = " before, ".join(
         f"{len(side.blocks)} tests with {side.asserts} assertions" for side in (before, after)
     )
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{change.path}: tests are gone: {counts} now"
-        if certain
-        else f"{change.path}: the text has fewer tests or assertions: {counts} now",
-        change.path,
-        hint="A test may be renamed, moved, split or merged into one for many values; none is dropped or weakened.",
-        severity=Severity.ERROR if certain else Severity.WARNING,
+    what = "tests are gone" if certain else "the text has fewer tests or assertions"
+    hint = (
+        "A test may be renamed, moved, split or merged into one for many values; none is dropped or weakened."
     )
-
-
-def _other_values(change: Change, lost: Sequence[str]) -> Finding:
-    return Finding(
-        FindingType.TEST_TAMPERING,
-        f"{change.path}: the tests compare with other values; gone: {', '.join(lost[:5])}",
-        change.path,
-        severity=Severity.WARNING,
-    )
+    severity = Severity.ERROR if certain else Severity.WARNING
+    return tampering(change.path, None, f"{what}: {counts} now", hint, severity)
 
 
 def _scripts_gone(evidence: Evidence) -> Iterator[Finding]:
@@ -206,14 +195,9 @@ def _scripts_gone(evidence: Evidence) -> Iterator[Finding]:
         lines = [line for line in old if line and not line.startswith("#")]
         kept = sum(line in there for line in lines)
         if lines and kept < KEPT * len(lines) and (change.after is None or _halved(change)):
-            yield tampering(change, None, "most of this test is gone", "Bring it back.")
+            yield tampering(change.path, None, "most of this test is gone", "Bring it back.")
         elif lines and kept < len(lines) and (change.after is None or _halved(change)):
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"{change.path}: part of this test is gone",
-                change.path,
-                severity=Severity.WARNING,
-            )
+            yield tampering(change.path, None, "part of this test is gone", severity=Severity.WARNING)
 
 
 def is_script(evidence: Evidence, path: str) -> bool:
