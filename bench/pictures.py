@@ -22,7 +22,8 @@ from rich.text import Text
 
 COLUMNS, ROWS = 100, 400
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
-SHOWN = ("cycle 3", "cycle 4")  # the case whose first GREEN cheats
+MOMENT = ("GREEN → refactor · attempt 2", "notices: 2 of ")  # while a gate asks, of the case whose first GREEN cheats
+SHOWN = ("cycle 3 · ", " done · ")  # from the case's first line to the last one that moves
 CLOSING, AFTERWARDS = (
     "complete: ",
     "The repository is ",
@@ -57,19 +58,19 @@ SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http:/
 
 def main() -> None:
     """Run the demo, and write what its terminal showed."""
-    screen = played([str(Path(sys.executable).with_name("rgr")), "demo"])
-    rows = [row(screen, number) for number in range(ROWS)]
-    first, last = (next(at for at, text in enumerate(rows) if text.plain.startswith(mark)) for mark in SHOWN)
+    during, rows = played([str(Path(sys.executable).with_name("rgr")), "demo"])
+    first, last = (next(at for at, text in enumerate(during) if mark in text.plain) for mark in SHOWN)
     closing = next(at for at, text in enumerate(rows) if text.plain.startswith(CLOSING))
     end = next(at for at, text in enumerate(rows) if text.plain.startswith(AFTERWARDS)) - 1
-    write(PICTURES / "run.svg", "$ rgr demo", rows[first:last])
+    write(PICTURES / "run.svg", "$ rgr demo", during[first : last + 1])
     write(PICTURES / "summary.svg", "the end of a run", rows[closing:end])
 
 
-def played(command: list[str]) -> pyte.Screen:
-    """Return the screen of a terminal after the command has ended in it."""
+def played(command: list[str]) -> tuple[list[Text], list[Text]]:
+    """Return what a terminal shows while a command goes on in it, and after it has ended."""
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.ByteStream(screen)
+    during: list[Text] = []
     child, terminal = pty.fork()
     if child == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
@@ -83,10 +84,17 @@ def played(command: list[str]) -> pyte.Screen:
         if not read:
             break
         stream.feed(read)
+        if not during and all(any(mark in line for line in screen.display) for mark in MOMENT):
+            during = shown(screen)
     _, status = os.waitpid(child, 0)
     if code := os.waitstatus_to_exitcode(status):
         sys.exit(f"{command} ended with exit code {code}")
-    return screen
+    return during, shown(screen)
+
+
+def shown(screen: pyte.Screen) -> list[Text]:
+    """Return the lines of a screen."""
+    return [row(screen, number) for number in range(ROWS)]
 
 
 def row(screen: pyte.Screen, number: int) -> Text:
@@ -106,7 +114,7 @@ def write(path: Path, title: str, rows: list[Text]) -> None:
         console = Console(
             record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor"
         )
-        for line in rows:
+        for line in (*rows, Text()):  # the last one is cut off
             console.print(line)
         path.write_text(console.export_svg(title=title, theme=THEME, code_format=SVG, unique_id=path.stem))
 

@@ -50,8 +50,12 @@ def steps(points: Sequence[tuple[float, float]], unit: str) -> Markup:
         path += f"{'L' if path else 'M'}{place:.1f} {last:.1f}"
         last = scale.y(y)
         path += f"L{place:.1f} {last:.1f}"
-    marks = [(_across(share), f"{most_x * share:.3g}") for share in (0.0, 0.5, 1.0)]
+    marks = [(_across(share), _few_digits(most_x * share)) for share in (0.0, 0.5, 1.0)]
     return joined([scale.grid(), tag("path", d=path, class_="step"), _below(marks, unit)])
+
+
+def _few_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"  # noqa: PLR2004
 
 
 def columns_of(series: Sequence[Series], places: Sequence[str], unit: str = "") -> Markup:

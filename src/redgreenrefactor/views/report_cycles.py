@@ -68,7 +68,7 @@ def number_of(cycle: ReportedCycle) -> str:
 def title_of_cycle(cycle: ReportedCycle) -> str:
     """Return what a cycle is about."""
     if cycle.outcome == "closed":
-        return "No case is left"
+        return "The last look at the list"
     if cycle.case:
         return cycle.case.description
     return "Round" if cycle.turns[-1].handoff.phase in ROUND else "Planning"

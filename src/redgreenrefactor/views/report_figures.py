@@ -11,6 +11,8 @@ from redgreenrefactor.views.lines import count, seconds, short_number
 from redgreenrefactor.views.markup import Markup, tag
 from redgreenrefactor.views.plots import Series, figure
 
+SHORT = 180.0  # seconds up to which time is told in them
+
 
 def figures(run: RunReport, within: str, level: int) -> Markup | None:
     """Return what can be drawn of a run; what nobody measured is left out."""
@@ -35,14 +37,16 @@ def _progress(run: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
     ends = [
         end
         for cycle in worked
-        if cycle.outcome in DONE and (end := _minute(cycle.turns[-1].moment)) is not None
+        if cycle.outcome in DONE and (end := _moment(cycle.turns[-1].moment)) is not None
     ]
-    start = _minute(run.began)
+    start = _moment(run.began)
     if start is None or not ends:
         return None
-    points = [(0.0, 0.0), *((max(end - start, 0.0), float(number)) for number, end in enumerate(ends, 1))]
-    words = f"{count(len(ends), 'case')} in {seconds(60 * points[-1][0])}"
-    return figure("Cases done over time", words, plots.steps(points, "min"))
+    passed = [max(end - start, 0.0) for end in ends]
+    words = f"{count(len(ends), 'case')} in {seconds(passed[-1])}"
+    size, unit = (1, "s") if passed[-1] < SHORT else (60, "min")
+    points = [(0.0, 0.0), *((moment / size, float(number)) for number, moment in enumerate(passed, 1))]
+    return figure("Cases done over time", words, plots.steps(points, unit))
 
 
 def _times(_: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
@@ -144,8 +148,8 @@ def _percent_covered(cycle: ReportedCycle) -> float | None:
     return next((one.percent for one in reversed(found) if one.percent is not None), None)
 
 
-def _minute(timestamp: str) -> float | None:
+def _moment(timestamp: str) -> float | None:
     try:
-        return datetime.fromisoformat(timestamp).timestamp() / 60
+        return datetime.fromisoformat(timestamp).timestamp()
     except ValueError:
         return None
