@@ -48,6 +48,15 @@ class Greeting(Protocol):
         ...
 
 
+@runtime_checkable
+class SlowToLoad(Protocol):
+    """An agent that needs a library which takes a second to load."""
+
+    def load(self) -> None:
+        """Begin to load it, beside whatever else has to be done before the first session."""
+        ...
+
+
 class SessionInterruptedError(InterruptedRunError):
     """A session was interrupted that had used something; carries its bill."""
 

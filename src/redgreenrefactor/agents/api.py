@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from redgreenrefactor.agents.conversation import (
@@ -18,7 +19,7 @@ from redgreenrefactor.agents.conversation import (
     trouble_in,
 )
 from redgreenrefactor.agents.foreign_program import place_of
-from redgreenrefactor.agents.providers import ModelAccess, access, model_of
+from redgreenrefactor.agents.providers import ModelAccess, access, load_client, model_of
 from redgreenrefactor.agents.schemas import TOOLS, ToolSchema
 from redgreenrefactor.agents.table import AGENTS, AgentSetup
 from redgreenrefactor.agents.toolbox import Toolbox, locked_in, toolbox_in
@@ -88,6 +89,7 @@ class Acquaintance:
         default_factory=Usage
     )  # for words that were asked for, to be put on the next session's bill
     cut: Usage | None = None  # the bill of a session that was interrupted
+    loading: Thread | None = None  # of the provider's client
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,10 @@ class ApiAgent:
             self.setup.emit(ModelAsked(self.way.model))
             _run(self._probed(brief))
 
+    def load(self) -> None:
+        """Begin to load the provider's client."""
+        self.known.loading = load_client(self.way.provider)
+
     def greet(self) -> None:
         """Ask the model for a word, unless it has answered before; whatever hinders it is a NotReadyError."""
         if self.way.model not in self.known.answered:
@@ -147,7 +153,7 @@ class ApiAgent:
 
     async def _session(self, brief: Brief, folder: Path, say: Say, stop: Interrupt) -> Report:
         held, self.known.held = self.known.held, None
-        async with _client() as client:
+        async with self._client() as client:
             talk = self._conversation(brief, client, say)
             reply = _taken_over(talk, held, brief) if held else None
             talk.usage, self.known.owed = talk.usage + self.known.owed, Usage()
@@ -184,14 +190,14 @@ class ApiAgent:
 
     async def _probed(self, brief: Brief) -> None:
         with self._struck():
-            async with _client() as client:
+            async with self._client() as client:
                 talk = self._conversation(brief, client, unheard)
                 reply = await _tried_once(talk)
         self.known.held = EarlyReply(brief.text, reply, talk)
 
     async def _greeted(self) -> None:
         with self._struck():
-            async with _client() as client:
+            async with self._client() as client:
                 talk = self._talk(_parameters((), ""), _asking(GREETING), client, unheard)
                 talk.longest = SHORT
                 await _tried_once(talk)
@@ -231,6 +237,17 @@ class ApiAgent:
             self.setup.emit(Warned(f"no price is known for {self.way.model}: {why}"))
         return talk.usage
 
+    def _client(self) -> Any:
+        if self.known.loading is not None:
+            self.known.loading.join()  # two that import the same at once may see half of it
+        from pydantic_ai.models import create_async_httpx2_client  # noqa: PLC0415
+
+        from redgreenrefactor.agents.stream_end import watch  # noqa: PLC0415
+
+        client = create_async_httpx2_client()
+        client.event_hooks = {"response": [watch]}
+        return client
+
     @contextmanager
     def _struck(self) -> Generator[None]:
         """Cancel the current task as soon as a stop is requested, and raise InterruptedRunError instead."""
@@ -260,16 +277,6 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as elsewhere:
         return elsewhere.submit(asyncio.run, work).result()
-
-
-def _client() -> Any:
-    from pydantic_ai.models import create_async_httpx2_client  # noqa: PLC0415
-
-    from redgreenrefactor.agents.stream_end import watch  # noqa: PLC0415
-
-    client = create_async_httpx2_client()
-    client.event_hooks = {"response": [watch]}
-    return client
 
 
 def _parameters(tools: Sequence[ToolSchema], preamble: str) -> "ModelRequestParameters":

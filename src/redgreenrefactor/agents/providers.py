@@ -1,8 +1,11 @@
 """Model strings become models: whose API it is, with which key, at which address."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -120,6 +123,21 @@ def model_of(way: ModelAccess, client: "httpx2.AsyncClient") -> "Model[Any]":
     from pydantic_ai.models import infer_model  # noqa: PLC0415
 
     return infer_model(f"{way.provider}:{way.model}", lambda _: _provider(way, client))
+
+
+def load_client(provider: str) -> Thread:
+    """Begin to load a provider's client, beside whatever else is done; what hinders it is told to whoever uses it."""
+    family = "openai" if provider.startswith(("openai", "ollama")) else provider
+    names = [f"pydantic_ai.{kind}.{family}" for kind in ("models", "providers")]
+
+    def load() -> None:
+        with suppress(Exception):
+            for name in names:
+                import_module(name)
+
+    loading = Thread(target=load, name="rgr-client", daemon=True)  # which nobody waits for at the end
+    loading.start()
+    return loading
 
 
 def _provider(way: ModelAccess, client: "httpx2.AsyncClient") -> "Provider[Any]":

@@ -30,7 +30,7 @@ from redgreenrefactor.model.result import Entry, RunStatus
 from redgreenrefactor.model.review_task import task_id_of, task_of
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.ports import Agent, Suite
+from redgreenrefactor.ports import Agent, SlowToLoad, Suite
 from redgreenrefactor.runners.warm_process import WarmProcesses
 from redgreenrefactor.surroundings import as_before, remember_agent
 
@@ -102,6 +102,9 @@ def assemble(project: OpenProject, job: Job[Any], factory: Factory, suite: Suite
                 made[wanted] = factory.agent(*wanted)
             agents[phase.name] = made[wanted]
     job.require_able(factory, agents)
+    for agent in made.values():
+        if isinstance(agent, SlowToLoad):
+            agent.load()
     lab = replace(
         factory.lab(workspace, suite),
         meter=factory.meter(suite.command, workspace.project),

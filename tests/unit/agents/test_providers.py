@@ -1,10 +1,11 @@
+import sys
 from pathlib import Path
 
 import pytest
 
 from agent_setup import setup_with
 from redgreenrefactor.agents.api import build
-from redgreenrefactor.agents.providers import ModelAccess, access, base_url
+from redgreenrefactor.agents.providers import ModelAccess, access, base_url, load_client
 from redgreenrefactor.errors import NotReadyError, UsageError
 
 KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "GEMINI_API_KEY": "g"}
@@ -136,3 +137,15 @@ def test_without_a_key_every_other_way_is_named_and_what_is_here_comes_first(tmp
     assert "--agent claude-code: that program's own account, once it is installed." in others
     assert [line.partition(":")[0] for line in others[-2:]] == ["--model ollama", "rgr demo"]
     assert caught.value.exit_code == 3
+
+
+def test_a_client_is_loaded_beside_other_work_and_one_that_is_not_there_hinders_nobody() -> None:
+    agent = build("", setup_with(model="claude-opus-4-5", env=KEYS))
+    agent.load()
+    assert agent.known.loading is not None
+    agent.known.loading.join(60)
+    assert "pydantic_ai.providers.anthropic" in sys.modules
+
+    nobodys = load_client("nobody's")
+    nobodys.join(60)
+    assert not nobodys.is_alive()
