@@ -287,12 +287,6 @@ def _rgr_other_object(value, depth):
 """
 
 
-STOPS = """
-def _rgr_other(value):
-    raise AssertionError("reached")
-"""
-
-
 def altered(node: ast.expr) -> ast.expr:
     """Return an expression whose value is another one."""
     return ast.Call(ast.Name("_rgr_other", ast.Load()), [node], [])

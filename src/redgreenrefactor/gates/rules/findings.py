@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.model.evidence import Change, CollectError, Evidence, SuiteRun, TestId, TestResult
 from redgreenrefactor.model.values import frozen
@@ -57,8 +58,7 @@ def brief(result: TestResult) -> str:
 
 def named(ids: Sequence[TestId]) -> str:
     """Return the first few ids, and how many more there are."""
-    more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
-    return ", ".join(ids[:NAMED]) + more
+    return some_of(ids, NAMED)
 
 
 def tail(run: SuiteRun) -> str:
