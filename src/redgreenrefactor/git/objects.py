@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from redgreenrefactor.errors import GitError
 from redgreenrefactor.git.executable import Git, decoded, encoded
-from redgreenrefactor.model.run_report import Patch
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import process
+
+if TYPE_CHECKING:
+    from redgreenrefactor.model.run_report import Patch
 
 DIGITS = frozenset("0123456789abcdef")  # of ids
 TREE = "40000"
@@ -246,8 +248,10 @@ _HEAD = re.compile(rb"^\0([0-9a-f]{40,64}) (.*)\n", re.MULTILINE)
 _SHOWN = ("-p", "--root", "--always", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
 
 
-def patches(git: Git, commits: Iterable[str]) -> Mapping[str, Patch]:
+def patches(git: Git, commits: Iterable[str]) -> "Mapping[str, Patch]":
     """Return what each commit says, and how it differs from its first parent; of merges, nothing but the words."""
+    from redgreenrefactor.model.run_report import Patch  # noqa: PLC0415 - for reports alone
+
     wanted = "".join(f"{commit}\n" for commit in commits if commit).encode()
     if not wanted:
         return {}

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from redgreenrefactor.model.task import shell_words
 from redgreenrefactor.model.values import field, frozen
 from redgreenrefactor.sandbox.secrets import words
 
@@ -180,6 +179,8 @@ class _Judge:
 
     def leads_in(self, command: str) -> bool:
         """Tell whether something of the project is run; where that cannot be told, it is assumed."""
+        from redgreenrefactor.model.task import shell_words  # noqa: PLC0415 - few settings name programs
+
         words = shell_words(command)
         if words is None or re.search(_BUILT, command):
             return True
