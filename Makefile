@@ -119,6 +119,11 @@ agents:
 clients: $(STAMP) agents
 	@RGR_AGENTS="$(AGENTS)" $(PYTEST) -m "programs" tests/flow
 
+# What a session costs beside the program that holds it: CPU of ours by that of the program, at most 5 %.
+.PHONY: programs
+programs: $(STAMP) agents
+	@RGR_AGENTS="$(AGENTS)" PYTHONPATH=tests:tests/flow $(BIN)/python bench/programs.py
+
 # Pages in a real browser: chromium, which has to be installed, driven by Playwright; axe-core looks for what keeps people out.
 .PHONY: browser
 BROWSER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redgreenrefactor-browser

@@ -17,6 +17,7 @@ from stage import CASES, Json, Parts
 from model_server import KEY, Answer, Asked, Call, ModelServer, Reply, model_server
 from redgreenrefactor import WorkflowResult, library
 from redgreenrefactor.model.events import Event, SessionSaid
+from redgreenrefactor.model.task_result import TaskFileResult
 from repos import Repo
 
 FEATURE = "A calculator: it adds, subtracts and multiplies two whole numbers."
@@ -131,12 +132,18 @@ class Theatre:
         return Reply(part.get("say", "Done."))
 
     def run(self, **more: Any) -> WorkflowResult:
+        return library.run(FEATURE, **self._usual(more))
+
+    def task(self, file: Path) -> TaskFileResult:
+        return library.task(file, **self._usual({}))
+
+    def _usual(self, more: dict[str, Any]) -> dict[str, Any]:
         more.setdefault("environ", environ(self.agent, self.repo, self.home))
         more.setdefault("on_event", self.events.append)
         more.setdefault("agent", self.agent)
         more.setdefault("model", MODELS.get(self.agent))
         more.setdefault("project", self.repo.path)
-        return library.run(FEATURE, **more)
+        return more
 
     @property
     def said(self) -> list[str]:

@@ -109,6 +109,18 @@ def test_a_refused_key_is_told_as_that(rehearsal: Rehearsal) -> None:
     assert kind(report) is FindingType.MODEL_UNAVAILABLE, (report, rehearsal.said)
 
 
+def test_a_session_that_has_used_up_what_was_left_is_ended(rehearsal: Rehearsal) -> None:
+    if rehearsal.name not in ("claude-code", "codex"):
+        pytest.skip(f"{rehearsal.name} tells what it has used only when its turn is over")
+    many = 60
+    report = rehearsal.plays(
+        lambda asked: Reply("", (shell(asked, "ls"),)) if asked.said < many else Reply("Done."),
+        replace(BRIEF, allowance_usd=0.002),
+    )
+    assert kind(report) is FindingType.BUDGET_EXCEEDED, (report, rehearsal.said)
+    assert len(rehearsal.server.asked) < many / 2
+
+
 def test_a_test_that_is_locked_stays_and_other_files_are_changed(rehearsal: Rehearsal) -> None:
     root = rehearsal.repo.path
 

@@ -6,9 +6,10 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from real_programs import FEATURE, KEYS, MODELS, Theatre, environ, script_of, theatre
+from real_programs import FEATURE, KEYS, MODELS, Theatre, environ, script_of, shell, theatre, written
 from stage import PLAIN, Stage, alive_with, calculator, subjects, wait_for
 
+from model_server import Answer, Asked, Reply
 from redgreenrefactor import RunStatus, library
 from repos import MakeRepo, Repo
 
@@ -102,3 +103,49 @@ def test_a_run_that_is_killed_leaves_nothing_running_and_is_resumed(
         )
         assert result.status is RunStatus.COMPLETE, result.error
         assert played.repo.subjects()[2:] == subjects(1)
+
+
+def test_a_task_is_told_what_the_sessions_said_that_it_brings_together(
+    played: Theatre, tmp_path: Path
+) -> None:
+    def mind(asked: Asked) -> Answer:
+        name = next(
+            word for word in ("kingfisher", "heron", "grebe") if f"a test named {word}" in asked.raw.decode()
+        )
+        test = f"def test_{name}() -> None:\n    assert 1 + 1 == 2\n"
+        steps = [written(f"tests/test_{name}.py", test), f"git add -A && git commit -qm 'feat: {name}'"]
+        if asked.said < len(steps):
+            return Reply("Next.", (shell(asked, steps[asked.said]),))
+        return Reply(f"I am the {name}.")
+
+    def done(name: str, *parents: str) -> None:
+        link = {"id": f"S-{name}", "strategy": "merge_fork" if parents else "new", "resume_from": [*parents]}
+        file = tmp_path / f"{name}.json"
+        document = {
+            "id": name,
+            "title": name,
+            "description": f"Write a test named {name}.",
+            "meta": {"tdd_workflow": False},
+            "cli_execution": link if parents else {"id": f"S-{name}", "strategy": "new"},
+            "convergence": {"criteria": [f"$ test -f tests/test_{name}.py"]},
+        }
+        file.write_text(json.dumps(document))
+        result = played.task(file)
+        assert result.status == "complete", (result.error, played.said)
+
+    played.server.mind = mind
+    done("kingfisher")
+    done("heron")
+    before = len(played.server.asked)
+    done("grebe", "S-kingfisher", "S-heron")
+
+    told = played.server.asked[before].raw.decode()
+    commits = [line[:10] for line in played.repo.git("log", "--format=%H", "-3").splitlines()[1:]]
+    assert all(f"I am the {name}." in told for name in ("kingfisher", "heron"))
+    assert all(f"(commit {commit})" in told for commit in commits), told
+    note = json.loads(played.repo.git("notes", "--ref=tdd-handoffs", "show", "HEAD"))
+    assert note["session"] == {
+        "id": "S-grebe",
+        "strategy": "merge_fork",
+        "resumeFrom": ["S-kingfisher", "S-heron"],
+    }

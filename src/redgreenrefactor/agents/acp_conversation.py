@@ -246,7 +246,7 @@ class AcpConversation:
         option = next((each for each in opened.config_options or () if each.category == "model"), None)
         offered = json_object(result.get("models"))
         told = self.order.model if self.preset.with_model else ""
-        self._model = str(option.current_value if option else offered.get("currentModelId") or told)
+        self._model = told or str(option.current_value if option else offered.get("currentModelId") or "")
         yield SessionOpened(self._session, self._model, self._version)
         wanted = self.order.model
         if self.preset.with_model or not wanted or wanted == self._model:

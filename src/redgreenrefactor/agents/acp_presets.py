@@ -74,6 +74,15 @@ _GEMINI_SETTINGS = {
     "skills": {"enabled": False},
     "hooksConfig": {"enabled": False},
 }
+_QWEN_WITHOUT = (  # of its tools
+    "agent task_stop send_message skill todo_write web_fetch monitor tool_search ask_user_question exit_plan_mode"
+)
+_QWEN_SETTINGS = {
+    "tools": {"exclude": _QWEN_WITHOUT.split()},
+    "general": {"enableAutoUpdate": False},
+    "privacy": {"usageStatisticsEnabled": False},
+    "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+}
 _OPENCODE_SETTINGS = {
     "autoupdate": False,
     "share": "disabled",
@@ -202,13 +211,17 @@ PRESETS: Mapping[str, AcpPreset] = {
                 renewing="refresh_token",
                 ending="expiry_date",
             ),
-            keeps=(HomePlace(".qwen"),),
+            settings=(HomePlace(".qwen/settings.json"), HomePlace(".qwen/QWEN.md")),
             sign_in="qwen",
             keys=("OPENAI_API_KEY",),
         ),
-        always=StartingKit(arguments=("--acp", "--auth-type", "$auth")),
+        always=StartingKit(arguments=("--acp", "--auth-type", "$auth"), env={"QWEN_SYSTEM_MD": "$role"}),
+        apart=StartingKit(
+            env={"QWEN_HOME": "$home/.qwen"}, files={".qwen/settings.json": json.dumps(_QWEN_SETTINGS)}
+        ),
         with_model=StartingKit(arguments=("-m", "$model")),
         with_url=StartingKit(env={"OPENAI_BASE_URL": "$url"}),
+        own_role=True,
         auth={"OPENAI_API_KEY": "openai", "": "qwen-oauth"},
         strategies=EVERY_STRATEGY - {"fork"},
         tried=False,
