@@ -105,6 +105,7 @@ def repository(folder: Path, environ: Mapping[str, str]) -> Path:
     project = folder / "project"
     project.mkdir(parents=True)
     for name, text in PROJECT.items():
+        (project / name).parent.mkdir(exist_ok=True)
         (project / name).write_text(text)
     for words in (("init", "-q", "-b", "main"), ("add", "--all"), ("commit", "-q", "-m", "chore: start")):
         subprocess.run(["git", *words], cwd=project, env=environ, check=True)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,13 @@ from stage import (
 )
 
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.lifecycle import factory
+from redgreenrefactor.lifecycle.factory import Factory
+from redgreenrefactor.loop import lab
 from redgreenrefactor.model.events import LookedBack
+from redgreenrefactor.model.evidence import SuiteRun
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.sandbox.process import side_by_side
 from repos import Repo
 
 
@@ -44,7 +50,22 @@ def test_broken_code_is_found_out_where_only_an_exit_code_is_told(plain: Past) -
 
 
 @pytest.mark.long
-def test_an_honest_run_holds_whatever_lies_about_in_the_working_tree(past: Past) -> None:
+def test_an_honest_run_holds_whatever_lies_about_in_the_working_tree_and_several_suites_at_a_time(
+    past: Past, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[int] = []
+
+    def counted(work: Sequence[Callable[[], SuiteRun]]) -> list[SuiteRun]:
+        together.append(len(work))
+        return side_by_side(work)
+
+    def jobs(_: Factory) -> int:
+        return 3
+
+    monkeypatch.setattr(lab, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(lab, "PROOF", 100)  # other tests may keep all cores busy
+    monkeypatch.setattr(factory, "side_by_side", counted)
+    monkeypatch.setattr(Factory, "_jobs", jobs)
     past.repo.write("conftest.py", "raise SystemExit(1)\n")
     past.repo.write(CODE, "broken\n")
     before = past.repo.git("status", "--porcelain")
@@ -57,6 +78,7 @@ def test_an_honest_run_holds_whatever_lies_about_in_the_working_tree(past: Past)
     steps = [{str(phase): str(c.result) for phase, c in cycle.phases.items()} for cycle in verified.cycles]
     assert steps == [{"RED": "FAIL", "GREEN": "PASS", "REFACTOR": "PASS"}] * 2
     assert (verified.missing, verified.findings, verified.warnings) == ((), (), ())
+    assert together[:1] == [3], together
     assert past.repo.git("status", "--porcelain") == before
     assert {type(event).__name__ for event in past.events} == {"LookedBack"}
 

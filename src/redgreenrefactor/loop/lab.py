@@ -31,6 +31,7 @@ Key = tuple[str, Trial]
 DIFFERS = "a test gave another result in a process that was kept loaded"
 SEEDS = (None, SEED, SEED + 1)  # of trials that may be answered warm
 SEVERAL, WORTHWHILE = 2, 1.0  # so many runs that take so many seconds are worth a checkout each
+PROOF = 2  # so often slower: cores are busy, or checkouts take longer than tests
 PATIENCE, TIMES = 10.0, 3  # a probe may take so many seconds, and so many times what the suite takes
 
 
@@ -71,7 +72,7 @@ class Lab:
     _began: float = 0.0  # when this turn's gate did,
     _suites: float = 0.0  # and the seconds that runs of the whole suite have taken since
     _pace: float = 0.0  # seconds the last run took, of whatever
-    _alone: bool = False  # whether runs side by side were seen to take longer than one after the other
+    _slower: int = 0  # how often runs side by side took longer than one after the other would have
     _compared: set[int] = field(
         default_factory=set[int]
     )  # seeds: a warm run of this turn gave what the cold one gave
@@ -126,19 +127,29 @@ class Lab:
             self._keep([trial], warm=False)
         return self._known[key]
 
+    def answer_ahead(self, trials: Iterable[Trial]) -> None:
+        """Know what the next of these will say that are not known yet, as many as are run at a time, if that saves time."""
+        waiting = self._waiting(trials)[: self.jobs()]
+        if waiting:
+            self._answer_together(replace(waiting[0], along=tuple(waiting[1:])))
+
+    def _waiting(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Return the trials whose answers are not known yet, each question once."""
+        asked = {self._key(trial): trial for trial in trials}
+        return [trial for key, trial in asked.items() if key not in self._known]
+
     def _answer_together(self, trial: Trial) -> None:
         """Know what a trial says and those that are asked next, run side by side, where that takes less time."""
-        waiting = [*{self._key(one): one for one in (trial, *trial.along)}.items()]
         warm = self._forks(trial)
-        several = [one for key, one in waiting if key not in self._known and self._forks(one) is warm]
+        several = [one for one in self._waiting((trial, *trial.along)) if self._forks(one) is warm]
         jobs, expected = self.jobs(), len(several) * (self._pace if trial.tests else self._usual)
-        if self._alone or jobs < SEVERAL or len(several) < SEVERAL or expected < WORTHWHILE:
+        hopeless = self._slower >= PROOF or jobs < SEVERAL or len(several) < SEVERAL
+        if hopeless or expected < WORTHWHILE:
             return
         started = self.clock()
         for first in range(0, len(several), jobs):
             self._keep(several[first : first + jobs], warm=warm)
-        # Cores were busy, or checkouts take longer than tests: it is not tried again.
-        self._alone = self.clock() - started > expected
+        self._slower += self.clock() - started > expected
 
     def _keep(self, trials: Sequence[Trial], *, warm: bool) -> None:
         """Know what these trials say, as far as they are answered."""

@@ -99,6 +99,7 @@ class Retrial:
             done, total = number - 1, len(links)
             left = (time.monotonic() - started) / done * (total - done) if done else None
             self.yardsticks.around.emit(LookedBack(number, total, _about(link), left))
+            self._measure_ahead(links[done:])
             turns[link.after.commit] = self._turn(link)
         checked = [self._cycle(number, turns) for number in cycles]
         worked = [cycle for cycle in checked if cycle.phases or run.has_lost(cycle.cycle_number)]
@@ -114,6 +115,13 @@ class Retrial:
                 *([f"run {run.run_id}: {left_out}"] if cycles != asked else ()),
             ),
         )
+
+    def _measure_ahead(self, links: Sequence[Link]) -> None:
+        """Have the suites run side by side that the next turns are judged by, where that saves time."""
+        lab = self.yardsticks.at(links[0].before.commit).lab
+        worked = [link for link in links if link.after.handoff.phase in WORKED]
+        alike = [link for link in worked if self.yardsticks.at(link.before.commit).lab is lab]
+        lab.answer_ahead(Trial(link.after.commit) for link in alike)
 
     def outlasted(self, opening: str | None, left: str, now: str) -> list[Finding]:
         """Return which tests of the runs since an opening no longer hold after commits that are no turns."""

@@ -483,8 +483,8 @@ def test_runs_that_do_not_depend_on_each_other_are_made_side_by_side_and_told_in
     [
         (1, 10.0, False, []),  # one at a time is wanted
         (4, 0.1, False, []),  # they are over before a second checkout is there
-        (4, 10.0, True, [2]),  # it was tried, and took longer: not again
-        (4, 10.0, False, [2, 2]),
+        (4, 10.0, True, [2, 2]),  # it was tried twice, and took longer: not again
+        (4, 10.0, False, [2, 2, 2]),
     ],
 )
 def test_runs_are_side_by_side_only_where_that_saves_time(
@@ -502,9 +502,10 @@ def test_runs_are_side_by_side_only_where_that_saves_time(
 
     lab.judge(varying(commit, "23", []))
     lab.judge(varying(commit, "45", []))
+    lab.judge(varying(commit, "67", []))
 
     assert lanes.together == together
-    assert len(suite.asked) == 5
+    assert len(suite.asked) == 7
 
 
 def test_whole_suites_run_side_by_side_each_in_a_checkout_that_is_looked_at_afterwards(setup: Setup) -> None:
@@ -514,7 +515,8 @@ def test_whole_suites_run_side_by_side_each_in_a_checkout_that_is_looked_at_afte
     lab = replace(setup.lab, suite=suite, jobs=lambda: 2, side_by_side=lanes)
     lab.answer(Trial(first, repeat=1))
 
-    lab.answer(Trial(first, along=(Trial(second), Trial(second, keeps=True), Trial(first))))
+    lab.answer_ahead([Trial(first), Trial(second), Trial(second, keeps=True), Trial(first)])
+    lab.answer_ahead([Trial(first), Trial(second)])
 
     assert lanes.together == [2]
     assert lab.answer(Trial(first)).disturbed == ()  # there is no such file there
@@ -523,7 +525,7 @@ def test_whole_suites_run_side_by_side_each_in_a_checkout_that_is_looked_at_afte
 
 def test_what_was_measured_ahead_is_told_although_the_budget_is_used_up(setup: Setup) -> None:
     seen, suite = list[SuiteRun](), setup.suite
-    lab = replace(setup.lab, jobs=lambda: 3, side_by_side=Lanes(), clock=lambda: suite.time)
+    lab = replace(setup.lab, jobs=lambda: 3, clock=lambda: suite.time)
 
     verdict = lab.judge(varying(setup.workspace.head(), "234", seen))
 
