@@ -22,7 +22,10 @@ from rich.text import Text
 
 COLUMNS, ROWS = 100, 400
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
-MOMENT = ("GREEN → refactor · attempt 2", "notices: 2 of ")  # while a gate asks, of the case whose first GREEN cheats
+MOMENT = (
+    "GREEN → refactor · attempt 2",
+    "notices: 2 of ",
+)  # while a gate asks, of the case whose first GREEN cheats
 SHOWN = ("cycle 3 · ", " done · ")  # from the case's first line to the last one that moves
 CLOSING, AFTERWARDS = (
     "complete: ",

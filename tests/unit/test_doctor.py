@@ -119,12 +119,12 @@ def test_the_runner_of_the_tests_is_looked_for(
 def test_the_virtual_environment_of_the_tests_is_told_and_one_elsewhere_is_worth_a_warning(
     healthy: Repo, interrupt: Interrupt, tmp_path: Path
 ) -> None:
-    fine = "tests: no virtual environment is active, and none is in the project: tests would be run with"
-    assert any(line.startswith(fine) for line in told(looked(healthy, interrupt), RemarkLevel.OK))
+    fine = ": no virtual environment is active, and none is in the project"
+    assert any(line.endswith(fine) for line in told(looked(healthy, interrupt), RemarkLevel.OK))
     above = tmp_path / ".venv"
     (above / "bin").mkdir(parents=True)
     found = looked(healthy, interrupt)
-    assert any(line.startswith(fine) for line in told(found, RemarkLevel.WARNING))
+    assert any(line.endswith(fine) for line in told(found, RemarkLevel.WARNING))
     assert f"'source {above}/bin/activate'" in " ".join(
         remark.hint for remark in found.of(RemarkLevel.WARNING)
     )

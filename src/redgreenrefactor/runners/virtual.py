@@ -87,11 +87,9 @@ def run_with(env: Mapping[str, str], project: Path, root: Path, program: str) ->
     if used := env.get("VIRTUAL_ENV") or env.get("CONDA_PREFIX"):
         return f"tests would be run with the virtual environment {used}", ""
     other = next(other_environments(env, project, root), None)
-    hint = f"If theirs is another one, type 'source {shlex.quote(str(other))}/bin/activate'." if other else ""
-    return (
-        f"no virtual environment is active, and none is in the project: tests would be run with {program}",
-        hint,
-    )
+    hint = f"If the tests need {other}, type 'source {shlex.quote(str(other))}/bin/activate' first."
+    told = f"tests would be run with {program}: no virtual environment is active, and none is in the project"
+    return told, hint if other else ""
 
 
 def missing_module(text: str) -> str | None:
