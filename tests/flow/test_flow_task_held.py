@@ -38,7 +38,7 @@ def test_commands_of_the_analysis_touch_nothing_of_the_users(level: str, make_re
     document = {
         "id": "IMPL-1",
         "description": "Write it.",
-        "convergence": {"criteria": [f"$ test -e prepared && {RUNS}", "$ test -e prepared"]},
+        "convergence": {"criteria": [f"$ test -e prepared && {RUNS}", "$ python -m compileall -q ."]},
         "pre_analysis": looks,
     }
     done = stage.rgr_task(document=document, TDD_SANDBOX=level)

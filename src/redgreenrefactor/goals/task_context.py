@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.goals.task_paths import CALL, SHELLS, inside, path_to_read
 from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.task import Look, Source, Task
-from redgreenrefactor.model.values import frozen
+from redgreenrefactor.model.values import frozen, replace
 from redgreenrefactor.prompts.quote import bounded, plain
 
 MOST = 8_000  # characters of one source
@@ -41,13 +41,25 @@ def gather(task: Task, project: Path, shell: RunCommand) -> tuple[Source, ...]:
     return tuple(_within(sources))
 
 
-def _within(sources: list[Source]) -> Iterator[Source]:
+def reread(sources: Sequence[Source], project: Path) -> tuple[Source, ...]:
+    """Return what was gathered, its files as they are now: sessions have changed them."""
+    now = (replace(source, text=_read(source.path, project)) if source.path else source for source in sources)
+    return tuple(_within(now))
+
+
+def _read(path: str, project: Path) -> str:
+    found = _found(path, project)
+    text, why = _content(found) if found else ("", "not there, or outside the project")
+    return f"[{why}]" if why else text
+
+
+def _within(sources: Iterable[Source]) -> Iterator[Source]:
     """Yield the sources, cut so that all together stay below the limit."""
     room = ALTOGETHER
     for source in sources:
         text = bounded(plain(source.text).strip("\n"), min(MOST, max(room, 0))) if room > 0 else ""
         room -= len(text)
-        yield Source(source.title, text or "[left out: there was too much already]")
+        yield replace(source, text=text or "[left out: there was too much already]")
 
 
 # --- the sources
@@ -69,7 +81,7 @@ def _wanted(task: Task, project: Path) -> Iterator[Source]:
                 hint="Name a text file, or take it out of the block.",
                 type="ContextMissing",
             )
-        yield Source(path, text)
+        yield Source(path, text, path)
 
 
 def _focus(task: Task, project: Path) -> Iterator[Source]:
@@ -90,9 +102,7 @@ def _package(task: Task, project: Path) -> Iterator[Source]:
     text, why = _content(found, PACKAGE)
     yield Source(title, f"[{why}]" if why else text)
     for path, about in critical_files(text):
-        file = _found(path, project)
-        content, why = _content(file) if file else ("", "not there, or outside the project")
-        yield Source(f"{path}{about and f' ({about})'}", f"[{why}]" if why else content)
+        yield Source(f"{path}{about and f' ({about})'}", _read(path, project), path)
 
 
 def critical_files(package: str) -> list[tuple[str, str]]:
@@ -132,7 +142,8 @@ def _looked(look: Look, project: Path, shell: RunCommand) -> Iterator[Source]:
                 hint="Mend what it needs, or let its on_error say 'skip_optional'.",
                 type="PreAnalysisFailed",
             )
-        yield Source(title, f"[failed, which the step tolerates: {failed}]\n{text}" if failed else text)
+        told = f"[failed, which the step tolerates: {failed}]\n{text}" if failed else text
+        yield Source(title, told, "" if failed else path_to_read(command) or "")
 
 
 def _done(command: str, project: Path, shell: RunCommand) -> tuple[str, str]:

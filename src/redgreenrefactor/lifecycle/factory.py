@@ -15,7 +15,7 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.evidence import Rules
-from redgreenrefactor.model.values import frozen
+from redgreenrefactor.model.values import frozen, replace
 from redgreenrefactor.ports import Agent, Snapshots, Suite
 from redgreenrefactor.records.suite_results import FOLDER as RESULTS
 from redgreenrefactor.records.suite_results import KeptResults
@@ -95,6 +95,11 @@ class Factory:
         """Return what a command of a task file runs, whose tests may still have to be written."""
         return MaybeAbsent(self.suite(command))
 
+    def criterion(self, command: str) -> Suite:
+        """Return what a criterion of a task file runs: tests, or a compiler, a linter, a program."""
+        where = replace(self.suite_context(), compiles=True)
+        return MaybeAbsent(suite_for(command, where, self.settings.setup_command))
+
     def rules(self) -> Rules:
         """Return what gates go by."""
         settings = self.settings
@@ -115,7 +120,7 @@ class Factory:
             self.around.emit,
             time.monotonic,
             self.settings.probe_budget,
-            suite_of=self.task_suite,
+            suite_of=self.criterion,
             warm=self.warm is not None,
             jobs=self._jobs,
             side_by_side=side_by_side,

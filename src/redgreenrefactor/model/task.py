@@ -70,6 +70,7 @@ class Source:
 
     title: str
     text: str
+    path: str = ""  # the file that it is, which every session is shown as it is then
 
 
 @frozen

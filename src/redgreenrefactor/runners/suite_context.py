@@ -57,6 +57,9 @@ class SuiteContext:
     cage: ConfineSuite = unheld  # what holds a run in a checkout
     main: Path | None = None  # the same project in the main checkout, where its dependencies were installed
     warm: WarmProcesses | None = None  # what keeps runners loaded, for probes
+    compiles: bool = (
+        False  # what is run may be a compiler, so bytecode goes where Python puts it: into the checkout
+    )
 
     def using(self, command: str) -> "SuiteContext":
         """Return the same with the project's own virtual environment active, as the command's package manager wants it."""
@@ -77,7 +80,8 @@ class SuiteContext:
         bytecode.mkdir(parents=True, exist_ok=True)
         forget_uncertain_bytecode(bytecode, folder)
         env = {name: value for name, value in self.env.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        env |= {"PYTHONPYCACHEPREFIX": str(bytecode)} | ({} if keeps else {"PYTHONDONTWRITEBYTECODE": "1"})
+        env |= {} if self.compiles else {"PYTHONPYCACHEPREFIX": str(bytecode)}
+        env |= {} if keeps else {"PYTHONDONTWRITEBYTECODE": "1"}
         if env.get("PYTHONPATH"):
             entries = env["PYTHONPATH"].split(os.pathsep)
             for home in self.homes:

@@ -9,7 +9,7 @@ from redgreenrefactor.config import Settings
 from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, UsageError
 from redgreenrefactor.gates.task import expected_files, paths_in, task_gates
-from redgreenrefactor.goals.task_context import gather
+from redgreenrefactor.goals.task_context import gather, reread
 from redgreenrefactor.goals.task_file import TaskFile
 from redgreenrefactor.lifecycle.factory import Factory
 from redgreenrefactor.lifecycle.job import Job
@@ -224,7 +224,8 @@ class TaskBriefing:
     def brief(self, phase: Phase, handoff: Handoff, attempt: int) -> Brief:
         """Return everything one session is told."""
         tried = self.diary.tried(handoff) if phase.name is PhaseName.DIAGNOSE else None
-        brief = prompts.brief(self.told, phase, handoff, attempt, self.factory.model(phase.key), tried)
+        told = replace(self.told, sources=reread(self.told.sources, self.factory.repository.project))
+        brief = prompts.brief(told, phase, handoff, attempt, self.factory.model(phase.key), tried)
         return replace(brief, continues=self.continued.get(phase.name, ()))
 
 

@@ -15,6 +15,7 @@ from redgreenrefactor.goals.task_context import (
     CommandEnd,
     critical_files,
     gather,
+    reread,
 )
 from redgreenrefactor.goals.task_file import task_from
 from redgreenrefactor.goals.task_paths import is_command
@@ -53,6 +54,18 @@ def test_files_to_read_are_read_whole_and_folders_listed(tmp_path: Path) -> None
         "docs": "style.md",
         str(tmp_path / "docs" / "style.md"): "Be brief.",
     }
+
+
+def test_files_are_shown_as_they_are_when_a_session_begins(tmp_path: Path) -> None:
+    style, code = tmp_path / "style.md", tmp_path / "code.py"
+    style.write_text("Be brief.\n")
+    code.write_text("old\n")
+    task = replace(looking("Read(code.py)", "ls"), files_to_read=("style.md",))
+    gathered = gather(task, tmp_path, Shell(output="code.py"))
+    style.unlink()
+    code.write_text("new\n")
+    shown = [source.text for source in reread(gathered, tmp_path)]
+    assert shown == ["[not there, or outside the project]", "new", "code.py"]
 
 
 def test_a_file_that_has_to_be_read_and_is_not_there_blocks_the_task(tmp_path: Path) -> None:
