@@ -181,10 +181,14 @@ def test_a_node_project_with_its_dependencies_needs_no_approval(level: str, make
     means(level)
     files = {
         "package.json": json.dumps({"name": "x", "scripts": {"test": "node --test"}}),
-        "a.test.js": "require('node:test')('a', () => { require('beside') })\n",
+        "a.test.js": "require('node:test')('a', () => { require('beside'); require('./cache') })\n",
+        "cache.js": "const fs = require('fs'); const place = 'node_modules/.vite/vitest'\n"
+        "fs.mkdirSync(place, { recursive: true }); fs.writeFileSync(place + '/results.json', 'theirs')\n",
         "tdd.properties": SWIFT,
     }
     repo = make_repo(files=files | IGNORED)
     repo.write("node_modules/beside/index.js", "module.exports = 1\n")
+    results = repo.write("node_modules/.vite/vitest/results.json", "mine")
     stage = Stage(repo, env={"TDD_SANDBOX": level, "TDD_TRUST": ""})
     went_well(stage.rgr("run", "x", *NEVER, "--json"))
+    assert results.read_text() == "mine"

@@ -279,6 +279,16 @@ def test_tests_are_read_only_in_green_and_code_is_not(repo: Repo) -> None:
     assert session(repo, phase=PhaseName.REFACTOR).sh("echo 2 > tests/test_a.py").exit_code == 0
 
 
+def test_tools_of_a_session_have_caches_of_their_own_among_the_dependencies(repo: Repo) -> None:
+    repo.commit("chore: ignore", {".gitignore": "node_modules\n"})
+    repo.write("node_modules/vite/index.js", "1\n")
+    results = repo.write("node_modules/.cache/results.json", "mine")
+    script = "cd node_modules && mkdir -p .vite/vitest && echo 1 | tee .vite/vitest/r .cache/results.json"
+    assert session(repo).sh(script).exit_code == 0
+    assert session(repo).sh("echo 2 > node_modules/vite/index.js").exit_code != 0
+    assert (results.read_text(), list((repo.path / "node_modules/.vite").iterdir())) == ("mine", [])
+
+
 def test_a_link_that_a_session_put_in_the_way_of_its_tests_leads_nowhere(repo: Repo, tmp_path: Path) -> None:
     secret = tmp_path / "secret" / "tests"
     secret.mkdir(parents=True)

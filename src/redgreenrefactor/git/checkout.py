@@ -13,7 +13,14 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import below, cleared, head_of, is_pipe, remove
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, encoded, scrubbed
-from redgreenrefactor.git.local_files import COPY_BYTES, CopyAllowance, bring, is_installed, is_local
+from redgreenrefactor.git.local_files import (
+    COPY_BYTES,
+    CopyAllowance,
+    bring,
+    bring_modules,
+    is_installed,
+    is_local,
+)
 from redgreenrefactor.git.objects import EMPTY, Objects
 from redgreenrefactor.git.repository import Repository, quoted, setting
 from redgreenrefactor.git.untracked import Untracked
@@ -168,10 +175,9 @@ class CleanCheckout:
             if not is_local(path) or path in shunned or self.untracked.made(path):
                 continue
             kept = dict(self._as_brought(path))
-            self._fetch(path)
+            yield from self._fetch(path)
             for name, content in kept.items():
                 self._put(name, content)
-            yield path
 
     def _as_brought(self, path: str) -> Iterator[tuple[str, bytes]]:
         """Yield our copies of the user's files that a session has changed since they were brought."""
@@ -202,10 +208,14 @@ class CleanCheckout:
                     self._fetch(path)
                     self._submodules.add(path)
 
-    def _fetch(self, path: str) -> None:
-        target = cleared(self.folder, path)
+    def _fetch(self, path: str) -> tuple[str, ...]:
+        """Bring one of the user's files or folders; return what of it no sweep takes away."""
+        source, target = self._repository.root / path, cleared(self.folder, path)
         _remove(target)
-        bring(self._repository.root / path, target, self._allowance, self._made)
+        if modules := bring_modules(source, target):
+            return tuple(f"{path}/{name}" for name in modules)
+        bring(source, target, self._allowance, self._made)
+        return (path,)
 
     def _made(self, folder: str, names: list[str]) -> set[str]:
         """Return which files of a folder are not brought: byte code, git's own, and what a session has made."""

@@ -9,7 +9,7 @@ from redgreenrefactor.filesystem import below, remove
 from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded, nul_terminated, scrubbed
 from redgreenrefactor.git.repository import Repository
-from redgreenrefactor.sandbox.toolchains import MARKS
+from redgreenrefactor.sandbox.toolchains import CACHES, MARKS
 
 OURS = (".codex", ".workflow")  # what is written beside the project about tasks
 LINKED = frozenset({"node_modules"})
@@ -68,6 +68,28 @@ def bring(
             shutil.copy2(source, target)
         return True
     return False
+
+
+def bring_modules(source: Path, target: Path) -> list[str]:
+    """Link what node_modules hold into a folder of their own, where tools can make their caches; return the names.
+
+    Caches are left behind, but for what is too large to be made again. Of no such folder, or one with too much in
+    it, nothing is linked.
+    """
+    names = _names(source) if source.name in LINKED else []
+    if len(names) > COPY_FILES:
+        return []
+    caches = (f"{cache}/{name}" for cache in CACHES for name in _names(source / cache))
+    kept = [name for name in names if name not in CACHES]
+    kept += [name for name in caches if not CopyAllowance().take(source / name)]
+    for name in kept:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).symlink_to(source / name)
+    return kept
+
+
+def _names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
 
 
 def bring_ignored(repository: Repository, folder: Path) -> tuple[str, ...]:

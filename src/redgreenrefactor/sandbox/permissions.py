@@ -119,7 +119,7 @@ def session_policy(
             places += readable(ground.root / ".git")
         places += readable(*(ground.root / path for path in collapsed(protected)))
         if not network:
-            places += readable(*_installed(ground))
+            places += (*readable(*_installed(ground)), *_module_caches(ground, tools))
     else:
         places += writable(
             ground.git_dir, *(ground.common_dir / name for name in ("objects", "refs/heads", "logs"))
@@ -229,6 +229,19 @@ def _installed(ground: Ground) -> Iterator[Path]:
     for base in dict.fromkeys((ground.root, ground.project)):
         yield from toolchains.environments_in(base)
         yield base / "node_modules"
+
+
+def _module_caches(ground: Ground, tools: Path) -> Iterator[Mount]:
+    """Yield the caches that tools keep in node_modules: inside they are the session's own, or nothing could be run."""
+    lent = (path for path in ground.tools if path.name == "node_modules")
+    own = (path for path in _installed(ground) if path.name == "node_modules")
+    for modules in (*lent, *(path for path in own if os.path.realpath(path) == str(path))):
+        for place in (modules / name for name in toolchains.CACHES):
+            with suppress(OSError):  # a mount needs a folder to be put on
+                if (modules / "vite").is_dir() and not place.is_symlink():
+                    place.mkdir(exist_ok=True)
+            if place.is_dir() and not place.is_symlink():
+                yield Mount(place, MountMode.WRITE, tools / "cache")
 
 
 def _real(places: Iterable[Mount], ground: Ground) -> tuple[Mount, ...]:

@@ -38,6 +38,7 @@ OF_PYTHON = ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT")
 _PROGRAMS = ("bin", "sbin", "shims")
 ENVIRONMENTS = (".venv", "venv")  # of a project, that are used without being activated
 MARKS = ("pyvenv.cfg", "conda-meta")  # what tells that a folder is a Python environment
+CACHES = (".vite", ".vite-temp", ".vitest", ".cache")  # that tools keep in node_modules
 _LONGEST = 1 << 20  # bytes of a file that tells where packages lie
 
 

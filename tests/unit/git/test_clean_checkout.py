@@ -231,17 +231,43 @@ def test_a_commit_that_unfolds_beyond_reason_is_not_laid_out(place: Place) -> No
 def test_dependencies_and_large_things_are_linked(place: Place) -> None:
     repo = place.repo
     repo.commit("chore: ignore", {".gitignore": "*\n!.gitignore\n"})
-    repo.write("node_modules/x.js", "1\n")
     repo.write("env/pyvenv.cfg", "home=x\n")
-    (repo.path / "link").symlink_to("node_modules")
+    (repo.path / "link").symlink_to("large")
     repo.write("large/file", "")
     os.truncate(repo.path / "large/file", 60_000_000)
     (repo.path / "many").mkdir()
     for number in range(2001):
         (repo.path / "many" / f"{number}").touch()
     folder = place.lay_out()
-    for name in ("node_modules", "env", "link", "large", "many"):
+    for name in ("env", "link", "large", "many"):
         assert (folder / name).readlink() == repo.path / name
+
+
+def test_tools_find_an_empty_cache_among_the_dependencies_every_time(place: Place) -> None:
+    repo = place.repo
+    repo.commit("chore: ignore", {".gitignore": "node_modules\n"})
+    for name in ("x/index.js", "@types/x.d.ts", ".bin/x", ".prisma/client.js", ".vite/vitest/results.json"):
+        repo.write(f"node_modules/{name}", "1\n")
+    repo.write("node_modules/.cache/nyc/x", "1\n")
+    repo.write("node_modules/.cache/mongodb/binary", "")
+    os.truncate(repo.path / "node_modules/.cache/mongodb/binary", 60_000_000)
+    for _ in range(2):
+        modules = place.lay_out() / "node_modules"
+        assert {place.name for place in modules.iterdir()} == {".bin", ".cache", ".prisma", "@types", "x"}
+        assert [place.name for place in (modules / ".cache").iterdir()] == ["mongodb"]
+        assert (modules / "x").readlink() == repo.path / "node_modules/x"
+        for name in (".vite", ".cache/nyc"):
+            (modules / name).mkdir()
+            (modules / name / "results.json").touch()
+    assert [place.name for place in (repo.path / "node_modules/.vite").iterdir()] == ["vitest"]
+
+
+def test_dependencies_beyond_number_are_linked_whole(place: Place) -> None:
+    modules = place.repo.path / "node_modules"
+    modules.mkdir()
+    for number in range(2001):
+        (modules / f"{number}").touch()
+    assert (place.lay_out() / "node_modules").readlink() == modules
 
 
 def test_what_disappears_in_the_meantime_does_no_harm(place: Place) -> None:
