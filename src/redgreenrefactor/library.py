@@ -26,9 +26,9 @@ from redgreenrefactor.model.session import Role
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.model.workflow import RoleName
 from redgreenrefactor.prompts import render
-from redgreenrefactor.sandbox.process import in_thread
 from redgreenrefactor.surroundings import Surroundings, settings_of
 from redgreenrefactor.tasks.running import TaskOptions, run_task
+from redgreenrefactor.threads import in_thread
 
 Folder = str | os.PathLike[str]
 

@@ -119,7 +119,9 @@ def test_status_loads_nothing_of_what_lets_agents_work_nor_what_reads_flags(make
     loaded = {name.partition(".")[2] for name in modules.split() if name.startswith("redgreen")}
     families = {name.partition(".")[0] for name in loaded}
     assert families.isdisjoint({"agents", "config", "loop", "gates", "runners", "surroundings"})
-    assert loaded.isdisjoint({"model.events", "model.evidence", "model.task", "model.run_report", "sandbox.cage"})
+    assert loaded.isdisjoint(
+        {"model.events", "model.evidence", "model.task", "model.run_report", "sandbox.cage"}
+    )
     assert len(loaded) < 50
 
 

@@ -32,7 +32,7 @@ from redgreenrefactor.loop import lab
 from redgreenrefactor.model.events import LookedBack
 from redgreenrefactor.model.evidence import SuiteRun
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.sandbox.process import side_by_side
+from redgreenrefactor.threads import side_by_side
 from repos import Repo
 
 

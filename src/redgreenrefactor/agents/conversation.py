@@ -16,7 +16,8 @@ from redgreenrefactor.model.session import MORE_MONEY, Answered, Called, Usage, 
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.ports import Note, Say
 from redgreenrefactor.prompts.quote import in_line, plain
-from redgreenrefactor.sandbox.process import Interrupt, in_thread
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.threads import in_thread
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart

@@ -26,9 +26,9 @@ from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext, identity, imported_from
 from redgreenrefactor.runners.virtual import activated, typed
 from redgreenrefactor.runners.warm_process import WarmProcesses
-from redgreenrefactor.sandbox.process import side_by_side
 from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.threads import side_by_side
 
 GUIDES = ("AGENTS.md", "CLAUDE.md")
 MOST_JOBS = 4  # at a time, unasked

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from redgreenrefactor.errors import InterruptedRunError
 from redgreenrefactor.filesystem import beyond_standard_streams
@@ -30,8 +30,6 @@ _WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
 _OFTEN = 1.0  # seconds between two looks at how much room is left, which cost nothing
 _KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
-
-T = TypeVar("T")
 
 
 @frozen
@@ -96,30 +94,6 @@ class Interrupt:
         waiting.register(self, select.POLLIN)
         waiting.poll(max(0.0, seconds) * 1000)
         self.check()
-
-
-async def in_thread(work: Callable[[], T], interrupt: Interrupt, why: str) -> T:
-    """Return what the work returns; when this is cancelled the work is interrupted, and has ended when it raises."""
-    import asyncio  # noqa: PLC0415
-
-    running = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        interrupt.request(why)
-        await asyncio.wait([running])
-        if not running.cancelled():
-            running.exception()  # looked at, so that nobody complains about it
-        raise
-
-
-def side_by_side(work: Sequence[Callable[[], T]]) -> list[T]:
-    """Return what each of these returns, done at the same time; what one of them raises is raised when all have ended."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
-
-    with ThreadPoolExecutor(len(work)) as pool:
-        running = [pool.submit(each) for each in work]
-    return [each.result() for each in running]
 
 
 def call(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"") -> Finished:

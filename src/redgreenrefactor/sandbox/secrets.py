@@ -99,16 +99,7 @@ _SHAPES = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
 )
-_ANNOUNCING = (
-    "/services/",
-    "/api/webhooks/",
-    "sig=",
-    "accountkey=",
-    "password=",
-    "basic ",
-    "bearer ",
-    "x-api-key: ",
-)
+_ANNOUNCING = words("/services/ /api/webhooks/ sig= accountkey= password= basic bearer x-api-key:")
 _ANNOUNCED = re.compile(  # what is none by itself, but after one of these words; to look at every place takes long
     r"(?<=[/= ])(?:(?<=hooks\.slack\.com/services/)\S{20,}|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]{30,}"
     r"|(?i:(?<=[?&;]sig=)|(?<=[?&;]accountkey=)|(?<=[?&;]password=)|(?<=authorization: basic ))[^\s&;'\"]{8,}"

@@ -22,7 +22,8 @@ from redgreenrefactor.runners.suite import suite_for
 from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.runners.warm_process import SEED, WarmProcesses
 from redgreenrefactor.sandbox.policy import readable
-from redgreenrefactor.sandbox.process import Interrupt, side_by_side
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.threads import side_by_side
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux only")
 

@@ -12,7 +12,8 @@ from functools import partial
 import pytest
 
 from redgreenrefactor.errors import InterruptedRunError
-from redgreenrefactor.sandbox.process import Interrupt, side_by_side
+from redgreenrefactor.sandbox.process import Interrupt
+from redgreenrefactor.threads import side_by_side
 
 LONG = 300.0
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
