@@ -14,6 +14,7 @@ from redgreenrefactor.model.values import frozen, replace
 LONGEST = 10_000  # characters of one outside text that are looked at
 WIDEST = 100  # columns; on wider terminals the right-hand side would be too far away to belong to its line
 NARROWEST = 20
+FEW = 3  # lines of which none is spent on counting the rest
 READABLE = 36  # columns under which the left-hand side of a line is not cut to make room for remarks
 MOST_MARKS = 3  # accents on one letter; more would paint over neighbouring lines
 
@@ -199,7 +200,10 @@ def block(text: str, width: int, ink: Ink, *, indent: int = 0, lead: str = "", m
     room = max(width - cells(hang), NARROWEST // 3)
     rows = [row for line in ink.lines(text) for row in wrap(line, room)]
     if len(rows) > most:
-        rows[most - 1 :] = [cut(f"{ink.more} {len(rows) - most + 1} more lines", room, ink)]
+        rest = f"{ink.more} {len(rows) - most + 1} more lines"
+        rows[most - 1 :] = [
+            cut(rest if most > FEW else f"{rows[most - 1]} {rows[most]} {ink.more}", room, ink)
+        ]
     return [((hang if index else start) + row).rstrip() for index, row in enumerate(rows)]
 
 

@@ -230,8 +230,8 @@ def _list(page: _Page, handoff: Handoff) -> None:
     done, pending = handoff.cases_done, handoff.cases_open
     current = handoff.current_test
     working = _in_work(handoff)
-    if not (done or pending or working):
-        return
+    if handoff.task or not (done or pending or working):
+        return  # the work of a task file has no list
     page.gap()
     parts = [f"{done} done", "1 in work" if working else "", f"{pending} to do"]
     page.say("test-list.md: " + ", ".join(part for part in parts if part))

@@ -86,14 +86,12 @@ def looked_back(event: LookedBack) -> str:
 
 
 def measured(handoff: Handoff) -> str:
-    """Return what an accepted turn's tests said."""
+    """Return what a turn's tests said; where it was rejected for it, the findings tell more."""
     if handoff.outcome is Outcome.COVERED:
         return "the new test passes at once, and notices broken code"
-    if handoff.test_result is None:
-        return ""
     if handoff.test_result is TestOutcome.FAIL:
-        return "the new test fails, as it should"
-    return "all tests pass"
+        return "the new test fails, as it should" if handoff.phase is PhaseName.RED else ""
+    return "all tests pass" if handoff.test_result else ""
 
 
 def evidence(handoff: Handoff) -> list[tuple[str, str]]:

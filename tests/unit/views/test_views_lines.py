@@ -133,7 +133,9 @@ def test_a_gap_at_a_break_does_not_indent_the_next_line() -> None:
 
 def test_a_block_hangs_from_its_lead_and_says_how_much_it_leaves_out() -> None:
     assert block("do this\nthen that", 40, INK, indent=2, lead="→ ") == ["  → do this", "    then that"]
-    assert block("\n".join("abcdef"), 40, INK, most=3) == ["a", "b", "… 4 more lines"]
+    assert block("\n".join("abcdef"), 40, INK, most=4) == ["a", "b", "c", "… 3 more lines"]
+    assert block("\n".join("abcdef"), 40, INK, most=3) == ["a", "b", "c d …"]
+    assert block("one long line of many words", 12, INK, most=1) == ["one long li…"]
     assert block("", 40, INK, lead="! ") == []
 
 

@@ -11,7 +11,7 @@ from views_samples import CASE, HOSTILE, UNNEEDED, texts
 from notes import with_keys
 from redgreenrefactor.model.decision import written_again
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State
+from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, TaskFileMark
 from redgreenrefactor.model.result import AtWork, CycleCommits, CycleResult, Entry, RunStatus, WorkflowResult
 from redgreenrefactor.model.review_task import run_id_of
 from redgreenrefactor.model.session import Usage
@@ -19,6 +19,7 @@ from redgreenrefactor.model.verdict import FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import ASCII, Ink, cells
 from redgreenrefactor.views.text import history_text, result_text, status_text
+from redgreenrefactor.views.turn_words import evidence
 
 OPENING = Handoff(
     PhaseName.PLAN, PhaseName.PLAN, "20261115-091512-3f2a", "roman numerals", timestamp="2026-11-15T09:15:12Z"
@@ -175,6 +176,15 @@ def test_lists_that_a_note_only_counts_are_counted() -> None:
     told = status(counted)
     assert "test-list.md: 150 done, 1 in work, 99 to do\n  … 150 more done\n  [>] 1 is I" in told
     assert "  … 99 more to do\n" in told
+
+
+def test_the_work_of_a_task_file_has_no_list() -> None:
+    assert "test-list.md" not in status(replace(FAILING, task=TaskFileMark("IMPL-1", "0", "s")))
+
+
+def test_only_in_red_a_failing_test_is_as_it_should_be() -> None:
+    assert dict(evidence(FAILING))["tests"] == "the new test fails, as it should"
+    assert "tests" not in dict(evidence(ATTEMPT))
 
 
 def test_a_count_that_is_none_counts_nothing() -> None:
