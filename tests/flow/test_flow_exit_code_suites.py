@@ -148,11 +148,13 @@ def test_a_project_of_another_language_is_guarded_and_its_covered_cases_are_kept
 def test_such_a_suite_that_fails_before_the_run_is_refused(
     make_repo: MakeRepo, words: tuple[str, ...]
 ) -> None:
-    stage = Stage(make_repo(files={**FILES, "tests/old.sh": "exit 1\n"}), honest())
+    stage = Stage(make_repo(files={**FILES, "tests/old.sh": "echo old $A_TOKEN; exit 1\n"}), honest())
     before = stage.repo.refs()
-    done = stage.run(*words)
+    done = stage.run(*words, env={"A_TOKEN": "hunter2hunter2"})
     assert done.code == 3, done
-    assert "fails before the run" in done.err
+    assert "fails before the run (exit code 1)\n  old" in done.err
+    assert "hunter2" not in done.out + done.err
+    assert "\n  old" in (done.json["error"] if words else done.err)
     assert "Make the suite pass first" in done.err
     assert (stage.repo.refs(), stage.sessions) == (before, [])
 

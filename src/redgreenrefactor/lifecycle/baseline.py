@@ -16,6 +16,7 @@ from redgreenrefactor.runners.virtual import how_to_install, missing_module
 
 INSTALL = "Install the project's test dependencies, see that the command works, then try again."
 NAMED = 3  # files of many
+SHOWN, WIDE = 15, 200  # lines of what a suite printed that are told, and how much of each
 
 
 @frozen
@@ -55,7 +56,7 @@ class FirstMeasurement:
         if module := missing_module(run.output):
             raise self._not_runnable(f"fails before the run: there is no module {module!r}", module)
         raise NotReadyError(
-            f"the test command {command!r} fails before the run (exit code {run.exit_code})",
+            f"the test command {command!r} fails before the run (exit code {run.exit_code})\n{printed(run)}",
             hint="Make the suite pass first: by exit code alone a new failure could not be told from an old one.",
             type="SuiteRed",
         )
@@ -108,6 +109,12 @@ class FirstMeasurement:
         self.confinement.suite_network = False
         self.lab.measure_anew(known)
         return without
+
+
+def printed(run: SuiteRun) -> str:
+    """Return the end of what a suite printed, line by line."""
+    lines = [line.rstrip()[:WIDE] for line in run.output.splitlines() if line.strip()]
+    return "\n".join(f"  {line}" for line in lines[-SHOWN:]) or "  it printed nothing"
 
 
 def _all_well(run: SuiteRun) -> bool:

@@ -13,7 +13,7 @@ from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError
 from redgreenrefactor.gates.rules.findings import named
 from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.git.worktrees import goes_on_in
-from redgreenrefactor.lifecycle.baseline import FirstMeasurement
+from redgreenrefactor.lifecycle.baseline import FirstMeasurement, printed
 from redgreenrefactor.lifecycle.factory import Factory, now
 from redgreenrefactor.lifecycle.job import Job, Result
 from redgreenrefactor.lifecycle.project import OpenProject
@@ -312,7 +312,7 @@ class Run(Generic[Result]):
         before, after = lab.answer(Trial(latest.commit)), lab.answer(Trial(head))
         if after.measure is Measure.EXIT_CODE:
             red = latest.handoff.next_phase is PhaseName.GREEN
-            return "" if after.green or red else f"exit code {after.exit_code}"
+            return "" if after.green or red else f"exit code {after.exit_code}\n{printed(after)}"
         if not after.finished:
             return f"the runner did not come to its end (exit code {after.exit_code})"
         failing = [after.results[name] for name in sorted(before.passed & after.ids - after.passed)]
