@@ -508,6 +508,25 @@ def test_docstrings_comments_and_declarations_do_not_count() -> None:
     assert accepted(played), played.told
 
 
+@pytest.mark.parametrize("hint", ["Half", "'Half'", "list['Half | None']"])
+def test_an_import_for_a_hint_is_no_piece_of_its_own(hint: str) -> None:
+    found = coded_with_import(f"def double(x: {hint}) -> int:\n    return 2 * x\n")
+    assert found == {"share": 100, "hunks": 1, "unneeded": []}
+
+
+@pytest.mark.parametrize("words", ["x", "Half"])
+def test_an_import_that_nothing_uses_is_not_needed(words: str) -> None:
+    found = coded_with_import(f'def double(x):\n    """Return twice {words}."""\n    return 2 * x\n')
+    assert found == {"share": 50, "hunks": 2, "unneeded": ["thing.py:3-5"]}
+
+
+def coded_with_import(code: str) -> Any:
+    text = f"from __future__ import annotations\n\nfrom halves import Half\n\n\n{code}"
+    test = "from thing import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n"
+    before = {"halves.py": "class Half:\n    pass\n", "test_thing.py": test}
+    return play(GREEN, before, {**before, "thing.py": text}).facts["minimality"]
+
+
 def test_prose_and_comments_of_other_languages_do_not_count() -> None:
     for path, text in (("README.md", "Doubles.\n"), ("notes.txt", "a\n"), ("a.js", "// doubles\n")):
         more = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, path: text}

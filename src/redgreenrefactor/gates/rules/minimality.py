@@ -3,7 +3,7 @@
 import ast
 import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -139,15 +139,29 @@ def _family(ids: Sequence[TestId]) -> tuple[TestId, ...]:
 
 
 def _does_something(piece: Hunk, text: str) -> bool:
-    """Tell whether code differs without a piece: comments, docstrings, hints and exports do nothing."""
+    """Tell whether code differs without a piece.
+
+    Comments, docstrings, hints and exports do nothing, nor do imports for what stays: they go with it.
+    """
     if not piece.path.endswith(".py"):
         return bare(piece.path, text) != bare(piece.path, piece.without)
     whole, less = python.parsed(text), python.parsed(piece.without)
-    return whole is None or less is None or _effective(whole) != _effective(less)
+    used = _without_import(less) if less else ()
+    return whole is None or less is None or _effective(whole, used) != _effective(less, used)
 
 
-def _effective(tree: ast.Module) -> list[str]:
-    """Return the statements of a file that do something, docstrings taken out."""
+def _without_import(tree: ast.Module) -> set[str]:
+    """Return the names that a file uses, in hints too, and does not import."""
+    nodes = list(ast.walk(tree))
+    hints = (getattr(node, name, None) for node in nodes for name in ("annotation", "returns"))
+    quoted = (str(text.value) for hint in hints if hint for text in python.strings(hint))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {word for text in quoted for word in re.findall(r"\w+", text)}
+    return names - {item.name for item in python.imported(tree)}
+
+
+def _effective(tree: ast.Module, used: Collection[str]) -> list[str]:
+    """Return the statements of a file that do something, docstrings and imports for these names taken out."""
     twin = copy.deepcopy(tree)
     alone = python.docstrings(twin)
     for node in ast.walk(twin):
@@ -159,12 +173,14 @@ def _effective(tree: ast.Module) -> list[str]:
                 if not (isinstance(item, ast.Expr) and item.value in alone)
             ]
             body[:] = kept or [ast.Pass()]
-    return [ast.dump(node) for node in twin.body if not _is_formal(node)]
+    return [ast.dump(node) for node in twin.body if not _is_formal(node, used)]
 
 
-def _is_formal(node: ast.stmt) -> bool:
+def _is_formal(node: ast.stmt, used: Collection[str]) -> bool:
     if isinstance(node, ast.ImportFrom) and node.module in ("__future__", "typing", "collections.abc"):
         return True
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return all(item.name in used for item in python.imported(node))
     exports = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     return (
         exports
