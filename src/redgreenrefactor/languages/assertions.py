@@ -190,6 +190,20 @@ def attributes(node: ast.AST) -> set[str]:
     return {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
 
 
+def keys(node: ast.AST) -> set[str]:
+    """Return the constants by which a piece of code makes or reads dictionaries."""
+    found = [
+        *(key for item in ast.walk(node) if isinstance(item, ast.Dict) for key in item.keys),
+        *(item.slice for item in ast.walk(node) if isinstance(item, ast.Subscript)),
+    ]
+    return {repr(item.value) for item in found if isinstance(item, ast.Constant)}
+
+
+def argument_names(node: ast.AST) -> set[str]:
+    """Return the names under which a piece of code gives arguments to calls."""
+    return {item.arg for item in ast.walk(node) if isinstance(item, ast.keyword) and item.arg}
+
+
 def asks_the_same(old: Function, new: Function) -> bool:
     """Tell whether two tests have the same values in the same order, the same operators and no new calls.
 

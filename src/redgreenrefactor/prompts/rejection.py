@@ -129,6 +129,8 @@ def _said(phase: PhaseName, kind: FindingType, ref: str) -> str:
         return _TO_REVIEWERS[kind]
     if phase is PhaseName.RED and kind is FindingType.COMPILATION_ERROR:
         return f"{_ADVICE[kind]} {_STUB}"
+    if phase is PhaseName.REFACTOR and kind is FindingType.TEST_FAILURE:
+        return f"{_ADVICE[kind]} {_AS_THEY_WERE}"
     if phase is not PhaseName.REFACTOR or kind is not FindingType.TEST_TAMPERING:
         return _ADVICE[kind]
     again = f": `git checkout {ref} -- FILES`" if ref else ""
@@ -136,6 +138,9 @@ def _said(phase: PhaseName, kind: FindingType, ref: str) -> str:
 
 
 _STUB = "Where planned code does not exist yet, put a stub into the implementation file or import inside the test."
+_AS_THEY_WERE = (
+    "Where you touch tests, the old ones have to pass on the new code, too: change no value that they expect."
+)
 _TO_REVIEWERS = {
     FindingType.SCOPE_VIOLATION: "Leave nothing behind: scratch files go to a temporary folder, not into the workspace.",
     FindingType.MALFORMED_HANDOFF: (

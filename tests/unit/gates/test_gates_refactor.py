@@ -646,6 +646,45 @@ def test_a_dictionary_may_become_an_object_that_is_compared_as_a_whole() -> None
     assert rewritten(kind, AS_DICTIONARY, files=files).types == [FindingType.TEST_TAMPERING]
 
 
+COMPARED: Files = {
+    "thing.py": AS_DICTIONARY["thing.py"],
+    "test_thing.py": "from thing import parse\n\n\ndef test_parses():\n"
+    "    assert parse('Ada;36') == {'name': 'Ada', 'age': 36}\n",
+}
+
+
+def test_a_dictionary_that_was_compared_as_a_whole_may_become_an_object() -> None:
+    test = "from thing import Person, parse\n\n\ndef test_parses():\n    assert parse('Ada;36') == {}\n"
+    played = rewritten(test.format("Person(name='Ada', age=36)"), COMPARED, files={"thing.py": AS_TUPLE})
+    assert accepted(played), played.told
+    older = AS_TUPLE.replace("int(age)", "int(age) + 1")
+    played = rewritten(test.format("Person(name='Ada', age=37)"), COMPARED, files={"thing.py": older})
+    assert played.types == [FindingType.TEST_FAILURE]
+    assert "an object with the fields of a dictionary" in (played.verdict.findings[0].hint or "")
+
+
+def test_a_key_that_became_the_name_of_an_argument_is_still_expected() -> None:
+    test = "from thing import Person, read\n\n\ndef test_parses():\n    assert read('Ada;36') == Person(name='Ada', age=36)\n"
+    played = rewritten(test, COMPARED, files={"thing.py": AS_TUPLE.replace("parse", "read")})
+    assert accepted(played), played.told
+
+
+def test_a_value_that_became_the_name_of_an_argument_is_no_longer_expected() -> None:
+    test = "from thing import {0}\n\n\ndef test_states():\n    assert {0}(True) == 'open'\n    assert {0}(False) == 'shut'\n"
+    code = "def state(open):\n    return 'open' if open else 'shut'\n"
+    before = {"thing.py": code, "test_thing.py": test.format("state")}
+    named = test.format("of").replace("(True) == 'open'", "(open=True) != of(open=False)")
+    played = rewritten(named, before, files={"thing.py": code.replace("state", "of")})
+    assert "'open' is no longer expected" in played.told
+
+
+def test_parameter_sets_that_fail_together_are_told_once() -> None:
+    before = {**BASE, "test_thing.py": ROWS}
+    code = {"thing.py": CODE.replace("2 * x", "3 * x")}
+    [found] = rewritten(ROWS.replace("2 * x", "3 * x"), before, files=code).verdict.findings
+    assert found.message.endswith("(and 2 more of its parameter sets)")
+
+
 # --- what tests lean on beside them
 
 

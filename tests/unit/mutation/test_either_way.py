@@ -1,10 +1,12 @@
 """Old tests read what code of another form gives; what is not there in either way is still missing."""
 
-from typing import Any
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
-from redgreenrefactor.mutation.expectations import reading_either_way
+from redgreenrefactor.mutation.either_way import reading_either_way
 
 
 class Person:
@@ -60,3 +62,123 @@ def test_what_is_not_there_or_different_is_noticed(test: str, error: type[Except
 @pytest.mark.parametrize("text", [None, "def ("])
 def test_what_is_no_source_is_left_as_it_is(text: str | None) -> None:
     assert reading_either_way(text) == text
+
+
+# --- a dictionary that became an object, compared whole
+
+
+@dataclass(frozen=True)
+class Totals:
+    kinds: ClassVar = 2
+    products: int
+    pieces: int
+
+
+class Pair(NamedTuple):
+    products: int
+    pieces: int
+
+
+@dataclass(frozen=True)
+class Report:
+    rows: list[Totals]
+    all: Totals = field(compare=False)
+
+
+class Attrs:
+    """As attrs makes them."""
+
+    __slots__ = ("pieces", "products")
+    __attrs_attrs__ = (SimpleNamespace(name="products"), SimpleNamespace(name="pieces"))
+
+    def __init__(self) -> None:
+        self.products, self.pieces = 2, 12
+
+
+class Column:
+    """Answers with a question, as columns of a table do."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        return other
+
+    def __ne__(self, other: object) -> Any:
+        return other
+
+
+class Slotted:
+    __slots__ = ("pieces", "products")
+
+
+FORMS = (Totals(2, 12), Pair(2, 12), Attrs(), SimpleNamespace(products=2, pieces=12))
+NAMES = ("dataclass", "named tuple", "attrs", "namespace")
+WHOLE = "{'products': 2, 'pieces': 12}"
+CASE = "import unittest\ncase = unittest.TestCase()\n"
+
+
+@pytest.mark.parametrize("given", FORMS, ids=NAMES)
+@pytest.mark.parametrize(
+    "test",
+    [
+        f"assert person == {WHOLE}",
+        f"assert {WHOLE} == person",
+        f"assert person == {WHOLE} == person",
+        f"assert not person != {WHOLE}",
+        f"assert [1, person] == [1, {WHOLE}]",
+        f"assert (person,) == ({WHOLE},)",
+        f"assert {{'all': person}} == {{'all': {WHOLE}}}",
+        f"{CASE}case.assertEqual(person, {WHOLE})",
+        f"{CASE}case.assertDictEqual(person, {WHOLE}, 'all of it')",
+        f"{CASE}case.assertEqual(*[person, {WHOLE}])",
+    ],
+)
+def test_an_object_equals_the_dictionary_it_was(test: str, given: Any) -> None:
+    run(test, given)
+
+
+def test_objects_in_an_object_equal_what_they_were() -> None:
+    rows = f"[{WHOLE}, {WHOLE}]"
+    run(f"assert person == {{'rows': {rows}, 'all': {WHOLE}}}", Report([Totals(2, 12)] * 2, Totals(2, 12)))
+
+
+def test_a_dictionary_equals_the_object_it_was() -> None:
+    made = "from types import SimpleNamespace\n"
+    run(f"{made}assert person == SimpleNamespace(products=2, pieces=12)", {"products": 2, "pieces": 12})
+
+
+@pytest.mark.parametrize("given", FORMS, ids=NAMES)
+@pytest.mark.parametrize(
+    "test",
+    [
+        "assert person == {'products': 2, 'pieces': 11}",
+        "assert person == {'products': 2}",
+        "assert person == {'products': 2, 'pieces': 12, 'worth': 1}",
+        "assert person == {}",
+        f"assert person != {WHOLE}",
+        f"assert [person] == ({WHOLE},)",
+        f"assert [person] == [{WHOLE}, {WHOLE}]",
+        f"{CASE}case.assertEqual(person, {{'products': 2}})",
+        f"{CASE}case.assertNotEqual(person, {WHOLE})",
+    ],
+)
+def test_an_object_with_another_value_or_other_fields_is_another(test: str, given: Any) -> None:
+    with pytest.raises(AssertionError):
+        run(test, given)
+
+
+@pytest.mark.parametrize(
+    "given", [12, Slotted(), Report([], Totals(2, 12))], ids=["number", "slots", "others"]
+)
+def test_what_has_no_such_fields_equals_no_dictionary(given: Any) -> None:
+    run(f"assert person != {WHOLE}\nassert person != 'Ada'\nassert person is not None", given)
+
+
+def test_a_comparison_that_answers_in_its_own_way_is_left_alone() -> None:
+    run("assert (person == 'Ada') == 'Ada'\nassert (person != 'Bob') == 'Bob'", Column())
+
+
+def test_what_is_compared_is_shown_as_it_is() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(reading_either_way("") or "", "test", "exec"), names)
+    assert repr(names["_RgrEither"](Pair(2, 12))) == "Pair(products=2, pieces=12)"

@@ -76,6 +76,11 @@ def test_only_red_hears_of_stubs() -> None:
     assert "stub" not in " ".join(advice(PhaseName.GREEN, [FindingType.COMPILATION_ERROR]))
 
 
+def test_only_a_refactoring_hears_that_tests_are_run_as_they_were() -> None:
+    assert "the old ones have to pass" in advice(PhaseName.REFACTOR, [FindingType.TEST_FAILURE])[0]
+    assert "the old ones have to pass" not in advice(PhaseName.GREEN, [FindingType.TEST_FAILURE])[0]
+
+
 def test_other_phases_and_other_failures_ask_for_no_other_approach() -> None:
     for phase, kind in (
         (PhaseName.RED, FindingType.TEST_FAILURE),

@@ -10,11 +10,13 @@ from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.gates.rules.rewrites import Rewritten, Tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import (
+    argument_names,
     asks_the_same,
     assertion_count,
     attributes,
     constants,
     expected_values,
+    keys,
 )
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
 from redgreenrefactor.model.evidence import (
@@ -40,8 +42,13 @@ from redgreenrefactor.mutation.detection import (
     seen_in,
     spread,
 )
-from redgreenrefactor.mutation.expectations import reading_either_way
+from redgreenrefactor.mutation.either_way import reading_either_way
 
+FORMS = (
+    "Keep the behaviour: touched tests are also run on the new code as they were. What it gives may have another form"
+    " (an attribute instead of a key, a method instead of a property, an object with the fields of a dictionary),"
+    " not other values."
+)
 SLIGHT, GROSS = 4, 5  # mutants of each sort that are tried
 
 
@@ -76,7 +83,7 @@ def _behaviour(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> I
     changed = [result for result in failed if not _follows(rewrites, result.key)]
     old = [result for result in changed if result.id in measured.legacy.ids]
     recheck = yield from rechecked(evidence.base, trial, old)
-    return [_changed(result) for result in changed if result not in old or result in recheck.broken]
+    return list(_changes([r for r in changed if r not in old or r in recheck.broken]))
 
 
 def _as_they_were(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[tuple[Trial, SuiteRun]]:
@@ -108,10 +115,13 @@ def _follows(rewrites: Rewritten, key: TestKey) -> bool:
     return key in rewrites.changed and new is not None and asks_the_same(rewrites.old[key].node, new.node)
 
 
-def _changed(result: TestResult) -> Finding:
-    what = f"{result.id}, as it was before this refactoring, fails on the new code: {brief(result)}"
-    hint = "Keep the behaviour: a refactoring changes how the code is written, not what it does."
-    return about(result, FindingType.TEST_FAILURE, what, hint)
+def _changes(results: Sequence[TestResult]) -> Iterator[Finding]:
+    """Yield a finding for each test, however many of its parameter sets fail."""
+    for key in dict.fromkeys(result.key for result in results):
+        first, *others = [result for result in results if result.key == key]
+        more = f" (and {len(others)} more of its parameter sets)" if others else ""
+        what = f"{first.id}, as it was before this refactoring, fails on the new code: {brief(first)}{more}"
+        yield about(first, FindingType.TEST_FAILURE, what, FORMS)
 
 
 # --- strength: what must not happen at all
@@ -252,11 +262,13 @@ def _still_bites(
 
 
 def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
-    """Return the constants of the old assertions that the new tests know nothing of."""
+    """Return the constants of the old assertions that the new tests know nothing of; keys may have become names."""
     expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
     nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
     now = constants(nodes) | {repr(name) for node in nodes for name in attributes(node)}
-    return sorted(expected - now)
+    keyed = {value for test in rewrites.old.values() for value in keys(test.node)}
+    given = {repr(name) for node in nodes for name in argument_names(node)}
+    return sorted(expected - now - (keyed & given))
 
 
 def _expecting(rewrites: Rewritten, value: str) -> list[TestKey]:
