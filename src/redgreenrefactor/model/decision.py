@@ -160,8 +160,14 @@ def rejected(handoff: Handoff, turn: Turn, verdict: Verdict, *, retries: int, ke
         retry_count=min(used, retries),
         attempts=turn.attempt,
         findings=verdict.findings,
+        accepted_findings=accepted_with(handoff),
         **error_of(verdict),
     )
+
+
+def accepted_with(handoff: Handoff) -> tuple[Finding, ...]:
+    """Return what was found in the phase that was accepted, whatever has been rejected since."""
+    return handoff.findings if handoff.error is None else handoff.accepted_findings
 
 
 def rejections_of(handoff: Handoff) -> tuple[Rejection, ...]:

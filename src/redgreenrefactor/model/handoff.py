@@ -221,6 +221,7 @@ class Handoff(_Core):
     replan: str | None = None  # why a session looks at the list before the next cycle is opened
     remarks: tuple[str, ...] = ()  # what was noticed in the cycle and rejected nothing
     accepted_at: str | None = None  # where the note was written again since
+    accepted_findings: tuple[Finding, ...] = ()  # where `findings` are of a rejection since
     stopped_by: FindingType | None = None  # between turns
     branch: str | None = None  # that was checked out when the run began, by its full name
     reached: bool | None = None  # by other means than the last phase
@@ -307,11 +308,7 @@ def bare(handoff: Handoff) -> Handoff:
     return Handoff(**{name: getattr(handoff, name) for name in _CORE})
 
 
-def _as_it_is(body: Json) -> Json:
-    return body
-
-
-def to_json(handoff: Handoff, told: Callable[[Json], Json] = _as_it_is) -> str:
+def to_json(handoff: Handoff, told: Callable[[Json], Json] = lambda body: body) -> str:
     """Return the note's text: readable by a person, and stable; `told` says what of it is."""
     text = readable_json(told(to_object(handoff))) + "\n"
     # Half a surrogate pair, from a file name that is no UTF-8, can be escaped in JSON but not encoded.

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from redgreenrefactor.model.codec import written
-from redgreenrefactor.model.decision import cycle_of
+from redgreenrefactor.model.decision import accepted_with, cycle_of
 from redgreenrefactor.model.handoff import NOTHING_USED, ErrorDetails, Expense, Handoff, State
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.values import frozen
@@ -135,9 +135,8 @@ def _open_cases(handoff: Handoff) -> tuple[str, ...]:
 
 
 def _warnings(handoff: Handoff) -> int:
-    """Return how many warnings an accepted phase has; after a rejection the findings are not its own."""
-    found = handoff.findings if handoff.error is None else ()
-    return sum(finding.severity is Severity.WARNING for finding in found)
+    """Return how many warnings an accepted phase has."""
+    return sum(finding.severity is Severity.WARNING for finding in accepted_with(handoff))
 
 
 def _cycle_result(entries: Sequence[Entry], latest: Handoff) -> CycleResult | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
+from redgreenrefactor.model.decision import accepted_with
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.run_report import DONE, ReportedCycle, ReportedTurn
 from redgreenrefactor.model.session import Usage, dollars
@@ -137,7 +138,7 @@ def turn_details(turn: ReportedTurn, *, within: str, allowance: int, unfold: boo
         ),
         tag(
             "div",
-            findings_list(note.findings if note.error is None or not turn.accepted else ()),
+            findings_list(accepted_with(note) if turn.accepted else note.findings),
             _evidence_list(turn),
             diff_blocks(turn, allowance),
             class_="turn",

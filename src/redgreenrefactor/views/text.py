@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from redgreenrefactor.model.decision import cases_worked, cycle_of
+from redgreenrefactor.model.decision import accepted_with, cases_worked, cycle_of
 from redgreenrefactor.model.goal import EDITING, LIST
 from redgreenrefactor.model.handoff import Handoff, State
 from redgreenrefactor.model.result import AtWork, CycleResult, Entry, RunStatus, WorkflowResult
@@ -298,7 +298,7 @@ def _entry_lines(page: _Page, entry: Entry, *, known: bool) -> Iterator[str]:
     yield from page.row(left, _mark(handoff), when, indent=9, keep=0)
     if handoff.carried_from:
         yield from page.row(f"         carried over from {short(ink.line(handoff.carried_from))}")
-    for finding in handoff.findings if handoff.error is None else ():
+    for finding in accepted_with(handoff):
         if finding.severity is Severity.WARNING:
             text = f"{finding.type}: {ink.line(finding.message)}"
             yield from block(text, page.width, ink, indent=9, lead="! ", most=3)

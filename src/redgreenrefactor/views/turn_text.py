@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from redgreenrefactor.model.codec import json_object
+from redgreenrefactor.model.decision import accepted_with
 from redgreenrefactor.model.run_report import ReportedTurn
 from redgreenrefactor.views.diffs import files_of
 from redgreenrefactor.views.lines import Ink, Row, Span, Tone, block, count, cut, seconds, short
@@ -32,7 +33,7 @@ def turn_text(
     ]
     for name, words in about:
         lines += block(words, width, pen, lead=f"  {name:<{LABEL}}") if words else []
-    for found in note.findings if note.error is None or not turn.accepted else ():
+    for found in accepted_with(note) if turn.accepted else note.findings:
         lines += block(f"{found.type}: {found.message}", width, pen, indent=2, lead="! ")
         lines += block(found.hint, width, pen, indent=4, lead=f"{pen.arrow} ") if found.hint else []
     for file in files_of(turn.patch.text):

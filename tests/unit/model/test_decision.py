@@ -12,6 +12,7 @@ from redgreenrefactor.model.decision import (
     Halt,
     Turn,
     accepted,
+    accepted_with,
     attempted,
     cycle_of,
     decide,
@@ -36,7 +37,16 @@ from redgreenrefactor.model.handoff import (
     from_json,
     to_json,
 )
-from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Ruling, TestOutcome, Verdict, rule
+from redgreenrefactor.model.verdict import (
+    Finding,
+    FindingType,
+    Outcome,
+    Ruling,
+    Severity,
+    TestOutcome,
+    Verdict,
+    rule,
+)
 from redgreenrefactor.model.workflow import PhaseName
 
 REFUSED = rule(Finding(FindingType.TEST_FAILURE, "it fails"))
@@ -152,6 +162,18 @@ def test_the_rejections_of_a_set_of_retries_are_remembered_in_short() -> None:
     assert [each.attempt for each in rejections_of(world.handoff)] == [3]
     world.turn(Ruling.ACCEPTED)
     assert world.handoff.rejections == ()
+
+
+def test_warnings_of_an_accepted_phase_outlive_rejections_of_the_next() -> None:
+    world = World(start())
+    warned = Finding(FindingType.NOT_MINIMAL, "more than the test needs", severity=Severity.WARNING)
+    world.handoff = replace(world.handoff, findings=(warned,))
+    for _ in range(2):
+        world.turn(Ruling.REJECTED)
+        assert accepted_with(from_json(to_json(world.handoff))) == (warned,)
+        assert world.handoff.findings == REFUSED.findings
+    world.turn(Ruling.ACCEPTED)
+    assert accepted_with(world.handoff) == world.handoff.findings == ()
 
 
 def test_an_accepted_turn_says_what_it_took_and_has_no_error() -> None:
