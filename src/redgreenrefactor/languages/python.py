@@ -77,6 +77,17 @@ def shape(node: ast.AST) -> str:
 # --- tests
 
 
+def methods(tree: ast.AST) -> dict[tuple[str, str], str]:
+    """Return what the methods of all classes in a piece of code do, by class and name."""
+    return {
+        (owner.name, node.name): body_shape(node).partition("\n")[2]
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if isinstance(node, Function)
+    }
+
+
 def tests_in(text: str | None) -> list[Definition]:
     """Return the test functions and methods of a file, in order."""
     tree = parsed(text)

@@ -232,6 +232,32 @@ def test_another_attribute_is_another_thing_unless_it_took_the_place_of_the_old_
     assert accepted(renamed), renamed.told
 
 
+STOCK = (
+    "class Stock:\n    def low(self):\n        return [3]\n\n    def all(self):\n        return [3, 9]\n\n\n"
+    "def told(stock):\n    low = stock.low()\n    return len(low)\n"
+)
+STOCKED = "from thing import Stock\n\n\ndef test_low():\n    assert Stock().low() == [3]\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "kept"),
+    [
+        (STOCK.replace("low(", "running_low("), True),  # a variable has the old name still
+        (STOCK.replace("low(", "running_low(").replace("[3]", "[3][:]"), False),
+        (
+            STOCK.replace("low(", "running_low(") + "\n\nclass Sale:\n    def low(self):\n        return 1\n",
+            False,
+        ),
+    ],
+)
+def test_a_method_that_does_the_same_under_another_name_was_renamed(code: str, kept: bool) -> None:
+    before = {"thing.py": STOCK, "test_thing.py": STOCKED}
+    played = rewritten(
+        STOCKED.replace(".low(", ".running_low("), before, files={"thing.py": code}, opening=before
+    )
+    assert accepted(played) == kept, played.told
+
+
 def test_two_things_do_not_become_one() -> None:
     code = {"thing.py": CODE, "test_thing.py": f"{HEAD}def test_it():\n    assert half(0) == double(0)\n"}
     tests = f"{HEAD.replace('double', 'twice')}def test_it():\n    assert half(0) == half(0)\n"

@@ -1,5 +1,6 @@
 """Which tests a refactoring has rewritten: those that are not, one for one, the old ones under other names."""
 
+import ast
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import PurePosixPath
@@ -98,6 +99,15 @@ class _Sides:
             for side in (self.before, self.after)
         )
         self.gone, self.fresh = was - now, now - was
+        old, new = (
+            {
+                item: text
+                for file in changed
+                for item, text in python.methods(side.tree(file) or ast.Pass()).items()
+            }
+            for side in (self.before, self.after)
+        )
+        self.renamed = set(_renamed(old, new))
 
     def same(self, one: Test, two: Test) -> bool:
         """Tell whether two tests say the same of the same things, wherever these are now and whatever they are called."""
@@ -129,12 +139,24 @@ class _Sides:
         if was.name == now.name:
             return True
         if was.kind == "attribute":
-            return was.name in self.gone and now.name in self.fresh
+            afresh = was.name in self.gone and now.name in self.fresh
+            return afresh or (was.name, now.name) in self.renamed
         there = self.after.origin(was.name)
         if there is not None:
             return there == self.after.origin(now.name)
         moved = self.before.origin(was.name) is not None and self.before.origin(now.name) is None
         return moved and self.after.origin(now.name) is not None
+
+
+def _renamed(
+    old: Mapping[tuple[str, str], str], new: Mapping[tuple[str, str], str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the names of methods that no class has any more, with those under which their class does the same now."""
+    had, has = ({name for _, name in side} for side in (old, new))
+    for (owner, was), does in old.items():
+        for (holder, now), text in new.items():
+            if (owner, does) == (holder, text) and was not in has and now not in had:
+                yield was, now
 
 
 def _touched_data(evidence: Evidence) -> frozenset[str]:
