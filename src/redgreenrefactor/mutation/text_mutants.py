@@ -32,6 +32,7 @@ _EITHER = (re.compile(r"\|\||\bor\b"), re.compile("&&"))  # of an assertion, of 
 _AFTER = re.compile(r"\s*(?:[;,&|{)\n]|\Z)")
 _PLAIN = re.compile(rf"(?:{LITERAL.pattern}|\w+\s*:|\b(?:vec!|null|None|nil)|[\s\[\]{{}}(),&-])+")
 _LEADS = re.compile(r"\s*(?:await\s+|return\s+)?[\w$.:>-]*")  # what may stand before an assertion in its line
+_RETURN = "if (true) { return; };"  # in every language of those that have a statement that fails
 _OTHER = {"*": "+", "/": "*", "%": "*", **_PAIRS, **{other: one for one, other in _PAIRS.items()}}
 
 
@@ -128,13 +129,24 @@ def _with_other(source: SourceText, place: re.Match[str]) -> str:
 
 def failing_at_once(text: str, block: Block) -> str | None:
     """Return the text with a failure at the beginning of a test, None where that cannot be written."""
-    fails = block.dialect.fails
-    if not fails or block.body >= len(text):
+    return _begun_with(block.dialect.fails, text, block)
+
+
+def silenced(text: str, blocks: Collection[Block]) -> str:
+    """Return the text with these tests ended before they do anything, as far as that can be written."""
+    for block in sorted(blocks, key=lambda block: block.body, reverse=True):
+        ends = _RETURN if block.dialect is not PYTHON else "return"
+        text = _begun_with(ends if block.dialect.fails else "", text, block) or text
+    return text
+
+
+def _begun_with(statement: str, text: str, block: Block) -> str | None:
+    if not statement or block.body >= len(text):
         return None
     head, rest = text[: block.body], text[block.body :]
     if block.dialect is PYTHON:
         indent = rest[: len(rest) - len(rest.lstrip(" \t"))]
-        return f"{head}{indent}{fails}\n{rest}"
+        return f"{head}{indent}{statement}\n{rest}"
     if block.dialect.callbacks and not head.endswith("{"):
-        return f"{head} {{ {fails} }}, () => {rest}"
-    return f"{head} {fails} {rest}"
+        return f"{head} {{ {statement} }}, () => {rest}"
+    return f"{head} {statement} {rest}"

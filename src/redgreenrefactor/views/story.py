@@ -19,7 +19,7 @@ from redgreenrefactor.model.events import (
 )
 from redgreenrefactor.model.evidence import Measure
 from redgreenrefactor.model.goal import Case
-from redgreenrefactor.model.verdict import Finding, Outcome, Ruling, Severity
+from redgreenrefactor.model.verdict import Finding, Outcome, Ruling, Severity, Verdict
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.attention import Attention, Waiting
 from redgreenrefactor.views.lines import (
@@ -48,6 +48,7 @@ from redgreenrefactor.views.turn_words import (
     phase_label,
     place,
     probed,
+    shown_by,
     tally,
 )
 
@@ -225,7 +226,7 @@ class Story:
         told = as_it_should(self._suite, event.phase, verdict.test_result)
         rows = self._header(case, width, last=plans and case is None)
         rows += aligned(left, [told, seconds(event.seconds)], width, ink, indent=detail_indent(width))
-        rows += self._outcome(verdict.outcome, width)
+        rows += self._outcome(verdict, width)
         if learned := probed(verdict.facts):
             rows += self._details(learned, width, Tone.FAINT, most=2)
         rows += self._split(event, width)
@@ -242,10 +243,10 @@ class Story:
         text = f"session {seconds(self._session)}, gates {seconds(judging)}"
         return self._details(text, width, Tone.FAINT, most=1)
 
-    def _outcome(self, outcome: Outcome | None, width: int) -> list[Row]:
-        match outcome:
+    def _outcome(self, verdict: Verdict, width: int) -> list[Row]:
+        match verdict.outcome:
             case Outcome.COVERED:
-                text = "already covered: the new test passes, and it notices broken code; on to the next case"
+                text = f"already covered: the new test passes, and it {shown_by(verdict.facts)}; on to the next case"
                 return self._details(text, width, Tone.HINT)
             case Outcome.WARNED:
                 text = "the new test passes before anything was built; going on (red.on.pass=warn)"

@@ -88,10 +88,19 @@ def looked_back(event: LookedBack) -> str:
 def measured(handoff: Handoff) -> str:
     """Return what a turn's tests said; where it was rejected for it, the findings tell more."""
     if handoff.outcome is Outcome.COVERED:
-        return "the new test passes at once, and notices broken code"
+        return f"the new test passes at once, and {shown_by(handoff.facts)}"
     if handoff.test_result is TestOutcome.FAIL:
         return "the new test fails, as it should" if handoff.phase is PhaseName.RED else ""
     return "all tests pass" if handoff.test_result else ""
+
+
+def shown_by(facts: Facts) -> str:
+    """Return what was measured of a test that passes at once."""
+    if facts.evidence != "exit-code" or facts.mutants:
+        return "notices broken code"
+    if facts.wrong_expectation:
+        return "fails with a wrong expectation in it; whether it notices broken code was not measured"
+    return "is run; whether it notices broken code was not measured"
 
 
 def evidence(handoff: Handoff) -> list[tuple[str, str]]:

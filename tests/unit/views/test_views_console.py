@@ -43,7 +43,7 @@ from redgreenrefactor.model.events import (
     TurnStarted,
     Warned,
 )
-from redgreenrefactor.model.facts import Facts, Minimality, MutantCounts
+from redgreenrefactor.model.facts import NOTICED, Facts, Minimality, MutantCounts
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.verdict import (
     Finding,
@@ -65,6 +65,7 @@ from redgreenrefactor.views.console import (
     view_for,
 )
 from redgreenrefactor.views.lines import Ink, cells
+from redgreenrefactor.views.turn_words import shown_by
 
 OURS = re.compile(
     r"\r|\x1b\[(?:0|1|2|3[1-6]|1;3[1-6])m|\x1b\[1A|\x1b\[2K|\x1b\[\?25[lh]|(?<=\n)\x07"
@@ -246,8 +247,20 @@ def test_results_are_told_as_far_as_they_are_known(phase: PhaseName, ended: Even
 
 def test_a_covered_case_is_told_as_covered() -> None:
     for told in both([turn(), suite(2, 0), accepted(outcome=Outcome.COVERED, test_result=TestOutcome.PASS)]):
-        assert "already covered: the new test passes" in told
+        assert "already covered: the new test passes, and it notices broken code" in told
         assert "as it should" not in told
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (Facts(mutants=MutantCounts(2, 1)), "notices broken code"),
+        (Facts(wrong_expectation=NOTICED), "fails with a wrong expectation in it; whether it"),
+        (Facts(), "is run; whether it notices broken code was not measured"),
+    ],
+)
+def test_of_a_covered_case_only_what_was_measured_is_told(facts: Facts, words: str) -> None:
+    assert shown_by(replace(facts, evidence="exit-code")).startswith(words)
 
 
 def test_a_pass_that_was_let_through_is_told_as_a_warning() -> None:

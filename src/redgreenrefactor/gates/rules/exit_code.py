@@ -15,7 +15,7 @@ from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import is_test, reconfigures
 from redgreenrefactor.languages.sources import NEAR, Block, tally
 from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Judgement, Measure, Trial
-from redgreenrefactor.model.facts import NOTICED, Facts
+from redgreenrefactor.model.facts import NOTICED, Facts, MutantCounts
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
@@ -23,6 +23,7 @@ from redgreenrefactor.mutation.text_mutants import (
     code_mutants,
     failing_at_once,
     sharp_expectations,
+    silenced,
     wrong_expectations,
 )
 
@@ -42,6 +43,7 @@ ALWAYS = 2  # of them whatever time it takes
 LATER = "whether further tests that were touched are still run"
 ALIKE = 0.6  # of a test's text that one under another name shares with it
 SHARP = 3  # values of a new test that are made wrong, one by one
+TRIED = 20  # mutants before a test that passes at once counts as blind
 WRONG = 4  # expectations that are made wrong before a test counts as blind
 MEANT_TO_FAIL = re.compile(r"should_panic|\bexpected\s*=|\.failing\b|\bfails\b")
 
@@ -156,7 +158,7 @@ def _passing(evidence: Evidence, found: list[Finding]) -> Judgement:
         return rule(*found, _unexpected(""), test_result=TestOutcome.PASS, facts=FACTS)
     shown = yield from _shown(evidence)
     found += shown.findings
-    facts = replace(FACTS, wrong_expectation=shown.wrong_expectation)
+    facts = replace(FACTS, wrong_expectation=shown.wrong_expectation, mutants=shown.mutants)
     if errors(found):
         return rule(*found, test_result=TestOutcome.PASS, facts=facts)
     return rule(*found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts=facts)
@@ -179,6 +181,7 @@ class _Shown:
 
     findings: tuple[Finding, ...] = ()
     wrong_expectation: str = ""
+    mutants: MutantCounts | None = None
 
 
 def _shown(evidence: Evidence) -> Inquiry[_Shown]:
@@ -206,9 +209,36 @@ def _test_shown(evidence: Evidence, change: Change, block: Block) -> Inquiry[_Sh
     noticed = yield from test.notices_failure()
     if noticed is False:
         return _Shown((_unnoticed(test),))
-    if noticed and (yield from test.notices_wrong_expectation()):
-        return _Shown(wrong_expectation=NOTICED)
-    return _Shown((_doubted(test),))
+    sharp = NOTICED if noticed and (yield from test.notices_wrong_expectation()) else ""
+    mutants = (yield from _noticed_mutants(evidence, test, block)) if noticed else None
+    if mutants and not mutants.noticed:
+        blind = f", which notices none of {mutants.tried} mutants of {evidence.impl_file}"
+        return _Shown((_unexpected(blind, file=test.path),), sharp, mutants)
+    return _Shown(() if sharp or mutants else (_doubted(test),), sharp, mutants)
+
+
+def _noticed_mutants(evidence: Evidence, test: CommittedTest, block: Block) -> Inquiry[MutantCounts | None]:
+    """Return how many mutants of the planned file a test notices, up to the first; None where that is not to be told.
+
+    The other tests of its file are silenced; what is noticed with this one silenced, too, tests elsewhere notice.
+    """
+    path, code = f"{evidence.prefix}{evidence.impl_file}", evidence.text(evidence.impl_file) or ""
+    blocks = tally(test.path, test.text).blocks
+    alone = (test.path, silenced(test.text, [other for other in blocks if other != block]))
+    without = (test.path, silenced(test.text, blocks))
+    named = code_mutants(path, code, set(re.findall(r"\w+", block.code)))
+    mutants = list(dict.fromkeys((*named, *code_mutants(path, code, ()))))
+    if not mutants or (yield from _fails(test.commit, alone)) is not False:
+        return None
+    unclear = False
+    for tried, wrong in enumerate(mutants[:TRIED], 1):
+        seen = yield from _fails(test.commit, alone, (path, wrong))
+        if seen and (yield from _fails(test.commit, without, (path, wrong))) is False:
+            return MutantCounts(tried, 1)
+        unclear |= seen is not False
+    if len(mutants) > TRIED:  # of so many the right one may not have been among those that were tried
+        unclear |= (yield from _fails(test.commit, alone, (path, RUBBISH))) is not False
+    return None if unclear else MutantCounts(min(len(mutants), TRIED), 0)
 
 
 def _unnoticed(test: CommittedTest) -> Finding:

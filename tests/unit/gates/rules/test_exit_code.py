@@ -82,29 +82,77 @@ def asked_again(
     noticed: Callable[[str], bool],
     path: str = "test/add.test.js",
     details: ErrorDetails | None = ASKED,
+    minds: Callable[[str, str], bool] = lambda test, _code: f"'adds', () => {ENDED}" not in test,
+    code: str = JS_CODE["add.js"],
     **rules: Any,
 ) -> Played:
-    """Play a RED whose suite passes; the suite fails with a changed test where `noticed` says so of its text."""
-    after = {**JS_CODE, path: JS_CODE.get(path, "") + test}
+    """Play a RED whose suite passes; it fails with a changed test where `noticed` says so, with wrong code where it minds."""
+    before = {**JS_CODE, "add.js": code}
+    after = {**before, path: JS_CODE.get(path, "") + test}
     handoff = Handoff(PhaseName.RED, PhaseName.RED, error_details=details)
     case = Case("adds", path, "add.js")
-    given = evidence(PhaseName.RED, JS_CODE, after, case=case, handoff=handoff, rules=Rules(**rules))
+    given = evidence(PhaseName.RED, before, after, case=case, handoff=handoff, rules=Rules(**rules))
 
     def answer(trial: Trial) -> SuiteRun:
-        return RED_RUN if any(noticed(text or "") for _, text in trial.overlay) else GREEN_RUN
+        laid = dict(trial.overlay)
+        wrong = "add.js" in laid and minds(laid[path] or "", laid["add.js"] or "")
+        return RED_RUN if wrong or noticed(laid.get(path) or "test(add(1, 2), 3)") else GREEN_RUN
 
     return judge(given, answer)
 
 
+OTHER_JS = "test('adds nothing', () => {\n  assert.equal(add(1, 0), 1);\n});\n"
+ENDED = "{ if (true) { return; }; "
+
+
 def really(text: str) -> bool:
-    return "planted" in text or "add(1, 2), 3" not in text
+    return "planted" in text or ("test(" in text and "add(1, 2), 3" not in text)
 
 
 def test_an_honest_test_that_passes_again_is_covered() -> None:
     played = asked_again(HONEST_JS, really)
     assert played.verdict.outcome is Outcome.COVERED
     assert played.facts["wrongExpectation"] == "failed as it should"
+    assert played.facts["mutants"] == {"tried": 1, "noticed": 1}
     assert played.warnings == []
+
+
+def silent(_test: str, _code: str) -> bool:
+    return False
+
+
+def test_a_test_that_notices_no_mutant_of_the_planned_file_is_not_covered() -> None:
+    played = asked_again(HONEST_JS, really, minds=silent)
+    assert played.types == [FindingType.UNEXPECTED_PASS]
+    assert "notices none of 1 mutants of add.js" in played.told
+
+
+def test_that_the_others_of_its_file_notice_mutants_is_no_merit_of_a_new_test() -> None:
+    def by_the_other(test: str, _code: str) -> bool:
+        return f"'adds nothing', () => {ENDED}" not in test
+
+    assert asked_again(HONEST_JS + OTHER_JS, really, minds=by_the_other).types == [
+        FindingType.UNEXPECTED_PASS
+    ]
+    assert asked_again(HONEST_JS + OTHER_JS, really).verdict.outcome is Outcome.COVERED
+
+
+def test_where_tests_elsewhere_notice_the_same_only_the_expectation_was_measured() -> None:
+    played = asked_again(HONEST_JS, really, minds=lambda _test, _code: True)
+    assert (played.verdict.outcome, played.warnings) == (Outcome.COVERED, [])
+    assert "mutants" not in played.facts
+
+
+def test_where_there_are_too_many_mutants_to_try_a_test_has_to_need_the_file_at_least() -> None:
+    large = "".join(f"export const f{n} = (a, b) => a + b;\n" for n in range(21))
+    assert asked_again(HONEST_JS, really, minds=silent, code=large).types == [FindingType.UNEXPECTED_PASS]
+    needing = asked_again(HONEST_JS, really, minds=lambda _test, code: ")]}" in code, code=large)
+    assert (needing.verdict.outcome, needing.facts.get("mutants")) == (Outcome.COVERED, None)
+
+
+def test_a_suite_that_fails_with_the_other_tests_silenced_tells_nothing_of_mutants() -> None:
+    played = asked_again(HONEST_JS + OTHER_JS, lambda text: ENDED in text or really(text))
+    assert (played.verdict.outcome, "mutants" in played.facts) == (Outcome.COVERED, False)
 
 
 def test_it_is_sent_back_first_unless_there_is_no_try_left() -> None:
@@ -120,7 +168,7 @@ def test_a_test_that_the_command_does_not_run_is_not_covered() -> None:
 
 
 def test_a_test_whose_expectations_do_not_matter_is_covered_with_a_doubt() -> None:
-    played = asked_again(HONEST_JS, lambda text: "planted" in text)
+    played = asked_again(HONEST_JS, lambda text: "planted" in text, code="")
     assert played.verdict.outcome is Outcome.COVERED
     assert [item.type for item in played.warnings] == [FindingType.UNEXPECTED_PASS]
 
