@@ -48,10 +48,12 @@ OWN = (
     "agentSession",
     "agentVersion",
     "carriedFrom",
+    "judgedSeconds",
     "model",
     "runId",
     "seconds",
     "suiteRun",
+    "suiteSeconds",
     "timestamp",
     "usage",
 )
