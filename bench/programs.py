@@ -82,7 +82,8 @@ def alone(agent: ProgramAgent, folder: Path) -> None:
     """Run the program as we would, and listen to nothing."""
     setup, program = agent.setup, agent.found.program
     env = of_a_program(setup.env, passed_on=program.keys)
-    order = SessionOrder(BRIEF, folder, agent.model, "# Your phase: RED", (), setup, held=False, env=env)
+    role = "# Your phase: RED"
+    order = SessionOrder(BRIEF, folder, agent.found.path, agent.model, role, (), setup, held=False, env=env)
     with agent.dialect.prepare(order) as started:
         assert isinstance(started.stdin, str)
         subprocess.run(

@@ -15,8 +15,8 @@ from repos import MakeRepo, Repo
 
 pytestmark = [pytest.mark.programs]
 
-# Bytes of a first request, about four a token. Two thirds of Codex's describe the one tool that its models are made for.
-LARGEST = {"claude-code": 20_000, "codex": 22_000, "gemini": 20_000, "opencode": 20_000}
+# Bytes of a first request, about four a token.
+LARGEST = {"claude-code": 20_000, "codex": 12_000, "gemini": 20_000, "opencode": 20_000}
 
 
 @pytest.fixture(params=sorted(KEYS))

@@ -10,7 +10,13 @@ from typing import Any
 
 from redgreenrefactor.agents.account_file import AccountFile, HomePlace
 from redgreenrefactor.agents.codex_rollout import Rollout, difference, usage_of_tokens
-from redgreenrefactor.agents.foreign_program import HOPELESS, ForeignProgram, link_account, refused_by_server
+from redgreenrefactor.agents.foreign_program import (
+    HOPELESS,
+    ForeignProgram,
+    answer_of,
+    link_account,
+    refused_by_server,
+)
 from redgreenrefactor.agents.program_agent import ProgramAgent, ProgramStart, SessionOrder, program_agent
 from redgreenrefactor.agents.program_events import (
     ActionRefused,
@@ -24,8 +30,8 @@ from redgreenrefactor.agents.program_session import objects
 from redgreenrefactor.agents.providers import base_url
 from redgreenrefactor.agents.table import AgentSetup
 from redgreenrefactor.filesystem import checkout_around
+from redgreenrefactor.model.codec import json_object
 from redgreenrefactor.model.session import Answered, Called, Usage, Uttered
-from redgreenrefactor.model.values import frozen
 from redgreenrefactor.prompts.quote import in_line
 from redgreenrefactor.sandbox.cage import temporary_folder
 from redgreenrefactor.sandbox.policy import Mount, MountMode, readable, writable
@@ -67,11 +73,12 @@ def build(_argument: str, setup: AgentSetup) -> ProgramAgent:
     return program_agent("codex", Codex(), setup)
 
 
-@frozen
+@dataclass(frozen=True)
 class Codex:
     """How Codex is started, and what it answers."""
 
     program: ForeignProgram = PROGRAM
+    _models: list[str] = field(default_factory=list[str])  # found out once
 
     @contextmanager
     def prepare(self, order: SessionOrder) -> Generator[ProgramStart]:
@@ -79,15 +86,37 @@ class Codex:
         home = _users_home(order.env) if order.setup.inherit and not order.held else _home(order)
         order.setup.home.mkdir(parents=True, exist_ok=True)
         with temporary_folder(order.setup.home) as folder:
-            instructions = folder / "instructions.md"
+            instructions, models = folder / "instructions.md", folder / "models.json"
             instructions.write_text(order.instructions, "utf-8")
+            models.write_text(self._lean_models(order, home), "utf-8")
             yield ProgramStart(
-                tuple(_arguments(order, instructions)),
+                tuple(_arguments(order, instructions, models)),
                 order.brief.task,
                 _Lines(home, Rollout(home, order.parent).used()),
                 env={"CODEX_HOME": str(home)},
                 places=(*readable(folder), *writable(home), *_inherited(order, home)),
             )
+
+    def _lean_models(self, order: SessionOrder, home: Path) -> str:
+        """Return its own list of models, with tools that are called one by one; nothing where it tells none.
+
+        Its models call tools by programs in a language that every request explains anew, in 11 KB. Only the list of
+        models decides on that.
+        """
+        if not self._models and not order.setup.inherit:
+            asked = [order.program, "debug", "models", *_spelled(_server(order))]
+            env = {**order.env, "CODEX_HOME": str(home)}
+            self._models.append(_one_by_one(answer_of(asked, env, order.setup.interrupt).stdout))
+        return self._models[0] if self._models else ""
+
+
+def _one_by_one(catalog: bytes) -> str:
+    try:
+        said = json_object(json.loads(catalog))
+    except (ValueError, RecursionError):
+        return ""
+    models = [{**model, "tool_mode": "direct"} for model in objects(said.get("models"))]
+    return json.dumps({**said, "models": models}) if models else ""
 
 
 def _users_home(env: Mapping[str, str]) -> Path:
@@ -109,7 +138,7 @@ def _home(order: SessionOrder) -> Path:
     return home
 
 
-def _arguments(order: SessionOrder, instructions: Path) -> Iterator[str]:
+def _arguments(order: SessionOrder, instructions: Path, models: Path) -> Iterator[str]:
     yield "exec"
     if order.parent:
         yield "fork" if order.brief.strategy == "fork" else "resume"
@@ -119,17 +148,22 @@ def _arguments(order: SessionOrder, instructions: Path) -> Iterator[str]:
         yield "--ignore-user-config"
     if order.model:
         yield from ("-m", order.model)
-    for key, value in _settings(order, instructions):
-        yield from ("-c", f"{key}={value}")
+    yield from _spelled(_settings(order, instructions, models))
     if order.held:  # by us: its own sandbox cannot be made inside another one
         yield "--dangerously-bypass-approvals-and-sandbox"
     yield "-"
 
 
-def _settings(order: SessionOrder, instructions: Path) -> Iterator[tuple[str, str]]:
+def _spelled(settings: Iterator[tuple[str, str]]) -> Iterator[str]:
+    """Yield settings as arguments."""
+    return (word for key, value in settings for word in ("-c", f"{key}={value}"))
+
+
+def _settings(order: SessionOrder, instructions: Path, models: Path) -> Iterator[tuple[str, str]]:
     """Yield settings by name, values as TOML spells them: texts and lists as JSON does."""
-    setup = order.setup
     yield "model_instructions_file", json.dumps(str(instructions))
+    if models.stat().st_size:
+        yield "model_catalog_json", json.dumps(str(models))
     yield "project_doc_max_bytes", "0"  # our instructions hold what the project says
     yield "web_search", '"disabled"'
     yield from (
@@ -147,6 +181,12 @@ def _settings(order: SessionOrder, instructions: Path) -> Iterator[tuple[str, st
     if not order.held:
         yield "default_permissions", '"rgr"'
         yield "permissions.rgr", _table({"filesystem": _files(order)})
+    yield from _server(order)
+
+
+def _server(order: SessionOrder) -> Iterator[tuple[str, str]]:
+    """Yield the settings that say where its models are, if that is not its maker's."""
+    setup = order.setup
     retries = "" if setup.retry_backoff else ",request_max_retries=0,stream_max_retries=0"
     if setup.url:
         yield "model_provider", '"rgr"'

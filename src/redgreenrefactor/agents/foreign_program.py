@@ -68,7 +68,7 @@ class InstalledProgram:
         """Tell whether somebody is signed in, by its own word or by the files it keeps; None where nothing tells."""
         if self.program.signed_in:
             asked = [self.path, *self.program.signed_in]
-            return _answer(asked, {**env, **self.program.telling}, interrupt).exit_code == 0
+            return answer_of(asked, {**env, **self.program.telling}, interrupt).exit_code == 0
         account = self.program.account
         return account.place.of(env).is_file() if account and account.needed else None
 
@@ -132,12 +132,13 @@ def installed(
 
 def version_line(path: str, env: Mapping[str, str], interrupt: Interrupt | None = None) -> str:
     """Return the first line a program answers to --version."""
-    done = _answer([path, "--version"], env, interrupt)
+    done = answer_of([path, "--version"], env, interrupt)
     words = plain((done.stdout or done.stderr).decode("utf-8", "replace")).strip().split("\n")[0]
     return in_line(words, 80) or f"exit code {done.exit_code}"
 
 
-def _answer(argv: list[str], env: Mapping[str, str], interrupt: Interrupt | None) -> Finished:
+def answer_of(argv: list[str], env: Mapping[str, str], interrupt: Interrupt | None) -> Finished:
+    """Return what a program answers to a question about itself."""
     return run(argv, cwd=Path("/"), env=env, timeout=PATIENCE, interrupt=interrupt)
 
 

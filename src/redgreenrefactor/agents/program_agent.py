@@ -41,6 +41,7 @@ class SessionOrder:
 
     brief: Brief
     folder: Path
+    program: str  # where it lies
     model: str  # nothing: the program's own
     instructions: str  # who it is
     locked: tuple[Path, ...]  # files and folders that it may not change
@@ -186,6 +187,7 @@ class ProgramAgent:
         order = SessionOrder(
             session.brief,
             session.folder,
+            self.found.path,
             self.model,
             f"{session.brief.role.system_prompt.rstrip()}\n{''.join(_guides(setup.guides))}",
             tuple(setup.locked(session.brief)),

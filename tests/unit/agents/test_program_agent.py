@@ -95,6 +95,7 @@ class Players:
 case "$1 $2" in
   "--version "*) echo {shlex.quote(version or VERSIONS[name])}; exit 0;;
   "auth status"|"login status") exit {int(not signed_in)};;
+  "debug models") env > {self.home}/asking; cat {self.home}/models.json; exit;;
 esac
 printf '%s\\n' "$@" > {self.home}/arguments
 env > {self.home}/environment
@@ -511,6 +512,38 @@ def test_codex_may_not_write_what_is_locked_and_what_it_refuses_is_named(players
     assert f'"{tests}"="read"' in players.arguments
     assert f'"{players.project}/.git"="write"' in players.arguments
     assert "gone" not in players.arguments
+
+
+def test_the_models_of_codex_call_their_tools_one_by_one(players: Players) -> None:
+    kept = players.home / "kept.json"
+    read = f"sed -n 's/^model_catalog_json=\"\\(.*\\)\"$/\\1/p' {players.home}/arguments | xargs cat > {kept}"
+    players.plays("codex", thread({"type": "turn.completed", "usage": {}}), then=read)
+    models = [{"slug": "gpt-6", "tool_mode": "code_mode_only", "new": [1]}, {"slug": "gpt-5"}]
+    (players.home / "models.json").write_text(json.dumps({"models": models, "of": "today"}))
+    agent = players.agent("codex", url="http://127.0.0.1:1/v1")
+
+    for _ in range(2):
+        agent.work(BRIEF, players.project, players.said.append)
+        (players.home / "models.json").unlink(missing_ok=True)  # it is asked once
+
+    direct = [{"slug": "gpt-6", "tool_mode": "direct", "new": [1]}, {"slug": "gpt-5", "tool_mode": "direct"}]
+    assert json.loads(kept.read_text()) == {"models": direct, "of": "today"}
+    assert f"CODEX_HOME={players.home}/agents/codex\n" in (players.home / "asking").read_text()
+
+
+@pytest.mark.parametrize(
+    ("models", "inherit"),
+    [(None, False), ("who knows?", False), ('{"models": []}', False), ('{"models": [{}]}', True)],
+)
+def test_the_tools_of_codex_stay_as_they_are_where_it_tells_no_models_or_the_users_settings_count(
+    players: Players, models: str | None, inherit: bool
+) -> None:
+    players.plays("codex", thread({"type": "turn.completed", "usage": {}}))
+    if models is not None:
+        (players.home / "models.json").write_text(models)
+
+    assert players.work("codex", inherit=inherit).failure is None
+    assert "model_catalog_json" not in players.arguments
 
 
 def test_git_may_be_written_beside_another_checkout(players: Players) -> None:
