@@ -19,7 +19,9 @@ def main() -> None:
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(errors="replace")  # a letter that cannot be shown is no reason to fail
     try:
-        if code := _called(sys.argv[1:]):
+        code = _called(sys.argv[1:])
+        gc.freeze()  # at the end nothing has to be looked for, either
+        if code:
             sys.exit(code)
     except RgrError as error:
         _fail(error)
@@ -41,8 +43,7 @@ def _called(words: list[str]) -> int | None:
     if words[:1] == ["status"] and PLAIN.issuperset(words[1:]):
         from redgreenrefactor.cli.looking import show_status  # noqa: PLC0415
 
-        show_status(as_json="--json" in words)
-        return gc.freeze()  # nothing has to be looked for at the end, either
+        return show_status(as_json="--json" in words)
     from redgreenrefactor.cli.commands import called  # noqa: PLC0415
 
     return called()

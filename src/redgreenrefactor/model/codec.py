@@ -138,7 +138,7 @@ def _list_of(one: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
     def items(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list):
             raise ShapeError(f"is {value!r:.50}")
-        return tuple(one(item) for item in cast("list[Any]", value))
+        return tuple(map(one, cast("list[Any]", value)))
 
     return items
 

@@ -1,7 +1,6 @@
 """Runs as people look at them: found, told from their notes and commits alone, and shown as a page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -16,7 +15,7 @@ from redgreenrefactor.lifecycle.status import opened, run_here, turns_of
 from redgreenrefactor.model.chain import age
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.run_report import RunReport, run_report
-from redgreenrefactor.model.values import frozen
+from redgreenrefactor.model.values import frozen, replace
 from redgreenrefactor.sandbox.secrets import masked_in, masking
 
 AS_LISTED = ("completed_tests", "pending_tests")  # in JSON alone, and there as the list has them

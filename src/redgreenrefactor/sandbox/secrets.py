@@ -5,6 +5,7 @@ It counts for variables, for lines of settings and for files, and for what is ma
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from operator import is_
 from typing import Any, cast
 
 
@@ -42,7 +43,7 @@ _MODEL_SERVERS = re.compile(  # where models are reached, which is nobody's busi
 _PASSWORD_IN_URL = re.compile(
     r"(?P<start>https?://(?=[^/@\s]+@)|[A-Za-z][A-Za-z0-9+.-]*://(?=[^/@\s]*:))[^/@\s]*@"
 )
-_IN_ADDRESS = re.compile(
+IN_ADDRESS = re.compile(
     r"(?:(?<=http://)|(?<=https://))[^/?#\s'\"]+(?=@)"  # who asks, and the password
     r"|(?<=://)[^/?#\s'\":@]*:[^/?#\s'\"]+(?=@)"  # elsewhere a name alone is no secret: ssh://git@host
 )
@@ -60,7 +61,7 @@ def without_secrets(env: Mapping[str, str], allowed_names: Collection[str] = ())
         or not (
             is_secret(name)
             or names_a_model_server(name)
-            or any(sign.search(_PASSWORD_IN_URL.sub("", value)) for sign in (_SHAPES, _ANNOUNCED))
+            or any(sign.search(_PASSWORD_IN_URL.sub("", value)) for sign in (SHAPES, ANNOUNCED))
         )
     }
 
@@ -79,28 +80,38 @@ def is_secret(name: str) -> bool:
 
 def without_secret_lines(text: str) -> str:
     """Return a file's text without the lines that seem to hold a credential."""
-    signs = (_IN_LINES, _PASSWORD_IN_URL, _SHAPES, _ANNOUNCED)
+    signs = (_IN_LINES, _PASSWORD_IN_URL, SHAPES, ANNOUNCED)
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if not any(re.search(sign, line) for sign in signs))
 
 
 _SHORTEST = 8  # characters of a value that is masked wherever it stands; shorter ones are words
-_SHAPES = re.compile(
-    r"\b(?:sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}"  # Anthropic, OpenAI and their like
-    r"|(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|AIza[A-Za-z0-9_-]{30,}"
-    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,}"
-    r"|(?:[sr]k_(?:live|test)|whsec|gsk|r8|ntn|dckr_pat|lin_api|sbp|dop_v1|shp(?:at|ss|ca))_[A-Za-z0-9]{20,}"
-    r"|(?:(?:xai|pplx)-[A-Za-z0-9]{30,}|(?:gl[a-z]{2,4}-|ATATT3|hvs\.|ya29\.|AGE-SECRET-KEY-1|SG\.)[A-Za-z0-9_.-]{20,})"
-    r"|dapi[0-9a-f]{32}\b|\d{8,10}:AA[A-Za-z0-9_-]{33}"
-    r"|(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,})"
-    r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+)"  # JSON web tokens
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-    re.DOTALL,
-)
+# Tokens of known shapes, by words of which each of them holds one: texts without any, which are most, are not searched.
+TOKENS = {
+    "sk-": r"sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}",  # Anthropic, OpenAI and their like
+    "gho_ ghp_ ghs_ ghu_ ghr_": r"gh[opsur]_[A-Za-z0-9]{20,}",
+    "github_pat_": r"github_pat_[A-Za-z0-9_]{20,}",
+    "glpat-": r"glpat-[A-Za-z0-9_-]{16,}",
+    "AKIA ASIA": r"(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    "AIza": r"AIza[A-Za-z0-9_-]{30,}",
+    "xox xapp-": r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,}",
+    "k_live_ k_test_": r"[sr]k_(?:live|test)_[A-Za-z0-9]{20,}",
+    "whsec_ gsk_ r8_ ntn_ dckr_pat_ lin_api_ sbp_ dop_v1_ shpat_ shpss_ shpca_ hf_": (
+        r"(?:whsec|gsk|r8|ntn|dckr_pat|lin_api|sbp|dop_v1|shp(?:at|ss|ca)|hf)_[A-Za-z0-9]{20,}"
+    ),
+    "xai- pplx-": r"(?:xai|pplx)-[A-Za-z0-9]{30,}",
+    "gl ATATT3 hvs. ya29. AGE-SECRET-KEY-1 SG.": (
+        r"(?:gl[a-z]{2,4}-|ATATT3|hvs\.|ya29\.|AGE-SECRET-KEY-1|SG\.)[A-Za-z0-9_.-]{20,}"
+    ),
+    "dapi :AA": r"dapi[0-9a-f]{32}\b|\d{8,10}:AA[A-Za-z0-9_-]{33}",
+    "npm_ pypi-": r"npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}",
+    "eyJ": r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+",  # JSON web tokens
+}
+PRIVATE_KEY = r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+SHAPES = re.compile(rf"\b(?:{'|'.join(TOKENS.values())})|{PRIVATE_KEY}", re.DOTALL)
+SIGNS = words(" ".join(("-----BEGIN", *TOKENS)))
 _ANNOUNCING = words("/services/ /api/webhooks/ sig= accountkey= password= basic bearer x-api-key:")
-_ANNOUNCED = re.compile(  # what is none by itself, but after one of these words; to look at every place takes long
+ANNOUNCED = re.compile(  # what is none by itself, but after one of these words; to look at every place takes long
     r"(?<=[/= ])(?:(?<=hooks\.slack\.com/services/)\S{20,}|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]{30,}"
     r"|(?i:(?<=[?&;]sig=)|(?<=[?&;]accountkey=)|(?<=[?&;]password=)|(?<=authorization: basic ))[^\s&;'\"]{8,}"
     r"|(?i:(?<=bearer )|(?<=x-api-key: ))[A-Za-z0-9._~+/-]{16,}=*)"
@@ -108,6 +119,7 @@ _ANNOUNCED = re.compile(  # what is none by itself, but after one of these words
 
 
 Mask = Callable[[str], str]
+_PLAIN = frozenset((type(None), bool, int, float))  # what holds no text
 
 
 def masking(env: Mapping[str, str]) -> Mask:
@@ -124,10 +136,9 @@ def masking(env: Mapping[str, str]) -> Mask:
 
     def mask(text: str) -> str:
         named = known.sub(lambda found: f"[masked {values[found[0]]}]", text) if values else text
-        told = _SHAPES.sub("[masked]", _IN_ADDRESS.sub("[masked]", named) if "://" in named else named)
-        spelt = told.lower()
-        announced = any(word in spelt for word in _ANNOUNCING)
-        return _ANNOUNCED.sub("[masked]", told) if announced else told
+        told = IN_ADDRESS.sub("[masked]", named) if "://" in named else named
+        told = SHAPES.sub("[masked]", told) if any(map(told.__contains__, SIGNS)) else told
+        return ANNOUNCED.sub("[masked]", told) if any(map(told.lower().__contains__, _ANNOUNCING)) else told
 
     return mask
 
@@ -137,30 +148,38 @@ masked = masking({})
 
 
 def masked_in(value: Any, mask: Mask, spared: Collection[str] = ()) -> Any:
-    """Return a value with every text in it masked, keys and fields of the spared names apart."""
-    match value:
-        case str() if type(value) is str:  # not the words of an enumeration
-            return mask(value)
-        case None | str() | int() | float():
-            return value
-        case list() | tuple():
-            found = [masked_in(item, mask, spared) for item in cast("list[Any]", value)]
-            return found if isinstance(value, list) else tuple(found)
-        case Mapping():
-            items = cast("Mapping[Any, Any]", value).items()
-            return {
-                masked_in(key, mask): item if key in spared else masked_in(item, mask, spared)
-                for key, item in items
-            }
-        case _ if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
-            from dataclasses import replace  # noqa: PLC0415 - slow to load, and most is JSON by now
+    """Return a value with every text in it masked, keys and fields of the spared names apart; itself where none changes."""
+    if type(value) is str:  # not the words of an enumeration
+        told = mask(value)
+        return value if told == value else told
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, list | tuple):
+        items = cast("list[Any]", value)
+        found = [masked_in(item, mask, spared) for item in items]
+        if all(map(is_, found, items)):
+            return items
+        return found if isinstance(value, list) else tuple(found)
+    if isinstance(value, Mapping):
+        return {
+            masked_in(key, mask): item if key in spared else masked_in(item, mask, spared)
+            for key, item in cast("Mapping[Any, Any]", value).items()
+        }
+    return value if isinstance(value, type) else _with_masked_fields(value, mask, spared)
 
-            told = {name: getattr(value, name) for name in value.__match_args__}
-            changed = {
-                name: new
-                for name, old in told.items()
-                if name not in spared and (new := masked_in(old, mask, spared)) != old
-            }
-            return replace(value, **changed) if changed else value
-        case _:
-            return value
+
+def _with_masked_fields(value: Any, mask: Mask, spared: Collection[str]) -> Any:
+    changed: dict[str, Any] = {}
+    for name in getattr(value, "__match_args__", ()):
+        old = getattr(value, name)
+        if (
+            type(old) not in _PLAIN
+            and name not in spared
+            and (new := masked_in(old, mask, spared)) is not old
+        ):
+            changed[name] = new
+    if not changed:
+        return value
+    from dataclasses import replace  # noqa: PLC0415 - slow to load, and there is hardly ever something to mask
+
+    return replace(value, **changed)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 # What would be markup; and what a browser would obey or hide, or no file in UTF-8 can hold: it is shown as its escape.
 _MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -20,6 +21,7 @@ class Markup(str):
 Child = str | None | Iterable["Child"]
 
 
+@lru_cache(1024)  # the same few words stand at every turn of a long run
 def text(words: str) -> Markup:
     """Return any text as markup that shows it, and does nothing else."""
     return Markup(_ODD.sub(_shown, words))
@@ -31,7 +33,7 @@ def _shown(odd: re.Match[str]) -> str:
 
 def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Markup:
     """Return an element; `class_` is spelt class, other underlines are hyphens, None and False leave one out."""
-    told = "".join(map(_attribute, attributes.items()))
+    told = "".join(map(_attribute, attributes, attributes.values()))
     if name in _VOID and not children:
         return Markup(f"<{name}{told}>" if name in ("br", "hr", "meta") else f"<{name}{told}/>")
     return Markup(f"<{name}{told}>{joined(children)}</{name}>")
@@ -50,9 +52,9 @@ def _piece(child: Child) -> str:
     return "" if child is None else joined(child)
 
 
-def _attribute(named: tuple[str, str | float | bool | None]) -> str:
-    name, value = named[0].rstrip("_").replace("_", "-"), named[1]
+@lru_cache(1024, typed=True)
+def _attribute(name: str, value: str | float | bool | None) -> str:  # noqa: FBT001 - which is what it spells
     if value is None or value is False:
         return ""
-    quoted = text(str(value)).replace('"', "&quot;")
-    return f" {name}" if value is True else f' {name}="{quoted}"'
+    spelt, quoted = name.rstrip("_").replace("_", "-"), text(str(value)).replace('"', "&quot;")
+    return f" {spelt}" if value is True else f' {spelt}="{quoted}"'

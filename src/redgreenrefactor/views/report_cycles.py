@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from redgreenrefactor.model.decision import accepted_with
 from redgreenrefactor.model.handoff import Handoff
@@ -202,7 +202,7 @@ def diff_blocks(turn: ReportedTurn, allowance: int) -> Iterator[Markup]:
         kept = lines
         if (size := _size("".join(lines))) > allowance:
             sizes = accumulate(map(_size, lines))
-            kept = [line for line, so_far in zip(lines, sizes, strict=True) if so_far <= allowance]
+            kept = lines[: sum(1 for _ in takewhile(allowance.__ge__, sizes))]
         allowance -= size
         yield _diff_block(file, kept, turn)
 

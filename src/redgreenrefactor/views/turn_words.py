@@ -1,11 +1,15 @@
 """What a turn is about, in a few words: its phase, what its tests came to, what was found."""
 
-from redgreenrefactor.model.events import LookedBack, SuiteEnded
+from typing import TYPE_CHECKING
+
 from redgreenrefactor.model.facts import Counts, Facts
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import Finding, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import Ink, Row, Span, Tone, seconds
+
+if TYPE_CHECKING:  # a report tells of no events
+    from redgreenrefactor.model.events import LookedBack, SuiteEnded
 
 PROBE = "probe"  # the purpose of test runs beyond those of the whole suite
 PHASE_TONES = {
@@ -24,7 +28,7 @@ def phase_label(phase: PhaseName) -> Row:
     return (Span("  "), Span(f"{phase:<10}", PHASE_TONES.get(phase, Tone.STRONG)))
 
 
-def fuller(known: SuiteEnded | None, new: SuiteEnded) -> SuiteEnded | None:
+def fuller(known: "SuiteEnded | None", new: "SuiteEnded") -> "SuiteEnded | None":
     """Return the run that tells more of the whole suite: probes are no result of a phase."""
     if new.purpose == PROBE:
         return known
@@ -43,7 +47,7 @@ def pause(value: float) -> str:
     return f"{value:.0f} s" if value == int(value) else seconds(value)
 
 
-def tally(suite: SuiteEnded) -> str:
+def tally(suite: "SuiteEnded") -> str:
     """Return what a run of the tests came to."""
     if not suite.per_test:
         return "the suite passed" if suite.exit_code == 0 else f"the suite failed (exit {suite.exit_code})"
@@ -66,7 +70,7 @@ def probed(facts: Facts) -> str:
     return ", ".join(said)
 
 
-def as_it_should(suite: SuiteEnded | None, phase: PhaseName, result: TestOutcome | None) -> str:
+def as_it_should(suite: "SuiteEnded | None", phase: PhaseName, result: TestOutcome | None) -> str:
     """Return what an accepted turn's tests came to: in RED a failing one is what was wanted."""
     if suite is None:
         return ""
@@ -79,7 +83,7 @@ def as_it_should(suite: SuiteEnded | None, phase: PhaseName, result: TestOutcome
     return f"{suite.failed} failed, {suite.passed} passed"
 
 
-def looked_back(event: LookedBack) -> str:
+def looked_back(event: "LookedBack") -> str:
     """Return which turn is judged again, of how many, and how long the rest may take."""
     left = "" if event.left is None else f", about {seconds(event.left)} left"
     return f"judging again {event.number} of {event.total}: {event.what}{left}"

@@ -1,10 +1,14 @@
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from redgreenrefactor.model.events import Judged, SuiteEnded
 from redgreenrefactor.model.verdict import Finding, FindingType, rule
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.sandbox import secrets
 from redgreenrefactor.sandbox.secrets import masked, masked_in, masking, without_secrets
 
 TOKEN = "ghp_AAAABBBBCCCCDDDDEEEEFFFF"
@@ -79,6 +83,25 @@ def test_ordinary_text_stays(text: str) -> None:
     assert masking({})(text) == text
 
 
+SHAPES = [*secrets.TOKENS.values(), secrets.PRIVATE_KEY]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(st.data())
+def test_no_token_escapes_because_its_text_seemed_to_hold_none(shape: str, data: st.DataObject) -> None:
+    token = data.draw(st.from_regex(re.compile(shape, re.DOTALL), fullmatch=True))
+    assert token not in masked(f"before {token} after")
+
+
+@given(st.lists(st.sampled_from(secrets.SIGNS) | st.text("aZ09_-.:/ =@\n", max_size=40), max_size=6))
+def test_the_quick_way_masks_what_the_slow_way_does(parts: list[str]) -> None:
+    text = "".join(parts)
+    slow = secrets.ANNOUNCED.sub(
+        "[masked]", secrets.SHAPES.sub("[masked]", secrets.IN_ADDRESS.sub("[masked]", text))
+    )
+    assert masked(text) == slow
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -99,6 +122,11 @@ def test_user_and_password_of_every_address_are_masked(text: str, shown: str) ->
     assert masked(text) == shown
 
 
+@dataclass(frozen=True)
+class Found:
+    words: tuple[str, ...]
+
+
 def test_every_text_of_an_event_is_masked_and_the_rest_is_as_it_was() -> None:
     event = Judged(
         PhaseName.GREEN,
@@ -115,7 +143,13 @@ def test_every_text_of_an_event_is_masked_and_the_rest_is_as_it_was() -> None:
     assert told.verdict.findings[0].type is FindingType.TEST_FAILURE
     assert replace(told, subject=TOKEN, verdict=event.verdict) == event
 
+    assert masked_in(Found((TOKEN, "a")), masked) == Found(("[masked]", "a"))
     harmless = SuiteEnded("baseline", 1, 0, 1, 0.5, per_test=True, exit_code=0)
+    assert masked_in(harmless, masked) is harmless
+
+
+def test_where_nothing_is_masked_nothing_is_made_anew() -> None:
+    harmless = (["a", ("b", 1)], Found(("c",)))
     assert masked_in(harmless, masked) is harmless
 
 
