@@ -23,7 +23,7 @@ from redgreenrefactor.mutation.expectations import BLIND, with_bent_comparisons
 from redgreenrefactor.mutation.false_expectations import with_false_expectations
 from redgreenrefactor.mutation.mutants import Mutation, import_time_lines, mutated, mutations
 from redgreenrefactor.mutation.originals import with_originals
-from redgreenrefactor.mutation.unlike import spoiled
+from redgreenrefactor.mutation.unlike import spoiled, talkative
 
 HANDFUL = 3
 SEED = 1  # of whatever is compared: chance makes no difference between two sides
@@ -99,19 +99,22 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof
     counts = MutantCounts(tried, len(noticed), examples) if tried else None
     if noticed:
         return Proof(noticed=True, mutants=counts)
-    # What was given to the code and left alone no mutant's result can show: it is spoiled.
-    if overlay := tuple(_spoiled(evidence, seen or everything)):
-        run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
-        if any(result.kind is Kind.ASSERTION for result in run.results.values()):
-            return Proof(noticed=True, mutants=counts, wrong_expectation=NOTICED)
+    # What was given to the code and left alone, or kept to itself, no mutant's result can show: it is spoiled, and told.
+    for rewrite in (spoiled, talkative):
+        if overlay := tuple(_code_rewritten(evidence, seen or everything, rewrite)):
+            run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
+            if any(result.kind is Kind.ASSERTION for result in run.results.values()):
+                return Proof(noticed=True, mutants=counts, wrong_expectation=NOTICED)
     why = f"noticed none of {tried} mutants of the code" if tried else "tests no code of the project"
     return Proof(noticed=False, why=why, mutants=counts)
 
 
-def _spoiled(evidence: Evidence, lines: Lines) -> Iterator[tuple[str, str]]:
-    """Yield the code of these files with functions that spoil what they are given."""
+def _code_rewritten(
+    evidence: Evidence, lines: Lines, rewrite: Callable[[str | None], str | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield the code of these files, rewritten where that can be."""
     for path in (f"{evidence.prefix}{file}" for file in sorted(lines) if file.endswith(".py")):
-        if not is_test(evidence, path) and (text := spoiled(evidence.read(evidence.head, path))):
+        if not is_test(evidence, path) and (text := rewrite(evidence.read(evidence.head, path))):
             yield path, text
 
 

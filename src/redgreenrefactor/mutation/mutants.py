@@ -136,6 +136,9 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
         yield _Change("the reason of the error is another", {"exc": reason}, slight=True)
     if change := _gross(node, valued=valued):
         yield change
+    if isinstance(node, ast.FormattedValue):
+        other = {"value": ast.Constant("~"), "conversion": -1, "format_spec": None}
+        yield _Change(f"{{{ast.unparse(node.value):.40}}} became '~'", other)
     if isinstance(node, Function | ast.ClassDef):
         yield from _generated(node)
     if isinstance(node, ast.Return) and (given := _given(tree, node)):
@@ -268,6 +271,8 @@ def _rgr_other(value, depth=3):
         return value[:-1] if value else kind([None])
     if kind is dict:
         return {**value, "~": None}
+    if kind in (set, frozenset):
+        return value | {"~"}
     if depth and isinstance(value, tuple) and hasattr(value, "_fields"):
         return kind(*[_rgr_other(item, depth - 1) for item in value])
     return _rgr_other_object(value, depth)

@@ -1,7 +1,7 @@
 """Code that gives nothing of what it promises: whoever looks at a result notices."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from keyword import iskeyword
 
@@ -49,16 +49,42 @@ def _program_starts(text: str | None) -> int | None:
 
 def spoiled(text: str | None) -> str | None:
     """Return a module whose functions spoil what they were given, in the end; None where it has none."""
+
+    def spoil(node: Function, given: list[ast.expr]) -> None:
+        others = [name for name in given if ast.unparse(name) not in ("self", "cls")]
+        spoils = ast.Expr(ast.Call(ast.Name("_rgr_spoil", ast.Load()), others, []))
+        node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=[spoils])]
+
+    return _with_functions(text, spoil, SPOIL)
+
+
+def talkative(text: str | None) -> str | None:
+    """Return a module whose functions tell all they know in what they return, print or pass on; None where it has none."""
+
+    def tell(node: Function, given: list[ast.expr]) -> None:
+        def telling(value: ast.expr) -> ast.expr:
+            return ast.Call(ast.Name("_rgr_telling", ast.Load()), [value, *given], [])
+
+        for part in ast.walk(node):
+            if isinstance(part, ast.Return) and part.value:
+                part.value = telling(part.value)
+            elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+                part.value.args = [telling(item) for item in part.value.args]
+
+    return _with_functions(text, tell, TELLING)
+
+
+def _with_functions(
+    text: str | None, change: Callable[[Function, list[ast.expr]], None], source: str
+) -> str | None:
+    """Return a module whose functions are changed, each with the names of what it is given; None where it has none."""
     tree = parsed(text)
     found = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree else []
     for node in found:
-        names = [item.arg for item in node.args.args if item.arg not in ("self", "cls")]
-        given: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
-        spoils = ast.Expr(ast.Call(ast.Name("_rgr_spoil", ast.Load()), given, []))
-        node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=[spoils])]
+        change(node, [ast.Name(item.arg, ast.Load()) for item in node.args.args])
     if tree is None or not found:
         return None
-    define_altered(tree, SPOIL)
+    define_altered(tree, source)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
@@ -178,4 +204,21 @@ def _rgr_spoil(*given):
         elif not isinstance(value, type) and not callable(value):
             for name in list(getattr(value, "__dict__", ())):
                 value.__dict__[name] = object()
+"""
+
+TELLING = """
+def _rgr_telling(value, *given):
+    words = [item for item in _rgr_within(given, 3) if type(item) in (str, int, float)]
+    if isinstance(value, str):
+        return " ".join([value, *(str(word).replace("%", "") for word in words)])
+    if type(value) in (list, tuple, set):
+        return type(value)([*value, *words])
+    return {**value, **dict.fromkeys(words)} if type(value) is dict else value
+
+
+def _rgr_within(value, depth):
+    yield value
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else ()
+    for item in (*values, *getattr(value, "__dict__", {}).values()) if depth else ():
+        yield from _rgr_within(item, depth - 1)
 """

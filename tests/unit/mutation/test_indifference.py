@@ -14,7 +14,7 @@ from redgreenrefactor.languages.python import span
 from redgreenrefactor.model.evidence import UNANSWERED, Place, Reach, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.indifference import Claims, indifference
-from redgreenrefactor.mutation.unlike import Stand, spoiled, stand_in
+from redgreenrefactor.mutation.unlike import Stand, spoiled, stand_in, talkative
 
 TEST = "test_thing.py::test_it"
 IMPORT = "import asyncio\n\nimport pytest\n\nimport thing\n\n\n"
@@ -224,3 +224,23 @@ def test_everything_that_can_be_changed_is_spoiled_in_the_end() -> None:
     assert part.size != 1
     assert spoiled("A = 1\n") is None
     assert spoiled(None) is None
+
+
+def test_what_is_known_is_told_in_all_that_is_returned_or_said() -> None:
+    class Account:
+        def __init__(self) -> None:
+            self.token = "s3%cret"
+
+    text = talkative("def f(a, out):\n    out('login of %s' % a.__class__)\n    return a.kept[:1]\n")
+    assert text is not None
+    space: dict[str, Any] = {}
+    exec(text, space)
+    account, said = Account(), list[str]()
+    for kept, told in (("ab", "a s3cret ab"), (["a"], ["a", "s3%cret", "a"])):
+        account.kept = kept  # type: ignore[attr-defined]
+        assert space["f"](account, said.append) == told
+    assert said[0].endswith("Account'> s3cret ab")
+    telling: Callable[..., object] = space["_rgr_telling"]
+    assert telling({"a": 1}, ({"b": "c"},)) == {"a": 1, "c": None}
+    assert telling(7, "c") == 7
+    assert talkative("A = 1\n") is None

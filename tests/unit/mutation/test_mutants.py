@@ -126,6 +126,7 @@ def test_nothing_to_get_wrong_gives_no_mistake() -> None:
         ("A = True\n", "True became False", "A", True, False),
         ("A = 'x'\n", "'x' became '~'", "A", "x", "~"),
         ("A = '~'\n", "'~' became ''", "A", "~", ""),
+        ("def f(a):\n    return f'<{a!r:>3}'\n", "{a} became '~'", "f(7)", "<  7", "<~"),
         ("A = 41\n", "41 became 42", "A", 41, 42),
         ("A = 1\n", "None is assigned", "A", 1, None),
         ("A: int = 1\n", "None is assigned", "A", 1, None),
@@ -320,6 +321,8 @@ def test_the_other_value_of_anything_is_never_equal_to_it() -> None:
         None,
         [],
         {},
+        set(),
+        frozenset("a"),
         Status.PASSED,
     ]
     assert [value for value in values if other_value()(value) == value] == []
