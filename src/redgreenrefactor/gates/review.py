@@ -2,7 +2,7 @@
 
 from redgreenrefactor.gates.code import LONGEST, failing
 from redgreenrefactor.gates.rules.answers import objects
-from redgreenrefactor.gates.rules.findings import errors, scope, tail
+from redgreenrefactor.gates.rules.findings import errors, printed_error, scope
 from redgreenrefactor.gates.rules.legacy import regressions
 from redgreenrefactor.gates.rules.measurement import measure
 from redgreenrefactor.gates.rules.scope import history
@@ -48,7 +48,7 @@ def review(evidence: Evidence) -> Judgement:
         return measured
     after = measured.after
     if after.measure is Measure.EXIT_CODE:
-        red = [] if after.green else [_red(f"exit code {after.exit_code}: {tail(after)}")]
+        red = [] if after.green else [_red(f"exit code {after.exit_code}: {printed_error(after)}")]
     else:
         red = [*failing(measured), *(yield from regressions(evidence, measured))]
     outcome = TestOutcome.FAIL if errors(red) else TestOutcome.PASS

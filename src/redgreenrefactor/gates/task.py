@@ -16,9 +16,9 @@ from redgreenrefactor.gates.rules.findings import (
     errors,
     last_line,
     named,
+    printed_error,
     python_tests,
     scope,
-    tail,
     uncollectable,
 )
 from redgreenrefactor.gates.rules.legacy import regressions
@@ -285,7 +285,7 @@ def _by_exit_code(found: list[Finding], measured: Measured, facts: Facts) -> Ver
             outcome=Outcome.WARNED,
             facts=facts,
         )
-    facts = replace(facts, failure=tail(run))
+    facts = replace(facts, failure=printed_error(run))
     broken = next((line for line in run.output.splitlines() if any(name in line for name in _SYNTAX)), None)
     files = [PurePosixPath(path).name for path in facts.test_files or ()] if broken else []
     if broken and any(name in run.output for name in files):
@@ -352,12 +352,12 @@ def _broken(task: Task, evidence: Evidence) -> Inquiry[dict[str, Finding]]:
             continue
         run = yield Trial(evidence.head, command=command)
         if run.exit_code in _NOT_STARTED:
-            message = f"the criterion `{command}` could not be run (exit code {run.exit_code}): {tail(run)}"
+            message = f"the criterion `{command}` could not be run (exit code {run.exit_code}): {printed_error(run)}"
             hint = "Install what it needs, or mend the criterion, then go on."
             found[command] = Finding(FindingType.UNDECIDED, message, hint=hint)
         elif run.timed_out or run.exit_code:
             why = "ran past test.timeout" if run.timed_out else f"fails (exit code {run.exit_code})"
-            message = f"the criterion `{command}` {why}: {tail(run)}"
+            message = f"the criterion `{command}` {why}: {printed_error(run)}"
             found[command] = Finding(FindingType.TEST_FAILURE, message, hint="Make every criterion hold.")
     return found
 

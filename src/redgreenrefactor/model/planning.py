@@ -6,7 +6,7 @@ from redgreenrefactor.errors import some_of
 from redgreenrefactor.model.codec import written
 from redgreenrefactor.model.goal import Case, Plan, comparable, ticked
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.verdict import Severity, Verdict
+from redgreenrefactor.model.verdict import Outcome, Severity, Verdict
 from redgreenrefactor.model.workflow import PhaseName
 
 OURSELVES = "rgr"  # who is said to have planned where no session was asked
@@ -65,5 +65,8 @@ def remarks_after(handoff: Handoff, phase: PhaseName, verdict: Verdict) -> tuple
 
 
 def _missed(verdict: Verdict) -> list[str]:
-    missed = (verdict.facts.mutants.missed if verdict.facts.mutants else None) or ()
+    counts = (
+        None if verdict.outcome is Outcome.COVERED else verdict.facts.mutants
+    )  # which is about code of before
+    missed = (counts.missed if counts else None) or ()
     return [f"the new test does not notice mutants at {some_of(missed, MOST_MISSED)}"] if missed else []

@@ -96,7 +96,8 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof
     found = yield from noticed_by(evidence.head, ids, mutants, enough=1, least=HANDFUL, by_assertion=closely)
     tried, noticed = found.tried, found.by_assertion if closely else found.by_failing
     examples = tuple(item.place for item in noticed[:3])
-    counts = MutantCounts(tried, len(noticed), examples) if tried else None
+    missed = tuple(item.place for item in mutants[:tried] if item not in found.by_failing)
+    counts = MutantCounts(tried, len(noticed), examples, missed or None) if tried else None
     if noticed:
         return Proof(noticed=True, mutants=counts)
     # What was given to the code and left alone, or kept to itself, no mutant's result can show: it is spoiled, and told.

@@ -49,6 +49,8 @@ QUIET = frozenset(
     }
 )
 MAKERS = frozenset({"dataclass", "define", "frozen"})  # decorators that write methods
+LONGEST_SHOWN = 40  # characters of code in words about it
+OFF = "is off by 1, a letter or an item"  # as `_rgr_other` makes it
 MADE = {"eq": "it is equal only to itself", "repr": "it shows itself as any object does"}
 
 
@@ -80,7 +82,9 @@ def mutations(text: str, lines: frozenset[int]) -> Iterator[Mutation]:
         return
     skipped = docstrings(tree) | _hints(tree) | _unheard(tree)
     for index, node in enumerate(ast.walk(tree)):
-        for number, change in enumerate(_changes(tree, node) if node not in skipped else ()):
+        if node in skipped or lines.isdisjoint(range(_first(node), getattr(node, "end_lineno", 0) + 1)):
+            continue
+        for number, change in enumerate(_changes(tree, node)):
             line = change.line or getattr(node, "lineno", 0)
             if line in lines:
                 yield Mutation(line, change.what, index, number, change.slight)
@@ -125,15 +129,15 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
     value: Any = getattr(node, "value", None)
     valued = isinstance(value, ast.expr) and not (isinstance(value, ast.Constant) and value.value is None)
     if valued and isinstance(node, ast.Return | ast.Yield):
-        yield _Change("what is returned is a little off", {"value": altered(value)}, slight=True)
+        yield _Change(f"{_shown(node)} {OFF}", {"value": altered(value)}, slight=True)
     if valued and isinstance(node, ast.Assign | ast.AnnAssign):
-        yield _Change("what is assigned is a little off", {"value": altered(value)}, slight=True)
+        yield _Change(f"{_shown(node)} {OFF}", {"value": altered(value)}, slight=True)
     if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and (value.args or value.keywords):
         alone = ast.Call(value.func, [], [])
-        yield _Change("it is called without its arguments", {"value": alone}, slight=True)
+        yield _Change(f"{_shown(node)} is called without its arguments", {"value": alone}, slight=True)
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
         reason = ast.Call(node.exc.func, [ast.Constant("~"), *node.exc.args[1:]], node.exc.keywords)
-        yield _Change("the reason of the error is another", {"exc": reason}, slight=True)
+        yield _Change(f"{_shown(node)} gives '~' as its reason", {"exc": reason}, slight=True)
     if change := _gross(node, valued=valued):
         yield change
     if isinstance(node, ast.FormattedValue):
@@ -148,25 +152,23 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
 def _gross(node: ast.AST, *, valued: bool) -> _Change | None:
     match node:
         case ast.Compare(ops=[op]) if other := COMPARE.get(type(op)):
-            return _Change(_became(op, other), {"ops": [other()]})
+            return _became(node, {"ops": [other()]})
         case ast.BinOp(op=op) | ast.AugAssign(op=op) if other := ARITHMETIC.get(type(op)):
-            return _Change(_became(op, other), {"op": other()})
+            return _became(node, {"op": other()})
         case ast.BoolOp(op=op):
-            other = ast.Or if isinstance(op, ast.And) else ast.And
-            return _Change(_became(op, other), {"op": other()})
+            return _became(node, {"op": ast.Or() if isinstance(op, ast.And) else ast.And()})
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            return _Change("the condition was turned round", {"test": ast.UnaryOp(ast.Not(), test)})
-        case ast.Return() if valued:
-            return _Change("None is returned instead", {"value": ast.Constant(None)})
-        case ast.Assign() | ast.AnnAssign() if valued:
-            return _Change("None is assigned instead", {"value": ast.Constant(None)})
+            what = f"the condition {_shown(test)} was turned round"
+            return _Change(what, {"test": ast.UnaryOp(ast.Not(), test)})
+        case ast.Return() | ast.Assign() | ast.AnnAssign() if valued:
+            return _became(node, {"value": ast.Constant(None)})
         case ast.Expr(value=ast.Call()):
-            return _Change(_left_out(node), {"value": ast.Constant(None)})
+            return _Change(f"{_shown(node)} is left out", {"value": ast.Constant(None)})
         case ast.Raise(
             exc=exc
         ):  # a bare `raise` outside a handler is an error of another kind, as any is inside one
             other = None if exc else ast.Name("RuntimeError", ast.Load())
-            what = "another error is raised" if other else _left_out(node)
+            what = "a RuntimeError is raised instead" if other else f"{_shown(node)} is left out"
             return _Change(what, {"exc": other, "cause": None})
         case ast.Constant(value=bool() | int() | float() | str() as value):
             return _Change(f"{value!r:.40} became {_other(value)!r:.40}", {"value": _other(value)})
@@ -207,12 +209,13 @@ def _named(node: ast.expr) -> str:
     return re.split(r"[\[(]", ast.unparse(node))[0].rpartition(".")[2]
 
 
-def _became(op: ast.AST, other: type[ast.AST]) -> str:
-    return f"{type(op).__name__} became {other.__name__}"
+def _became(node: ast.AST, fields: dict[str, Any]) -> _Change:
+    return _Change(f"{_shown(node)} became {_shown(type(node)(**{**vars(node), **fields}))}", fields)
 
 
-def _left_out(node: ast.AST) -> str:
-    return f"{ast.unparse(node).splitlines()[0][:40]!r} is left out"
+def _shown(node: ast.AST) -> str:
+    line = ast.unparse(node).splitlines()[0]
+    return repr(line if len(line) <= LONGEST_SHOWN else f"{line[: LONGEST_SHOWN - 1]}…")
 
 
 def _given(tree: ast.Module, node: ast.Return) -> str | None:

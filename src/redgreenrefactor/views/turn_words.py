@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from redgreenrefactor.errors import some_of
 from redgreenrefactor.model.facts import Counts, Facts
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.verdict import Finding, Outcome, TestOutcome
@@ -11,6 +12,7 @@ from redgreenrefactor.views.lines import Ink, Row, Span, Tone, seconds
 if TYPE_CHECKING:  # a report tells of no events
     from redgreenrefactor.model.events import LookedBack, SuiteEnded
 
+MOST_MISSED = 2  # mutants that are named in a line
 PROBE = "probe"  # the purpose of test runs beyond those of the whole suite
 PHASE_TONES = {
     PhaseName.PLAN: Tone.PLAN,
@@ -59,14 +61,16 @@ def tally(suite: "SuiteEnded") -> str:
 
 
 def probed(facts: Facts) -> str:
-    """Return how much of a change its test needs, and how many mutants it notices."""
+    """Return how much of a change its test needs, how many mutants it notices, and which no test does."""
     said: list[str] = []
     if facts.minimality:
         said.append(f"{facts.minimality.share} % of the change needed by the test")
     if facts.mutants:
-        found, others = facts.mutants, len(facts.mutants.others or ())
+        found, others = facts.mutants, facts.mutants.others or ()
+        missed = [place for place in found.missed or () if place not in others]
         said.append(f"{found.noticed} of {found.tried} mutants noticed")
-        said += [f"{others} more by other tests"] if others else []
+        said += [f"{len(others)} more by other tests"] if others else []
+        said += [f"missed: {some_of(missed, MOST_MISSED)}"] if missed else []
     return ", ".join(said)
 
 

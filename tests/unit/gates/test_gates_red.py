@@ -789,6 +789,16 @@ def test_an_honest_test_that_passes_again_is_covered_when_it_notices_broken_code
     assert played.verdict.outcome is Outcome.COVERED
     assert played.verdict.test_result is TestOutcome.PASS
     assert played.facts["mutants"]["noticed"] > 0
+    assert "missed" not in played.facts["mutants"]
+
+
+def test_of_a_covered_case_the_mutants_that_its_test_misses_are_named() -> None:
+    loose = "def test_half_is_less():\n    assert 2 <= half(4) <= 3"
+    played = passing(loose, handoff=AGAIN)
+    assert played.verdict.outcome is Outcome.COVERED, played.told
+    assert played.facts["mutants"]["missed"] == [
+        "thing.py:2: 'return x / 2' is off by 1, a letter or an item"
+    ]
 
 
 @pytest.mark.parametrize("text", [BLIND, "def test_callable():\n    assert callable(half) == True"])

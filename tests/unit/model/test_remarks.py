@@ -6,7 +6,8 @@ from redgreenrefactor.model.facts import Facts, MutantCounts
 from redgreenrefactor.model.goal import Plan
 from redgreenrefactor.model.handoff import Handoff, from_json, to_json
 from redgreenrefactor.model.planning import LONGEST_REMARK, MOST_REMARKS
-from redgreenrefactor.model.verdict import Finding, FindingType, Severity, Verdict, rule
+from redgreenrefactor.model.values import replace
+from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, Verdict, rule
 from redgreenrefactor.model.workflow import PhaseName
 
 OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r")
@@ -27,7 +28,7 @@ def after(handoff: Handoff, name: PhaseName, verdict: Verdict) -> Handoff:
 
 def test_what_was_noticed_is_handed_on_until_the_next_plan() -> None:
     here = after(OPENING, PhaseName.PLAN, warned("left out: debug.log"))
-    here = after(here, PhaseName.RED, warned())
+    here = after(here, PhaseName.RED, replace(warned(missed=("b.py:1",)), outcome=Outcome.COVERED))
     here = after(here, PhaseName.GREEN, warned("60 % is needed", missed=("a.py:1", "a.py:2")))
     noticed = (
         "PLAN: left out: debug.log",

@@ -111,25 +111,31 @@ def test_nothing_to_get_wrong_gives_no_mistake() -> None:
 @pytest.mark.parametrize(
     ("text", "what", "expression", "before", "after"),
     [
-        ("def f(a, b):\n    return a + b\n", "Add became Sub", "f(5, 3)", 8, 2),
-        ("def f(a, b):\n    return a + b\n", "None is returned", "f(5, 3)", 8, None),
-        ("def f(a, b):\n    return a + b\n", "a little off", "f(5, 3)", 8, 9),
-        ("def f(a):\n    return [a, a]\n", "a little off", "f(5)", [5, 5], [5]),
-        ("def f(a):\n    return a\n", "a little off", "f({})", {}, {"~": None}),
-        ("def f(a):\n    return (a,) if a else ()\n", "a little off", "f(0)", (), (None,)),
-        ("def f(a, b):\n    return a == b\n", "Eq became NotEq", "f(1, 1)", True, False),
-        ("def f(a, b):\n    return a and b\n", "And became Or", "f(0, 1)", 0, 1),
-        ("def f(a, b):\n    return a or b\n", "Or became And", "f(0, 1)", 1, 0),
-        ("def f(a):\n    if a:\n        return 1\n    return 2\n", "turned round", "f(True)", 1, 2),
-        ("def f(a):\n    return 1 if a else 2\n", "turned round", "f(True)", 1, 2),
-        ("def f(a):\n    a += 4\n    return a\n", "Add became Sub", "f(1)", 5, -3),
+        ("def f(a, b):\n    return a + b\n", "'a + b' became 'a - b'", "f(5, 3)", 8, 2),
+        ("def f(a, b):\n    return a + b\n", "'return a + b' became 'return None'", "f(5, 3)", 8, None),
+        ("def f(a, b):\n    return a + b\n", "off by", "f(5, 3)", 8, 9),
+        ("def f(a):\n    return [a, a]\n", "off by", "f(5)", [5, 5], [5]),
+        ("def f(a):\n    return a\n", "off by", "f({})", {}, {"~": None}),
+        ("def f(a):\n    return (a,) if a else ()\n", "off by", "f(0)", (), (None,)),
+        ("def f(a, b):\n    return a == b\n", "'a == b' became 'a != b'", "f(1, 1)", True, False),
+        ("def f(a, b):\n    return a and b\n", "'a and b' became 'a or b'", "f(0, 1)", 0, 1),
+        ("def f(a, b):\n    return a or b\n", "'a or b' became 'a and b'", "f(0, 1)", 1, 0),
+        (
+            "def f(a):\n    if a:\n        return 1\n    return 2\n",
+            "the condition 'a' was turned round",
+            "f(True)",
+            1,
+            2,
+        ),
+        ("def f(a):\n    return 1 if a else 2\n", "the condition 'a' was turned round", "f(True)", 1, 2),
+        ("def f(a):\n    a += 4\n    return a\n", "'a += 4' became 'a -= 4'", "f(1)", 5, -3),
         ("A = True\n", "True became False", "A", True, False),
         ("A = 'x'\n", "'x' became '~'", "A", "x", "~"),
         ("A = '~'\n", "'~' became ''", "A", "~", ""),
         ("def f(a):\n    return f'<{a!r:>3}'\n", "{a} became '~'", "f(7)", "<  7", "<~"),
         ("A = 41\n", "41 became 42", "A", 41, 42),
-        ("A = 1\n", "None is assigned", "A", 1, None),
-        ("A: int = 1\n", "None is assigned", "A", 1, None),
+        ("A = 1\n", "became 'A = None'", "A", 1, None),
+        ("A: int = 1\n", "became 'A: int = None'", "A", 1, None),
         ("A = []\nA.append(1)\n", "left out", "A", [1], []),
     ],
 )
@@ -138,6 +144,16 @@ def test_a_mistake_does_what_its_name_says(
 ) -> None:
     assert value_of(text, expression) == before
     assert value_of(the_mistake(text, what), expression) == after
+
+
+def test_words_show_what_was_put_there_and_no_more_than_a_piece_of_it() -> None:
+    said = {site.what for site, _ in mutants(f"def f():\n    raise ValueError({'x' * 50!r})\n")}
+    raising = f'"raise ValueError(\'{"x" * 21}…"'
+    assert said == {
+        f"{raising} gives '~' as its reason",
+        f"{raising} is left out",
+        f"{'x' * 50!r:.40} became '~'",
+    }
 
 
 def test_a_raise_that_is_left_out_no_longer_raises_the_same() -> None:
@@ -288,7 +304,7 @@ def test_what_generates_code_is_left_out() -> None:
 
 
 def test_a_bare_raise_becomes_another_error_and_what_is_for_tools_or_programs_stays() -> None:
-    again = the_mistake(GENERATED, "another error")
+    again = the_mistake(GENERATED, "a RuntimeError is raised instead")
     with pytest.raises(RuntimeError):
         value_of(again, "loaded('b')")
     assert not [site for site in mutations(GENERATED, ALL) if site.line in (5, 47, 48)]

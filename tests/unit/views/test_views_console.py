@@ -200,7 +200,7 @@ def test_what_probes_have_shown_is_told_whole_on_a_narrow_terminal(width: int) -
 def test_mistakes_that_other_tests_notice_are_told_beside_those_of_the_new_one() -> None:
     facts = Facts(mutants=MutantCounts(3, 1, missed=("a.py:1: x", "a.py:2: y"), others=("a.py:2: y",)))
     shown = plain([turn(PhaseName.GREEN), accepted(PhaseName.GREEN, facts=facts)], width=100)
-    assert "1 of 3 mutants noticed, 1 more by other tests" in " ".join(shown.split())
+    assert "1 of 3 mutants noticed, 1 more by other tests, missed: a.py:1: x" in " ".join(shown.split())
 
 
 def test_probes_do_not_pass_for_the_result_of_a_phase() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice
 
-from redgreenrefactor.gates.rules.findings import errors, tail, tampering
+from redgreenrefactor.gates.rules.findings import errors, printed_error, tampering
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests, timed_out
 from redgreenrefactor.gates.rules.new_test import asks_again
 from redgreenrefactor.gates.rules.test_text import is_script, new_tests, text_rules
@@ -128,19 +128,19 @@ def _red(evidence: Evidence, measured: Measured, found: list[Finding]) -> Judgem
     if not without.green:
         broken = Finding(
             FindingType.TEST_FAILURE,
-            f"the suite fails even without the new test: {tail(without)}",
+            f"the suite fails even without the new test: {printed_error(without)}",
             hint="Leave everything but the new test as it was.",
         )
         return rule(*found, broken, test_result=TestOutcome.FAIL, facts=FACTS)
     new = tuple(f"{change.path}::{block.name}" for change, block in new_tests(evidence))
-    facts = replace(FACTS, failure=tail(measured.after), tests=new or None)
+    facts = replace(FACTS, failure=printed_error(measured.after), tests=new or None)
     return rule(*found, test_result=TestOutcome.FAIL, facts=facts)
 
 
 def _failing(measured: Measured) -> Finding:
     return Finding(
         FindingType.TEST_FAILURE,
-        f"the suite fails (exit code {measured.after.exit_code}): {tail(measured.after)}",
+        f"the suite fails (exit code {measured.after.exit_code}): {printed_error(measured.after)}",
         hint="Make every test pass.",
     )
 

@@ -1,5 +1,6 @@
 """Findings as several rules spell them, and the words that messages are made of."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from redgreenrefactor.errors import some_of
@@ -8,6 +9,11 @@ from redgreenrefactor.model.evidence import Change, CollectError, Evidence, Suit
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 
+# How runners and compilers begin to tell what is wrong: below it come frames, sources and counts.
+_ERROR = re.compile(
+    r"(?:Error|Exception|Failure)(?: \[\w+\])?: *\S|(?:^|[\s:])error(?:\[\w+\]| TS\d+)?: "
+    r"|panicked at |--- FAIL: |^\s*● |^not ok "
+)
 NAMED = 5  # tests a message names before it counts the rest
 
 
@@ -63,8 +69,18 @@ def named(ids: Sequence[TestId]) -> str:
 
 def tail(run: SuiteRun) -> str:
     """Return the end of what the runner printed, in one line."""
-    lines = [line for line in run.output.strip().splitlines() if line.strip()]
-    return " | ".join(lines[-3:])[-500:] or "it printed nothing"
+    return " | ".join(_printed(run)[-3:])[-500:] or "it printed nothing"
+
+
+def printed_error(run: SuiteRun) -> str:
+    """Return the first error that the runner printed, in one line; the end of it all where none is known as one."""
+    lines = _printed(run)
+    start = next((index for index, line in enumerate(lines) if _ERROR.search(line)), None)
+    return tail(run) if start is None else " | ".join(map(str.strip, lines[start : start + 5]))[:500]
+
+
+def _printed(run: SuiteRun) -> list[str]:
+    return [line for line in run.output.strip().splitlines() if line.strip()]
 
 
 def last_line(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from redgreenrefactor.gates.rules.findings import errors, named, tail
+from redgreenrefactor.gates.rules.findings import errors, named, printed_error
 from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.test_text import text_rules
@@ -65,7 +65,7 @@ def _passes(again: SuiteRun, left: SuiteRun, name: TestId) -> bool:
 
 def _by_exit_code(evidence: Evidence, left: SuiteRun, now: SuiteRun) -> Iterator[Finding]:
     if left.green and not now.green:
-        yield _broken(evidence, f"the suite fails (exit code {now.exit_code}): {tail(now)}", None)
+        yield _broken(evidence, f"the suite fails (exit code {now.exit_code}): {printed_error(now)}", None)
     for finding in errors(text_rules(evidence)):
         yield _broken(evidence, finding.message, finding.file)
 

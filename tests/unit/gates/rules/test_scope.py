@@ -17,7 +17,7 @@ from gates_support import (
     result,
     suite,
 )
-from redgreenrefactor.gates.rules.findings import brief, last_line, named, place_in, tail
+from redgreenrefactor.gates.rules.findings import brief, last_line, named, place_in, printed_error, tail
 from redgreenrefactor.gates.rules.measurement import Measured, gone, interference, measure
 from redgreenrefactor.gates.rules.scope import history, off_limits, tests_touched
 from redgreenrefactor.gates.rules.tampering import configuration, hooked
@@ -364,3 +364,45 @@ def test_the_end_of_the_output_is_told_in_one_line() -> None:
     assert tail(SuiteRun()) == "it printed nothing"
     assert last_line("a\n b \n") == "b"
     assert last_line("") == ""
+
+
+VITEST = """
+ FAIL  roman.test.js > 1 is I
+AssertionError: expected undefined to be 'I' // Object.is equality
+
+- Expected:
+"I"
+
++ Received:
+undefined
+
+ at roman.test.js:4:38
+      4| test('1 is I', () => { expect(toRoman(1)).toBe('I') })
+       |                                           ^
+⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯[1/1]⎯
+"""
+JEST = "FAIL ./a.test.js\n  ● 1 is I\n\n    expect(received).toBe(expected)\n\n    Expected: 1\n    Received: 2\n\n at a.js\n"
+CARGO = "running 1 test\nthread 'one' panicked at src/lib.rs:9:9:\nassertion failed\n left: 1\n right: 2\nerror: test failed"
+GO = "=== RUN TestOne\n--- FAIL: TestOne (0.00s)\n    a_test.go:8: got 1, want 2\nFAIL\nFAIL\texample\t0.002s\n"
+JAVAC = "[INFO] compiling\nA.java:3: error: cannot find symbol\n  int a = b;\n          ^\n[INFO] 1 error\nBUILD FAILURE\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (
+            VITEST,
+            "AssertionError: expected undefined to be 'I' // Object.is equality | - Expected: | \"I\" | + Received: | undefined",
+        ),
+        (JEST, "● 1 is I | expect(received).toBe(expected) | Expected: 1 | Received: 2 | at a.js"),
+        (
+            CARGO,
+            "thread 'one' panicked at src/lib.rs:9:9: | assertion failed | left: 1 | right: 2 | error: test failed",
+        ),
+        (GO, "--- FAIL: TestOne (0.00s) | a_test.go:8: got 1, want 2 | FAIL | FAIL\texample\t0.002s"),
+        (JAVAC, "A.java:3: error: cannot find symbol | int a = b; | ^ | [INFO] 1 error | BUILD FAILURE"),
+        ("a\nb\n0 errors, as usual\nno\n", "b | 0 errors, as usual | no"),
+    ],
+)
+def test_the_error_is_told_and_not_what_comes_after_it(output: str, told: str) -> None:
+    assert printed_error(SuiteRun(output=output)) == told
