@@ -1,5 +1,6 @@
 """What each turn is judged with: the settings and the test command of the commit it began from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -95,3 +96,19 @@ class Yardsticks:
         """Pass on what a person wants to know; single runs of suites are not told."""
         if isinstance(event, LookedBack | Warned):
             self.around.emit(event)
+
+
+def time_left(noted: Sequence[float | None], done: int, spent: float) -> float | None:
+    """Return how many seconds the turns may take that are not judged again yet; None where nobody can know, or none are left.
+
+    `noted` is how long each of them took its gate when it was made, 0 where that is not told, None where it costs nothing.
+    One turn is no measure of how much slower it is here: as much again is taken to be as it was.
+    """
+    dear = [seconds for seconds in noted if seconds is not None]
+    finished = [seconds for seconds in noted[:done] if seconds is not None]
+    if len(dear) == len(finished):
+        return None
+    if not all(seconds > 0 for seconds in dear):
+        return spent / len(finished) * (len(dear) - len(finished)) if finished else None
+    usual = sum(dear) / len(dear)
+    return (spent + usual) / (sum(finished) + usual) * (sum(dear) - sum(finished))

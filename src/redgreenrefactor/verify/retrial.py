@@ -41,7 +41,7 @@ from redgreenrefactor.model.verdict import (
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import belongs
 from redgreenrefactor.ports import Snapshots
-from redgreenrefactor.verify.judging import Yardsticks
+from redgreenrefactor.verify.judging import Yardsticks, time_left
 from redgreenrefactor.verify.recorded_run import RecordedRun, Wanted, tests_noted
 
 TIMES = (
@@ -56,6 +56,11 @@ def spread(numbers: Sequence[int], most: int) -> list[int]:
     """Return so many of the numbers, at equal distances, the last of them always."""
     many = min(most, len(numbers))
     return [numbers[(place + 1) * len(numbers) // many - 1] for place in range(many)]
+
+
+def is_cheap(link: Link) -> bool:
+    """Tell whether a turn is judged without running anything."""
+    return link.after.handoff.phase is PhaseName.PLAN
 
 
 @frozen
@@ -81,9 +86,7 @@ class Retrial:
         if run.table.unknown:
             return Verification(missing=(f"run {run.run_id} was not judged: {run.table.unknown}",))
         asked = [number for number in run.cycles if run.is_asked_for(number, wanted)]
-        dear = {
-            n.after.handoff.cycle_number for n in run.links if n.after.handoff.phase is not PhaseName.PLAN
-        }
+        dear = {link.after.handoff.cycle_number for link in run.links if not is_cheap(link)}
         whole = [number for number in asked if number in dear]
         chosen = spread(whole, sample or len(whole))
         cycles = [number for number in asked if number in chosen or number not in dear]
@@ -94,11 +97,11 @@ class Retrial:
             self.yardsticks.at(run.baseline).lab.answer(Trial(run.baseline, keeps=True))
         self._runnable(links)
         turns: dict[str, _Retried] = {}
+        noted = [None if is_cheap(link) else link.after.handoff.facts.judged_seconds or 0.0 for link in links]
         started = time.monotonic()
-        for number, link in enumerate(links, 1):
-            done, total = number - 1, len(links)
-            left = (time.monotonic() - started) / done * (total - done) if done else None
-            self.yardsticks.around.emit(LookedBack(number, total, _about(link), left))
+        for done, link in enumerate(links):
+            left = time_left(noted, done, time.monotonic() - started)
+            self.yardsticks.around.emit(LookedBack(done + 1, len(links), _about(link), left))
             self._measure_ahead(links[done:])
             turns[link.after.commit] = self._turn(link)
         checked = [self._cycle(number, turns) for number in cycles]
