@@ -56,6 +56,14 @@ def _is_output(folder: PurePosixPath, exists: Callable[[str], bool]) -> bool:
     return any(exists(str(folder.parent / name)) for name in BESIDE.get(folder.name, ()))
 
 
+def files_at(git: Git, untracked: Sequence[str]) -> list[str]:
+    """Return the files at untracked paths; what lies in a folder, and is not ignored, is asked for."""
+    folders = [path for path in untracked if path.endswith("/")]
+    where = [f":(top,literal){path}" for path in folders] if len(folders) <= NAMED else [":/"]
+    inside = git.fields("ls-files", "--others", "--exclude-standard", "-z", "--", *where) if folders else ()
+    return list(dict.fromkeys((*(path for path in untracked if path not in folders), *inside)))
+
+
 def unused_scratch(git: Git, new: Iterable[str]) -> list[str]:
     """Return those of these new files that look like scratch, and that nothing in the checkout uses.
 

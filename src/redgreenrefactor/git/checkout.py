@@ -34,10 +34,13 @@ LOOKS = {
     "core.ignorestat": "false",
     "core.sparsecheckout": "false",
 }
+STAT_DIRTY = ("diff-files", "--name-only", "-z", "--ignore-submodules")
+LARGEST_REPLACED = 10_000_000  # bytes of a file that we put back ourselves
 SETTLED = 2_000_000_000  # nanoseconds: a folder that was changed later than that may change again under the same stamp
 
 BESIDE = "-beside-"  # and a number: how the folders of further checkouts end
 Stamp = tuple[str, int, int, int]  # a folder's tree, and what tells the folder from what it was
+Original = tuple[int, bytes]  # a file's mode, and what is in it
 
 
 class CleanCheckout:
@@ -57,6 +60,10 @@ class CleanCheckout:
         self._local_files: frozenset[str] = frozenset()  # the user's own files that git does not track
         self._way: frozenset[str] = frozenset()  # the folders they lie in
         self._overlay: tuple[str, ...] = ()  # what was replaced, or taken away
+        self._replaced: dict[str, Original] = {}  # what has been since git laid out the tree, as it was then
+        self._touched: tuple[str, ...] | None = (
+            None  # what is not as git laid it out; None: nobody has looked
+        )
         self._submodules: set[str] = set()  # whose files are there
         self._allowance = CopyAllowance()
         self._ready = False
@@ -78,23 +85,29 @@ class CleanCheckout:
             # Left half made by a kill or a full disk, perhaps: once more from nothing.
             self.discard()
             self._check_out(commit, tree)
-        self._overlay = tuple(overlay)
+        self._overlay, self._touched = tuple(overlay), None
         for path, text in overlay.items():
+            self._remember(path)
             self._put(path, None if text is None else encoded(text))
         return self.folder
 
     def disturbed(self) -> tuple[str, ...]:
         """Return the files of the commit that somebody has changed since they were laid out."""
-        found = self._git.fields(
-            "-c", "core.trustctime=false", "diff-files", "--name-only", "-z", "--ignore-submodules"
-        )
-        return tuple(path for path in found if not any(_in_each_other(path, ours) for ours in self._overlay))
+        self._touched = None
+        changed = {path for path, was in self._replaced.items() if self._original(path) != was}
+        if (
+            touched := self._look()
+        ):  # a time that nobody can set has changed: that is no change yet, but may hide one
+            set_anew = self._git.fields("-c", "core.trustctime=false", *STAT_DIRTY)
+            changed |= {*set_anew, *self._git.fields("ls-files", "-z", "--modified")} & {*touched}
+        ours = self._overlay
+        return tuple(sorted(path for path in changed if not any(_in_each_other(path, own) for own in ours)))
 
     def discard(self) -> None:
         """Leave nothing of the checkout."""
         _remove(self.folder)
         _remove(self._own)
-        self._tree, self._swept, self._ready = None, {}, False
+        self._tree, self._swept, self._ready, self._replaced = None, {}, False, {}
 
     def _tree_of(self, commit: str) -> str:
         found = self._objects.require(commit)
@@ -113,16 +126,60 @@ class CleanCheckout:
             for entry in below(self.folder):  # git would wait at one that it takes for a file of its own
                 if is_pipe(entry):
                     Path(entry.path).unlink()
+            self._move(commit, tree)
+        elif self._tree == tree and not self._look():
+            for path, was in self._replaced.items():
+                self._put_back(path, was)
         else:
             self._sweep(self._tree)
-        self._tree = None
-        self._git.raw("checkout", "--quiet", "--force", "--detach", commit)
+            self._move(commit, tree)
         # For whoever asks inside; our own git is told where its folder is, and tests cannot write there.
         _remove(self.folder / ".git")
         (self.folder / ".git").write_bytes(encoded(f"gitdir: {self._own}\n"))
-        self._sweep(tree)
         self._populate(tree)
-        self._tree = tree
+
+    def _move(self, commit: str, tree: str) -> None:
+        """Have git make all files what a commit holds; nothing else is left."""
+        self._tree = None
+        self._git.raw("checkout", "--quiet", "--force", "--detach", commit)
+        self._sweep(tree)
+        self._tree, self._replaced = tree, {}
+
+    def _look(self) -> tuple[str, ...]:
+        """Return the files that are not, by all git can tell without reading them, what it has laid out.
+
+        What does not belong there is gone afterwards. Files that were replaced are not among them: those are put back
+        whatever they look like. It is looked once after each layout: every file is, and there may be very many.
+        """
+        if self._touched is None:
+            if self._tree is not None:
+                self._sweep(self._tree)
+            self._touched = tuple(
+                path for path in self._git.fields(*STAT_DIRTY) if path not in self._replaced
+            )
+        return self._touched
+
+    def _original(self, path: str) -> Original | None:
+        """Return a regular file that no link leads to; None for anything else."""
+        place = self.folder / path
+        with suppress(OSError):
+            if not any((self.folder / part).is_symlink() for part in PurePosixPath(path).parents):
+                return place.lstat().st_mode, head_of(place, LARGEST_REPLACED, follow=False)
+        return None
+
+    def _remember(self, path: str) -> None:
+        """Keep what a file is before it is replaced; of what is no file git brings back everything."""
+        found = None if path in self._replaced else self._original(path)
+        if found and len(found[1]) < LARGEST_REPLACED:
+            self._replaced[path] = found
+
+    def _put_back(self, path: str, was: Original) -> None:
+        """Make a file again what it was, in the place of whatever is there."""
+        if self._original(path) != was:
+            place = cleared(self.folder, path)
+            _remove(place)
+            place.write_bytes(was[1])
+            place.chmod(stat.S_IMODE(was[0]))
 
     @property
     def _own(self) -> Path:

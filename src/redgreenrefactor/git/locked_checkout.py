@@ -54,7 +54,7 @@ def steered_back(project: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
                 continue
             with lock.held(_lock_of(place)):
                 if not guard.is_stale(found.steering):
-                    litter, _ = clear_away(folder, found.steering.gits, place.stat().st_ctime_ns)
+                    litter = clear_away(folder, found.steering.gits, place.stat().st_ctime_ns)
                     return (*litter, *guard.put_back(found.steering, place.parent))
                 place.unlink(missing_ok=True)
     return ()

@@ -16,6 +16,7 @@ from typing import cast
 from redgreenrefactor.errors import some_of
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.guard import STEERING
+from redgreenrefactor.git.objects import SUBMODULE, Objects
 from redgreenrefactor.git.stand_in import OID, text_of
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox.toolchains import MARKS
@@ -135,3 +136,12 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         if not folder.is_symlink():
             return sorted(os.scandir(folder), key=lambda entry: entry.name)
     return []
+
+
+def checked_out_modules(root: Path, objects: Objects, commit: str) -> Iterator[Path]:
+    """Yield the folders of a commit's submodules that are checked out."""
+    if not (root / ".gitmodules").exists():
+        return
+    for path, node in objects.files(objects.require(commit).tree):
+        if node.mode == SUBMODULE and (root / path / ".git").exists():
+            yield root / path

@@ -2,12 +2,12 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from redgreenrefactor.errors import some_of
-from redgreenrefactor.filesystem import is_pipe, remove
+from redgreenrefactor.filesystem import below, is_pipe, remove
 from redgreenrefactor.git.artifacts import NAMES
 from redgreenrefactor.git.executable import Git, decoded
 
@@ -71,14 +71,13 @@ HOLE, MOST = 1 << 20, 1 << 30
 _BLOCK = 512  # bytes, whatever the file system has
 
 
-def clear_away(root: Path, gits: Iterable[Path], moment: int) -> tuple[list[str], dict[Path, int]]:
-    """Take away pipes and rights of root's group, where they are newer than a moment; return what is told, and holes.
+def clear_away(root: Path, gits: Iterable[Path], moment: int) -> tuple[str, ...]:
+    """Take away pipes and rights of root's group, where they are newer than a moment; return what is told.
 
     Git would wait for ever for somebody to write into a pipe that it takes for a file. A set-gid program of root's
     lends root's group to everybody: the filter of system calls does not see whether a mode is a folder's.
     """
     told: list[str] = []
-    holes: dict[Path, int] = {}
     apart = (git for git in gits if not git.is_relative_to(root))
     for path, status in (found for folder in (root, *apart) for found in _changed(folder, moment)):
         mode = status.st_mode
@@ -88,38 +87,50 @@ def clear_away(root: Path, gits: Iterable[Path], moment: int) -> tuple[list[str]
         elif os.getuid() == 0 and stat.S_ISREG(mode) and mode & stat.S_ISGID:
             path.chmod(stat.S_IMODE(mode) & ~stat.S_ISGID)
             told.append(f"{path} was made a program of root's group; it is none any more")
-        elif stat.S_ISREG(mode) and (hole := status.st_size - status.st_blocks * _BLOCK) > HOLE:
-            holes[path] = hole
-    return told, holes
+    return tuple(told)
 
 
 def _changed(folder: Path, moment: int) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield what is no folder and has changed since a moment; among dependencies only root's rights matter.
+    """Yield what is no folder and has changed since a moment; of regular files and of dependencies only root's matter.
 
-    Every file is looked at after every session, and there may be very many: nothing else is done to most of them.
+    All of it is looked at after every session, and there may be very much: nothing else is done to most of it. A
+    folder is opened, so that the way to it is not gone for each of its files.
     """
-    left = frozenset[str]() if os.getuid() == 0 else NAMES
+    everything = os.getuid() == 0
     waiting = [os.fspath(folder)]
     while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+        place = waiting.pop()
+        with suppress(OSError), _opened(place) as descriptor, os.scandir(descriptor) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in left:
-                        waiting.append(entry.path)
+                    if everything or entry.name not in NAMES:
+                        waiting.append(f"{place}/{entry.name}")
+                    continue
+                if not everything and entry.is_file(follow_symlinks=False):
                     continue
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except OSError:  # gone by now
                     continue
                 if status.st_ctime_ns >= moment:
-                    yield Path(entry.path), status
+                    yield Path(place, entry.name), status
 
 
-def remove_holes(git: Git, found: Mapping[Path, int]) -> tuple[str, ...]:
-    """Remove files that are mostly holes where there is too much of them; ignored ones stay.
+@contextmanager
+def _opened(folder: str) -> Generator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
-    They take no room until somebody copies them, as git does into a commit and out of it again.
+
+def remove_holes(git: Git, dirty: Iterable[str], moment: int) -> tuple[str, ...]:
+    """Remove files that are mostly holes, of those that differ and are newer than a moment, where there is too much.
+
+    They take no room until somebody copies them, as git does into a commit and out of it again. Ignored ones stay.
     """
+    found = {path: hole for name in dirty for path, hole in _holes(git.folder / name, moment)}
     if sum(found.values()) <= MOST:  # git is asked only where it may matter
         return ()
     listing = git.attempt("ls-files", "-z", "--others", "--modified", "--exclude-standard").stdout
@@ -129,3 +140,13 @@ def remove_holes(git: Git, found: Mapping[Path, int]) -> tuple[str, ...]:
     for path in holes:
         (git.folder / path).unlink()
     return (f"{some_of(holes, 1)} had room for far more than was in it: taken away",)
+
+
+def _holes(place: Path, moment: int) -> Iterator[tuple[Path, int]]:
+    """Yield the files at a place, or below it, that have large holes, with the bytes these would take."""
+    for path in (place, *(Path(entry.path) for entry in below(place))):
+        with suppress(OSError):
+            status = path.lstat()
+            hole = status.st_size - status.st_blocks * _BLOCK
+            if stat.S_ISREG(status.st_mode) and hole > HOLE and status.st_ctime_ns >= moment:
+                yield path, hole

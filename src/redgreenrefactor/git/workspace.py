@@ -9,8 +9,8 @@ from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git import artifacts, guard, hidden, mark
 from redgreenrefactor.git.checkout import CleanCheckout
 from redgreenrefactor.git.mark import Mark
-from redgreenrefactor.git.nested import changed_since, note_environments
-from redgreenrefactor.git.objects import SUBMODULE, Commit
+from redgreenrefactor.git.nested import changed_since, checked_out_modules, note_environments
+from redgreenrefactor.git.objects import Commit
 from redgreenrefactor.git.obstacles import clear_away, remove_holes
 from redgreenrefactor.git.pushes import moved_elsewhere
 from redgreenrefactor.git.ref_guard import RefGuard
@@ -131,20 +131,11 @@ class GitWorkspace(GitSnapshots):
             here.git_dir,
             here.common_dir,
             project=here.project,
-            modules=tuple(self._modules_at(base)),
+            modules=tuple(checked_out_modules(here.root, self._objects, base)),
         )
         refs = self._refs.refs().changed(ours)
         self._refs.write_mark(Mark(run_id, base, branch, refs, steering, self._refs.hidden()))
         self._ground = None
-
-    def _modules_at(self, base: str) -> Iterator[Path]:
-        """Yield the folders of the submodules that are checked out."""
-        root = self._repository.root
-        if not (root / ".gitmodules").exists():
-            return
-        for path, node in self._objects.files(self._objects.require(base).tree):
-            if node.mode == SUBMODULE and (root / path / ".git").exists():
-                yield root / path
 
     def adopt(self) -> None:
         """Take every untracked file for the user's: nothing that sessions of an earlier run left is theirs any more."""
@@ -178,7 +169,8 @@ class GitWorkspace(GitSnapshots):
         self._refs.clear_locks()
         taken = self._stand_in.take_over(base, self._refs.branch())
         unhidden = hidden.shown_again(self._git, self._refs.hidden())
-        status, swept = self._sweep_scratch(base, self.status())
+        status, filled = self._status_without_holes()
+        status, swept = self._sweep_scratch(base, status)
         later = read_refs(self._git)
         warnings += self._settle_untracked(status)
         work = self._work(base, status)
@@ -204,7 +196,7 @@ class GitWorkspace(GitSnapshots):
             rewritten=rewritten,
             pushed=tuple(push.words for push in pushed),
             advice=tuple(push.advice for push in pushed),
-            warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden), *swept),
+            warnings=(*warnings, *taken.warnings, *harm.warnings, *hidden.told(unhidden), *filled, *swept),
         )
 
     def _work(self, base: str, status: CheckoutStatus) -> Commit:
@@ -215,9 +207,17 @@ class GitWorkspace(GitSnapshots):
         begun, here = self._refs.mark, self._repository
         if begun is None or begun.steering is None or not here.mark.exists():
             return here.look_again()
-        litter, holes = clear_away(here.root, begun.steering.gits, here.mark.stat().st_ctime_ns)
+        litter = clear_away(here.root, begun.steering.gits, here.mark.stat().st_ctime_ns)
         told = guard.put_back(begun.steering, here.cache)
-        return (*litter, *told, *here.look_again(), *remove_holes(self._git, holes))
+        return (*litter, *told, *here.look_again())
+
+    def _status_without_holes(self) -> tuple[CheckoutStatus, tuple[str, ...]]:
+        """Return the state of the checkout, with nothing of a session in it that would fill disks, and what to say."""
+        status, begun = self.status(), self._repository.mark
+        if not begun.exists():
+            return status, ()
+        told = remove_holes(self._git, status.dirty, begun.stat().st_ctime_ns)
+        return (self.status() if told else status), told
 
     def _settle_untracked(self, status: CheckoutStatus) -> tuple[str, ...]:
         """Remember what the session did among ignored files, and put our settings back; tell what is worth a word."""
@@ -233,8 +233,7 @@ class GitWorkspace(GitSnapshots):
     def _sweep_scratch(self, base: str, status: CheckoutStatus) -> tuple[CheckoutStatus, tuple[str, ...]]:
         """Put away what the session has left lying about, committed or not; return the state then, and what to say."""
         new = [*self._objects.added(self._objects.require(base).tree, self._work(base, status).tree)]
-        if status.untracked:
-            new += self._git.fields("ls-files", "--others", "--exclude-standard", "-z")
+        new += artifacts.files_at(self._git, status.untracked)
         paths = artifacts.unused_scratch(self._git, new)
         if not paths:
             return status, ()
@@ -265,8 +264,8 @@ class GitWorkspace(GitSnapshots):
     def keep(self, run_id: str, base: str, why: str) -> str | None:
         """Keep whatever differs from the base at a ref under refs/tdd/kept/; return the ref, None if nothing does."""
         self._refs.clear_locks()
-        status = self.status()
-        self.noticed = self._settle_untracked(status)
+        status, filled = self._status_without_holes()
+        self.noticed = (*filled, *self._settle_untracked(status))
         head = status.head or base
         if head == base and not status.dirty:
             return None
@@ -365,9 +364,8 @@ class GitWorkspace(GitSnapshots):
         except GitError:
             self.end()
             raise
-        self._rewinder.check_out(
-            to
-        )  # what git ignores now, but not there, is the user's: nothing is cleaned up
+        # What git ignores now, but not there, is the user's: nothing is cleaned up.
+        self._rewinder.check_out(to)
         self.end()
         self._refs.mark = None
         return ref

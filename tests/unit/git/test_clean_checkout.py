@@ -546,12 +546,41 @@ def test_what_tests_disturbed_is_as_the_commit_has_it(
     clock = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: clock() + age * 10**9)
     for commit, expected in ((later, then), (head, before)):
+        clean.lay_out(commit, {"pkg/a.py": "9\n"} if age else {})  # what was replaced is disturbed as well
         clean.lay_out(commit, {})
         _tick(clean.folder.parent)
         disturb(clean.folder)
         (clean.folder.parent / "link").unlink(missing_ok=True)
         assert everything(clean.lay_out(commit, {})) == expected
         assert clean.disturbed() == ()
+
+
+@pytest.mark.parametrize("overlay", [{}, {"pkg/a.py": "9\n"}], ids=["laid out by git", "put back by us"])
+def test_a_change_that_covers_its_tracks_is_told(place: Place, overlay: dict[str, str | None]) -> None:
+    head = place.repo.commit("feat: a", {"pkg/a.py": "1\n", "b.py": "2\n"})
+    clean = place.clean()
+    clean.lay_out(head, overlay)
+    file = clean.lay_out(head, {}) / "pkg/a.py"
+    _tick(clean.folder.parent)
+    (clean.folder / "b.py").chmod(0o600)  # which changes nothing that is in a commit
+    assert clean.disturbed() == ()
+    _as_old(file, lambda it: it.write_text("2\n"))
+    assert clean.disturbed() == ("pkg/a.py",)
+
+
+def test_git_writes_nothing_where_only_single_files_were_replaced(place: Place) -> None:
+    head = place.repo.commit("feat: a", {"pkg/a.py": "1\n", "b.py": "2\n", "run.sh": "exit 0\n"})
+    clean = place.clean()
+    before = everything(clean.lay_out(head, {}))
+    index = clean.folder.with_name("checkout.git") / "index"
+    written = index.stat()
+    for overlay in ({"pkg/a.py": "2\n", "new.py": "3\n"}, {"run.sh": None}, {}):
+        clean.lay_out(head, overlay)
+    assert everything(clean.folder) == before
+    assert index.stat() == written
+    (clean.folder / "b.py").write_text("another\n")
+    assert everything(clean.lay_out(head, {})) == before
+    assert index.stat() != written
 
 
 def test_folders_that_nobody_has_changed_are_not_looked_into(
