@@ -101,9 +101,10 @@ def read_answer(message: str) -> Answer | str:
 def _scope(evidence: Evidence) -> Iterator[Finding]:
     for change in evidence.changes:
         if inside(evidence, change.path) != LIST:
-            yield scope(
-                change, f"PLAN changes only {LIST}", "Plan now; tests and code come in their own phases."
-            )
+            hint = "Plan now; tests and code come in their own phases."
+            if PurePosixPath(change.path).name == LIST:
+                hint = f"The list stands in the project's folder: write {evidence.prefix}{LIST}."
+            yield scope(change, f"PLAN changes only {evidence.prefix}{LIST}", hint)
 
 
 def _earned(evidence: Evidence) -> set[str]:
@@ -187,7 +188,10 @@ def _agrees(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
         return
     firsts = [items[0].key for items in (waiting, evidence.plan_after.open) if items]
     if comparable(answer.case.description) not in firsts:
-        first = repr(waiting[0].text) if waiting else "none: every case is done"
+        there = (
+            "every case is done" if evidence.plan_after.items else f"{evidence.prefix}{LIST} holds no item"
+        )
+        first = repr(waiting[0].text) if waiting else f"none: {there}"
         yield _malformed(
             f"currentTest is {answer.case.description!r}, but the first open item is {first}",
             "Answer with the first '[ ]' of the list, word for word; reorder open items to choose another.",

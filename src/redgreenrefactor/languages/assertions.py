@@ -165,7 +165,27 @@ def knows_tests(text: str | None) -> bool:
     """Tell whether a Python file holds tests, asserts, or knows a runner."""
     tree = parsed(text)
     knows = any(module.split(".")[0] in TOOLS for module in (imports(tree) if tree else ()))
-    return knows or bool(tests_in(text)) or any(assertion_count(node) for node in helpers(text).values())
+    return knows or bool(tests_in(text)) or any(_expects(node) for node in helpers(text).values())
+
+
+def _expects(node: ast.AST) -> bool:
+    """Tell whether code asserts more than that something it has got hold of itself is there, as type checkers ask for."""
+    given = {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)} - {"self", "cls"}
+    narrowing = [
+        item for item in ast.walk(node) if isinstance(item, ast.Assert) and _narrows(item.test, given)
+    ]
+    return assertion_count(node) > len(narrowing)
+
+
+def _narrows(test: ast.expr, given: set[str]) -> bool:
+    match test:
+        case ast.Compare(left=value, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            pass
+        case ast.Call(func=ast.Name(id="isinstance"), args=[value, _]):
+            pass
+        case _:
+            return False
+    return not any(isinstance(item, ast.Name) and item.id in given for item in ast.walk(value))
 
 
 def expected_values(node: ast.AST) -> set[str]:

@@ -65,8 +65,7 @@ def remarks_after(handoff: Handoff, phase: PhaseName, verdict: Verdict) -> tuple
 
 
 def _missed(verdict: Verdict) -> list[str]:
-    counts = (
-        None if verdict.outcome is Outcome.COVERED else verdict.facts.mutants
-    )  # which is about code of before
-    missed = (counts.missed if counts else None) or ()
+    covers = verdict.outcome is Outcome.COVERED  # its mutants are of code from before
+    found = None if covers else verdict.facts.mutants
+    missed = [place for place in found.missed or () if place not in (found.others or ())] if found else []
     return [f"the new test does not notice mutants at {some_of(missed, MOST_MISSED)}"] if missed else []

@@ -48,6 +48,7 @@ QUIET = frozenset(
         "TypedDict",
     }
 )
+TYPES = frozenset({"TypeVar", "TypeVarTuple", "ParamSpec", "NewType"})  # for type checkers
 MAKERS = frozenset({"dataclass", "define", "frozen"})  # decorators that write methods
 LONGEST_SHOWN = 40  # characters of code in words about it
 OFF = "is off by 1, a letter or an item"  # as `_rgr_other` makes it
@@ -234,6 +235,7 @@ def _unheard(tree: ast.Module) -> set[ast.AST]:
         for node in ast.walk(tree)
         if (isinstance(node, ast.If) and "'__name__'" in ast.dump(node.test))
         or (isinstance(node, ast.Assign) and {"__all__", "__slots__"} & set(assigned(node)))
+        or (isinstance(node, ast.Assign) and _named(node.value) in TYPES)
     ]
     return {item for root in roots for item in ast.walk(root)}
 

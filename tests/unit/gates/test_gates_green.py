@@ -281,6 +281,16 @@ def test_a_test_that_needs_the_runners_own_thread_is_looked_at_there() -> None:
     assert accepted(coded(bend=bound))
 
 
+def test_a_plugin_that_cannot_work_in_disguise_is_no_proof() -> None:
+    place = (Place("/usr/lib/_pytest/python.py", 9), Place("/usr/lib/some_plugin.py", 3))
+
+    def missed(trial: Trial, run: SuiteRun) -> SuiteRun:
+        found = failing(TEST, message="no attribute 'hypothesis'", frames=place)
+        return suite(found) if trial.disguise is Guise.HIDDEN else run
+
+    assert accepted(coded(bend=missed))
+
+
 LOOKS = {
     "modules": "looks for the test runner",
     "environment": "asks for a variable of the test runner",
@@ -525,6 +535,27 @@ def coded_with_import(code: str) -> Any:
     test = "from thing import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n"
     before = {"halves.py": "class Half:\n    pass\n", "test_thing.py": test}
     return play(GREEN, before, {**before, "thing.py": text}).facts["minimality"]
+
+
+PROTOCOL = "from typing import Protocol\n\n\nclass Twice(Protocol[int]):\n    def half(self): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "share"),
+    [
+        ('\n    def double(self, x):\n        """Tell."""\n        ...\n', 100),
+        ("\n    name: str\n", 100),
+        ("\n    name: str = ''\n", 50),
+        ("\n    def double(self, x):\n        return 2 * x\n", 50),
+        ("\n\nclass Made:\n    def double(self): ...\n", 50),
+        ("\n\n@overload\ndef double(x: int) -> int: ...\n", 100),
+        ("\n\nclass Made:\n    @abc.abstractmethod\n    def double(self): ...\n", 50),
+    ],
+)
+def test_what_only_declares_is_nobodys_to_need(more: str, share: int) -> None:
+    before = {**BASE, "twice.py": PROTOCOL}
+    after = {**BASE, "thing.py": BASE["thing.py"] + DOUBLE, "twice.py": PROTOCOL + more}
+    assert play(GREEN, before, after).facts["minimality"]["share"] == share
 
 
 def test_prose_and_comments_of_other_languages_do_not_count() -> None:

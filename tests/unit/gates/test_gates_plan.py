@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gates_support import NO_FILES, Files, Played, evidence, judge, plan_of
+from gates_support import NO_FILES, Files, Played, changes, evidence, judge, plan_of
 from redgreenrefactor.gates.plan import Answer, read_answer
 from redgreenrefactor.model.goal import Case, Plan
 from redgreenrefactor.model.handoff import Handoff
@@ -272,6 +272,13 @@ def test_rewritten_history_weighs_most() -> None:
 
 def test_the_list_of_a_project_in_a_subfolder_is_its_own() -> None:
     assert planned(answer("a"), EMPTY, plan_of("o a"), prefix="app/").verdict.ruling is Ruling.ACCEPTED
+
+
+def test_a_list_in_another_folder_is_told_where_it_belongs() -> None:
+    played = planned(answer("a"), EMPTY, EMPTY, prefix="app/", changes=changes({}, LISTED))
+    assert "test-list.md: PLAN changes only app/test-list.md" in played.told
+    assert "the first open item is none: app/test-list.md holds no item" in played.told
+    assert "write app/test-list.md" in str(played.verdict.findings[0].hint)
 
 
 def test_the_last_of_several_answers_counts() -> None:

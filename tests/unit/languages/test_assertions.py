@@ -11,6 +11,7 @@ from redgreenrefactor.languages.assertions import (
     asserts,
     constants,
     expected_values,
+    knows_tests,
     trivially_true,
 )
 from redgreenrefactor.languages.python import Function
@@ -125,6 +126,24 @@ def test_assertions_are_counted() -> None:
     assert (
         assertion_count(body("assert a\nself.assertEqual(a, b)\nwith pytest.raises(E):\n    f()\nf()")) == 3
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "expects"),
+    [
+        ("assert row.id is not None", False),
+        ("assert isinstance(self.base, Base)", False),
+        ("assert given is not None", True),
+        ("assert isinstance(given.row, Row)", True),
+        ("assert row.id", True),
+        ("assert row is None", True),
+        ("assert row.id is not None\n        assert given == row", True),
+        ("pass", False),
+    ],
+)
+def test_code_that_narrows_types_of_its_own_values_does_not_know_tests(line: str, expects: bool) -> None:
+    code = f"class Store:\n    def add(self, given):\n        row = self.base.add(given)\n        {line}\n        return row.id\n"
+    assert knows_tests(code) is expects
 
 
 def test_what_is_expected_is_found_in_assertions_only() -> None:

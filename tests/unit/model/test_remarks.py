@@ -15,7 +15,8 @@ OPENING = Handoff(PhaseName.PLAN, PhaseName.PLAN, run_id="r")
 
 def warned(*messages: str, missed: tuple[str, ...] = ()) -> Verdict:
     found = [Finding(FindingType.NOT_MINIMAL, text, severity=Severity.WARNING) for text in messages]
-    return rule(*found, facts=Facts(mutants=MutantCounts(9, 0, missed=missed)))
+    counts = MutantCounts(9, 0, missed=missed, others=("b.py:3",) if missed else None)
+    return rule(*found, facts=Facts(mutants=counts))
 
 
 def turn(name: PhaseName) -> Turn:
@@ -29,7 +30,7 @@ def after(handoff: Handoff, name: PhaseName, verdict: Verdict) -> Handoff:
 def test_what_was_noticed_is_handed_on_until_the_next_plan() -> None:
     here = after(OPENING, PhaseName.PLAN, warned("left out: debug.log"))
     here = after(here, PhaseName.RED, replace(warned(missed=("b.py:1",)), outcome=Outcome.COVERED))
-    here = after(here, PhaseName.GREEN, warned("60 % is needed", missed=("a.py:1", "a.py:2")))
+    here = after(here, PhaseName.GREEN, warned("60 % is needed", missed=("a.py:1", "a.py:2", "b.py:3")))
     noticed = (
         "PLAN: left out: debug.log",
         "GREEN: 60 % is needed",

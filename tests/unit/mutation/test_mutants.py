@@ -310,6 +310,11 @@ def test_a_bare_raise_becomes_another_error_and_what_is_for_tools_or_programs_st
     assert not [site for site in mutations(GENERATED, ALL) if site.line in (5, 47, 48)]
 
 
+def test_names_for_type_checkers_stay() -> None:
+    text = 'T = TypeVar("T", bound=int)\nId = typing.NewType("Id", int)\nNAME = str("T")\n'
+    assert {site.line for site in mutations(text, ALL)} == {3}
+
+
 def test_what_runs_at_import_counts_where_it_is_used() -> None:
     used = import_time_lines(GENERATED, frozenset({38}), frozenset({"TABLE", "Only"}))
     assert used == frozenset({19, 20, 35, 36, 43, 44, 45})

@@ -151,6 +151,23 @@ class TestAll:
     assert done.results[name].passed, done.results[name]
 
 
+def test_what_plugins_have_noted_on_a_test_is_there(disguised: Disguised) -> None:
+    plugin = """
+import pytest
+
+def noted(test):
+    test.hypothesis = [test.__name__]
+    return test
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    assert pyfuncitem.obj.hypothesis == ["test_code"]
+"""
+    tests = "from conftest import noted\n@noted\ndef test_code():\n    assert 1 + 1 == 2\n"
+    done = disguised({"conftest.py": plugin, "test_code.py": tests}, "test_code.py::test_code")
+    assert done.results["test_code.py::test_code"].passed, done.results
+
+
 def test_what_needs_the_main_thread_has_it_in_place(disguised: Disguised) -> None:
     tests = "import signal\ndef test_code():\n    signal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"
     name = "test_code.py::test_code"

@@ -702,6 +702,16 @@ def test_thread():
         assert used.opened == {"data.txt": {"test_b.py"}}
         assert used.imported == {"used.py": {"conftest.py"}}
 
+    def test_of_two_files_with_one_name_both_have_been_used(self, run: Run) -> None:
+        files = {
+            "conftest.py": "import used\n",
+            "used.py": "",
+            "deep/conftest.py": "import other\n",
+            "other.py": "",
+            "deep/test_b.py": "def test_a():\n    pass\n",
+        }
+        assert run(files, tests=["deep/test_b.py::test_a"]).reach.files == files.keys()
+
     def test_what_is_in_the_way_of_the_language_or_the_runner_is_told_where_imports_start(
         self, run: Run
     ) -> None:

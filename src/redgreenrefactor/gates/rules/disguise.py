@@ -38,7 +38,7 @@ def in_disguise(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[list[Findi
     apart = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.APART, seed=1, probe=True)
     if not holds(apart, ids):  # whoever cannot do without the runner's own thread is looked at there
         unseen = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.IN_PLACE, seed=1, probe=True)
-    if holds(unseen, ids) or _wants_its_source(_failed(unseen)):
+    if holds(unseen, ids) or _is_no_proof(_failed(unseen)):
         return found
     return [*found, _knowing(evidence, ids[0], _failed(unseen))]
 
@@ -52,9 +52,16 @@ def _failed(run: SuiteRun) -> TestResult | None:
     return next((result for result in run.results.values() if result.failed), None)
 
 
-def _wants_its_source(result: TestResult | None) -> bool:
-    """Tell whether a test itself, not the code, asks for the source of a test: there is none in disguise."""
-    if result is None or result.exception != "OSError" or "source" not in result.message:
+def _is_no_proof(result: TestResult | None) -> bool:
+    """Tell whether a test fails for want of what the disguise takes away: its source, or something a plugin looks for.
+
+    A plugin fails before or after the test; where code does, the test that called it is on the way.
+    """
+    if result is None:
+        return False
+    if result.frames and all(place.file.startswith("/") for place in result.frames):
+        return True
+    if result.exception != "OSError" or "source" not in result.message:
         return False
     return all(place.file.startswith("/") or place.file == result.file for place in result.frames)
 

@@ -15,7 +15,8 @@ from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 ROUNDS = 5  # times a test runs on the untouched tree before its failing counts as the turn's doing
 TWICE = 2  # a test that fails so often by itself, where nothing was touched, leans on other tests
 MANY = 20  # more tests than this do not all fail by chance: one round tells
-APART = 3  # suite runs for comparison are measurements of their own
+AGAIN = 3  # times a test that failed may fail again after the turn before it is compared
+APART = 10  # suite runs for comparison are measurements of their own
 LISTED = 20  # tests a note names before it counts the rest
 
 
@@ -71,10 +72,11 @@ def rechecked(base: str, after: Trial, suspects: Sequence[TestResult]) -> Inquir
     names = {result.id for result in suspects}
     if not names:
         return Rechecked((), ())
-    again = yield replace(after, tests=tuple(sorted(names)), repeat=1)
-    alone = names - again.passed
+    alone = set(names)
+    for number in range(1, (AGAIN if len(names) <= MANY else 1) + 1):
+        alone -= (yield replace(after, tests=tuple(sorted(alone)), repeat=number)).passed if alone else set()
     chance, leaning = yield from _on_base(base, alone)
-    crowd = (names & again.passed) | leaning
+    crowd = (names - alone) | leaning
     flaky = chance | (yield from _among_others(base, after, crowd))
     return Rechecked(tuple(r for r in suspects if r.id not in flaky), tuple(sorted(flaky)))
 
@@ -98,14 +100,11 @@ def _on_base(base: str, names: set[TestId]) -> Inquiry[tuple[set[TestId], set[Te
 
 def _among_others(base: str, after: Trial, names: set[TestId]) -> Inquiry[set[TestId]]:
     """Return which of these tests do not fail every time the whole suite runs, or fail on the untouched tree, too."""
-    if not names:
-        return set()
-    whole = yield replace(after, repeat=APART)
-    still = names - whole.passed
-    if not still:
-        return names
-    untouched = yield Trial(base, repeat=APART)
-    return (names - still) | (still - untouched.passed)
+    still = names
+    for number in range(AGAIN):
+        still = still - (yield replace(after, repeat=APART + number)).passed if still else still
+    untouched = (yield Trial(base, repeat=APART)).passed if still else set[TestId]()
+    return names - (still & untouched)
 
 
 def mended(measured: Measured, moved: Mapping[TestKey, TestKey] | None = None) -> list[TestId]:

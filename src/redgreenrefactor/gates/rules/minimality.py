@@ -170,10 +170,24 @@ def _effective(tree: ast.Module, used: Collection[str]) -> list[str]:
             kept = [
                 item
                 for item in cast("list[ast.stmt]", body)
-                if not (isinstance(item, ast.Expr) and item.value in alone)
+                if not (isinstance(item, ast.Expr) and item.value in alone) and not _declares(item, node)
             ]
             body[:] = kept or [ast.Pass()]
     return [ast.dump(node) for node in twin.body if not _is_formal(node, used)]
+
+
+def _declares(item: ast.stmt, owner: ast.AST) -> bool:
+    """Tell whether a member only says what others have: nothing runs it."""
+    bases = owner.bases if isinstance(owner, ast.ClassDef) else []
+    if isinstance(item, ast.AnnAssign):
+        return item.value is None and _names(bases, "Protocol")
+    if not isinstance(item, python.Function) or ast.unparse(item.body[-1]) != "..." or len(item.body) > 2:  # noqa: PLR2004 - a docstring and dots
+        return False
+    return _names(bases, "Protocol", "ABC") or _names(item.decorator_list, "overload", "abstractmethod")
+
+
+def _names(nodes: Sequence[ast.expr], *names: str) -> bool:
+    return any(re.split(r"[\[(]", ast.unparse(node))[0].rpartition(".")[2] in names for node in nodes)
 
 
 def _is_formal(node: ast.stmt, used: Collection[str]) -> bool:

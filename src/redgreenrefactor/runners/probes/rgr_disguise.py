@@ -108,12 +108,12 @@ class Disguise:
                         return
                     yield value
 
-            return generating
+            return _like(function, generating)
 
         def plain(*arguments: Any, **named: Any) -> Any:
             return self.call(function, *arguments, **named)
 
-        return plain
+        return _like(function, plain)
 
     def wear(self, test: Any) -> Callable[[], None]:
         """Give a test's functions other names; return what gives them their own back."""
@@ -342,6 +342,15 @@ class _BothNames(str):  # noqa: SLOT000 - a text with an attribute
         return not self == path
 
     __hash__ = str.__hash__
+
+
+def _like(function: Any, instead: FunctionType) -> FunctionType:
+    """Return what stands for a function, with the marks on it that plugins look for."""
+    marks = {
+        name: value for name, value in getattr(function, "__dict__", {}).items() if name != "__wrapped__"
+    }
+    instead.__dict__.update(marks)
+    return instead
 
 
 def _keep_nothing(*_: Any, **__: Any) -> None:

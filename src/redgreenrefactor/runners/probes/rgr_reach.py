@@ -54,8 +54,9 @@ class Reach:
         importers: dict[str, set[str]] = {}
         for name, users in self._importers.items():
             importers.setdefault(loaded.get(name, ""), set()).update(users)
-        return {
-            "files": sorted({*self._loaded, *loaded.values(), *self._openers} - {""}),
+        users = {user for by in (*importers.values(), *self._openers.values()) for user in by}
+        return {  # of two modules with one name (`conftest`) only the last is loaded, but both have imported
+            "files": sorted({*self._loaded, *loaded.values(), *self._openers, *users} - {""}),
             "opened": _sorted(self._openers),
             "imported": _sorted(importers),
             "missed": sorted(set(self._importers) - set(sys.modules)),

@@ -20,6 +20,8 @@ from gates_support import (
     suite,
 )
 from redgreenrefactor.gates.rules.legacy import (
+    AGAIN,
+    APART,
     LISTED,
     ROUNDS,
     Baseline,
@@ -103,7 +105,7 @@ def test_a_note_lists_some_tests_and_counts_the_rest() -> None:
 def test_a_test_that_passes_when_run_again_alone_and_among_others_fails_by_chance() -> None:
     found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=always))
     assert (found.broken, found.flaky) == ((), (ONE,))
-    assert asked == [Trial(HEAD, tests=(ONE,), repeat=1), Trial(HEAD, repeat=3)]
+    assert asked == [Trial(HEAD, tests=(ONE,), repeat=1), Trial(HEAD, repeat=APART)]
 
 
 def test_a_test_that_only_fails_among_others_is_broken_where_it_did_not_before() -> None:
@@ -112,22 +114,34 @@ def test_a_test_that_only_fails_among_others_is_broken_where_it_did_not_before()
 
     found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=head, base=always))
     assert (found.broken, found.flaky) == ((failing(ONE),), ())
-    assert asked[-1] == Trial(BASE, repeat=3)
+    assert asked[-1] == Trial(BASE, repeat=APART)
     found, _ = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=head, base=never))
     assert found.flaky == (ONE,)
+
+
+def test_a_test_that_fails_often_by_chance_is_not_broken_by_bad_luck() -> None:
+    def passes_with_the_second_suite(trial: Trial) -> bool:
+        return trial.repeat != APART
+
+    def passes_at_last(trial: Trial) -> bool:
+        return trial.repeat == AGAIN or not trial.tests
+
+    for head in (passes_with_the_second_suite, passes_at_last):
+        found, _ = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=head, base=always))
+        assert found.flaky == (ONE,)
 
 
 def test_a_test_that_fails_again_and_never_on_the_untouched_tree_is_broken() -> None:
     found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), told(head=never, base=always))
     assert found.broken == (failing(ONE),)
-    assert len(asked) == 1 + ROUNDS
+    assert len(asked) == AGAIN + ROUNDS
 
 
 def test_a_test_that_fails_now_and_then_on_the_untouched_tree_fails_by_chance() -> None:
     answer = told(head=never, base=lambda trial: trial.repeat != 2)
     found, asked = drive(rechecked(BASE, Trial(HEAD), BROKEN), answer)
     assert (found.broken, found.flaky) == ((), (ONE,))
-    assert [trial.commit for trial in asked] == [HEAD, BASE, BASE]
+    assert [trial.commit for trial in asked] == [HEAD] * AGAIN + [BASE, BASE]
 
 
 @pytest.mark.parametrize(("among_others", "flaky"), [(True, ()), (False, (ONE,))])
