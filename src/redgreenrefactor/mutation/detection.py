@@ -102,7 +102,7 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof
         return Proof(noticed=True, mutants=counts)
     # What was given to the code and left alone, or kept to itself, no mutant's result can show: it is spoiled, and told.
     for rewrite in (spoiled, talkative):
-        if overlay := tuple(_code_rewritten(evidence, seen or everything, rewrite)):
+        if overlay := code_rewritten(evidence, seen or everything, rewrite):
             run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
             if any(result.kind is Kind.ASSERTION for result in run.results.values()):
                 return Proof(noticed=True, mutants=counts, wrong_expectation=NOTICED)
@@ -110,13 +110,14 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof
     return Proof(noticed=False, why=why, mutants=counts)
 
 
-def _code_rewritten(
-    evidence: Evidence, lines: Lines, rewrite: Callable[[str | None], str | None]
-) -> Iterator[tuple[str, str]]:
-    """Yield the code of these files, rewritten where that can be."""
-    for path in (f"{evidence.prefix}{file}" for file in sorted(lines) if file.endswith(".py")):
-        if not is_test(evidence, path) and (text := rewrite(evidence.read(evidence.head, path))):
-            yield path, text
+def code_rewritten(
+    evidence: Evidence, files: Iterable[str], rewrite: Callable[[str | None], str | None]
+) -> Overlay:
+    """Return the code of these files, rewritten where that can be."""
+    paths = [f"{evidence.prefix}{file}" for file in sorted(files) if file.endswith(".py")]
+    code = [path for path in paths if not is_test(evidence, path)]
+    twins = ((path, rewrite(evidence.read(evidence.head, path))) for path in code)
+    return tuple((path, twin) for path, twin in twins if twin is not None)
 
 
 @frozen

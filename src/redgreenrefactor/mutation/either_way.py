@@ -1,4 +1,4 @@
-"""Test code that reads what code of another form gives: a key as an attribute, a dictionary as an object."""
+"""Test code that reads what code of another form gives: keys as attributes, dictionaries as objects, lists as iterators."""
 
 import ast
 import re
@@ -100,7 +100,12 @@ def _rgr_fields(value):
         return None
 
 
+def _rgr_items(value, other):
+    return type(other)(value) if hasattr(value, "__next__") and isinstance(other, (list, tuple)) else value
+
+
 def _rgr_same(one, two):
+    one, two = _rgr_items(one, two), _rgr_items(two, one)
     result = one == two
     if result is not False:
         return result

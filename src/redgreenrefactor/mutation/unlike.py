@@ -74,6 +74,16 @@ def talkative(text: str | None) -> str | None:
     return _with_functions(text, tell, TELLING)
 
 
+def fitted(text: str | None, value: str) -> str | None:
+    """Return a module whose functions give this value, whatever they are asked for; None where it has none."""
+
+    def fit(node: Function, _: list[ast.expr]) -> None:
+        if any(isinstance(item, ast.Return) and item.value for item in ast.walk(node)):
+            node.body = [ast.Return(ast.parse(value, mode="eval").body)]
+
+    return _with_functions(text, fit, "")
+
+
 def _with_functions(
     text: str | None, change: Callable[[Function, list[ast.expr]], None], source: str
 ) -> str | None:

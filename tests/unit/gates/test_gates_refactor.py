@@ -30,6 +30,7 @@ REFACTOR = PhaseName.REFACTOR
 CODE = "def half(x):\n    return x / 2\n\n\ndef double(x):\n    return 2 * x\n"
 HALVES = "def test_halves():\n    assert half(4) == 2\n"
 DOUBLES = "def test_doubles():\n    assert double(2) == 4\n"
+EXAMPLES = "assert double(4) == 8", "assert double(2) > 3"
 HEAD = "from thing import double, half\n\n\n"
 BASE: Files = {"thing.py": CODE, "test_thing.py": f"{HEAD}{HALVES}\n\n{DOUBLES}"}
 
@@ -163,6 +164,13 @@ def test_tests_that_notice_as_much_are_accepted(tests: str) -> None:
 def test_a_weaker_test_is_tampering(weak: str) -> None:
     played = rewritten(f"{HEAD}{HALVES}\n\ndef test_doubles():\n    {weak}\n")
     assert played.types == [FindingType.TEST_TAMPERING], played.told
+
+
+def test_an_example_less_is_tampering_where_one_value_would_do_for_the_rest() -> None:
+    less = f"{HEAD}{HALVES}\n\n{DOUBLES}"
+    another, again = ({**BASE, "test_thing.py": f"{less}    {more}\n"} for more in EXAMPLES)
+    assert rewritten(less, another).types == [FindingType.TEST_TAMPERING]
+    assert accepted(rewritten(less, again))
 
 
 def test_a_lost_test_is_tampering() -> None:

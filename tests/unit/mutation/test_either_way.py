@@ -174,6 +174,17 @@ def test_what_has_no_such_fields_equals_no_dictionary(given: Any) -> None:
     run(f"assert person != {WHOLE}\nassert person != 'Ada'\nassert person is not None", given)
 
 
+@pytest.mark.parametrize("whole", ["['a', 'b']", "('a', 'b')"])
+def test_an_iterator_equals_the_list_it_was(whole: str) -> None:
+    run(f"assert person == {whole}", iter("ab"))
+    run(f"assert not {whole} != person", iter("ab"))
+    run(f"{CASE}case.assertEqual(person, {whole})", iter("ab"))
+    with pytest.raises(AssertionError):
+        run(f"assert person == {whole}", iter("ba"))
+    with pytest.raises(AssertionError):
+        run("assert person == 'ab'", iter("ab"))
+
+
 def test_a_comparison_that_answers_in_its_own_way_is_left_alone() -> None:
     run("assert (person == 'Ada') == 'Ada'\nassert (person != 'Bob') == 'Bob'", Column())
 

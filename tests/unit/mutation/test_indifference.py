@@ -14,7 +14,7 @@ from redgreenrefactor.languages.python import span
 from redgreenrefactor.model.evidence import UNANSWERED, Place, Reach, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.indifference import Claims, indifference
-from redgreenrefactor.mutation.unlike import Stand, spoiled, stand_in, talkative
+from redgreenrefactor.mutation.unlike import Stand, fitted, spoiled, stand_in, talkative
 
 TEST = "test_thing.py::test_it"
 IMPORT = "import asyncio\n\nimport pytest\n\nimport thing\n\n\n"
@@ -224,6 +224,15 @@ def test_everything_that_can_be_changed_is_spoiled_in_the_end() -> None:
     assert part.size != 1
     assert spoiled("A = 1\n") is None
     assert spoiled(None) is None
+
+
+def test_functions_that_give_something_give_what_is_wanted() -> None:
+    text = fitted("def f(a):\n    if a:\n        return a\n\n\ndef g(a):\n    a.append(1)\n", "'b'")
+    assert text is not None
+    space: dict[str, Any] = {}
+    exec(text, space)
+    items: list[int] = []
+    assert (space["f"](0), space["g"](items), items) == ("b", None, [1])
 
 
 def test_what_is_known_is_told_in_all_that_is_returned_or_said() -> None:

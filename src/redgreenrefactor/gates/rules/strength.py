@@ -1,8 +1,9 @@
 """REFACTOR may rewrite tests, as long as they notice as much as they did."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from redgreenrefactor.gates.rules.findings import about, brief, errors, named, tampering
 from redgreenrefactor.gates.rules.legacy import rechecked
@@ -36,6 +37,8 @@ from redgreenrefactor.mutation.detection import (
     Noticed,
     belongs,
     blind_comparison,
+    code_rewritten,
+    holds,
     in_lost_lines,
     mutants_in,
     noticed_by,
@@ -43,6 +46,7 @@ from redgreenrefactor.mutation.detection import (
     spread,
 )
 from redgreenrefactor.mutation.either_way import reading_either_way
+from redgreenrefactor.mutation.unlike import fitted
 
 FORMS = (
     "Keep the behaviour: touched tests are also run on the new code as they were. What it gives may have another form"
@@ -50,6 +54,7 @@ FORMS = (
     " not other values."
 )
 SLIGHT, GROSS = 4, 5  # mutants of each sort that are tried
+FITTING = 4  # values of the old tests that all functions give
 
 
 def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inquiry[list[Finding]]:
@@ -182,7 +187,8 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> I
     traced = yield Trial(
         evidence.head, overlay=trial.overlay if runnable else (), tests=runnable or new, trace=True
     )
-    mutants = mutants_in(evidence, seen_in(evidence, traced))
+    seen = seen_in(evidence, traced)
+    mutants = mutants_in(evidence, seen)
     now = yield Trial(evidence.head, tests=new, trace=True)
     mutants = [*in_lost_lines(evidence, mutants, traced, now), *_chosen(mutants)]
     stuck = _part(
@@ -199,9 +205,28 @@ def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> I
         again = _no_longer_noticed(replace(trial, tests=runnable), rewrites, new, item, seed=SEED + 1)
         if lost is not None and (yield from again)[1] is not None:
             return [_weaker(rewrites, f"they no longer notice {item.place}", lost)]
+    if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
+        given = yield from _fits(evidence, replace(trial, tests=runnable), rewrites, new, seen)
+        if given is not None:
+            return [_weaker(rewrites, f"code that gives {given}, whatever it is asked for, would do now")]
     if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
     return (yield from _expectations_count(evidence, measured, rewrites))
+
+
+def _fits(
+    evidence: Evidence, old: Trial, rewrites: Rewritten, new: Sequence[TestId], files: Iterable[str]
+) -> Inquiry[str | None]:
+    """Return what all functions might give now; the old tests, which asserted more, would have noticed."""
+    nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
+    expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
+    for value in sorted(expected & constants(nodes))[:FITTING]:
+        overlay = code_rewritten(evidence, files, partial(fitted, value=value))
+        then = yield replace(old, overlay=(*old.overlay, *overlay), seed=SEED, probe=True)
+        now = yield Trial(evidence.head, overlay, tuple(new), seed=SEED, probe=True)
+        if then.answered and not holds(then, old.tests) and holds(now, new):
+            return value
+    return None
 
 
 def _part(rewrites: Rewritten, results: Sequence[TestResult]) -> Rewritten:
