@@ -99,7 +99,7 @@ class Yardsticks:
 
 
 def time_left(noted: Sequence[float | None], done: int, spent: float) -> float | None:
-    """Return how many seconds the turns may take that are not judged again yet; None where nobody can know, or none are left.
+    """Return how many seconds the turns not judged again yet may take; None where nobody can know, or none are left.
 
     `noted` is how long each of them took its gate when it was made, 0 where that is not told, None where it costs nothing.
     One turn is no measure of how much slower it is here: as much again is taken to be as it was.
