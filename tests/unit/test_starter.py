@@ -38,6 +38,16 @@ def test_a_file_in_the_way_is_left_alone_and_nothing_is_written(tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
 
 
+def test_the_classes_of_gradles_starter_are_those_of_mavens(tmp_path: Path) -> None:
+    for kind in ("maven", "gradle"):
+        write_starter(kind, tmp_path / kind)
+    maven, gradle = (
+        {path.name: path.read_text() for path in (tmp_path / kind).rglob("*.java")}
+        for kind in ("maven", "gradle")
+    )
+    assert gradle == maven
+
+
 @pytest.mark.parametrize(
     ("kind", "command"),
     [
@@ -45,6 +55,7 @@ def test_a_file_in_the_way_is_left_alone_and_nothing_is_written(tmp_path: Path) 
         pytest.param("npm", ["npm", "test"], marks=pytest.mark.needs("npm")),
         pytest.param("go", ["go", "test", "./..."], marks=[pytest.mark.needs("go"), pytest.mark.long]),
         pytest.param("rust", ["cargo", "test", "-q"], marks=[pytest.mark.needs("cargo"), pytest.mark.long]),
+        pytest.param("gradle", ["gradle", "test"], marks=[pytest.mark.needs("gradle"), pytest.mark.long]),
         pytest.param("maven", ["mvn", "-q", "test"], marks=[pytest.mark.needs("mvn"), pytest.mark.long]),
     ],
 )
