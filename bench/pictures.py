@@ -1,16 +1,20 @@
-"""Make the pictures of the README from a real `rgr demo`: what a terminal shows, as SVG.
+"""Make the pictures of the README from a real `rgr demo`: what a terminal shows, as SVG, and the top of its report.
 
     make pictures
 
 The demo runs in a pseudo-terminal of 100 columns that a terminal emulator reads, so colours and layout are what
-people see.
+people see. The report is looked at by chromium, which has to be installed.
 """
 
 import fcntl
 import os
 import pty
+import re
+import shutil
 import struct
+import subprocess
 import sys
+import tempfile
 import termios
 from pathlib import Path
 
@@ -21,6 +25,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 COLUMNS, ROWS = 100, 400
+WIDE, HIGH = 1000, 1240  # of the report, in pixels
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 MOMENT = (
     "GREEN → refactor · attempt 2",
@@ -67,6 +72,39 @@ def main() -> None:
     end = next(at for at, text in enumerate(rows) if text.plain.startswith(AFTERWARDS)) - 1
     write(PICTURES / "run.svg", "$ rgr demo", during[first : last + 1])
     write(PICTURES / "summary.svg", "the end of a run", rows[closing:end])
+    photograph(repository_in(rows[end + 1 :]), PICTURES / "report.png")
+
+
+def repository_in(rows: list[Text]) -> Path:
+    """Return where the demo says that it has worked; a long path goes on in the next line."""
+    told = re.search(rf"{AFTERWARDS}(\S+?)[.;]?(?:\s|$)", "".join(text.plain for text in rows))
+    if told is None or not Path(told[1]).is_dir():
+        sys.exit("the demo does not say where its repository is")
+    return Path(told[1])
+
+
+def photograph(repository: Path, path: Path) -> None:
+    """Write what a browser shows of a report of the run there, before one scrolls."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        sys.exit("no chromium is installed: the picture of the report stays as it was")
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        rgr = str(Path(sys.executable).with_name("rgr"))
+        subprocess.run(
+            [rgr, "report", "-o", str(page)], cwd=repository, check=True, stdout=subprocess.DEVNULL
+        )
+        looking = [
+            chromium,
+            "--headless",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            f"--user-data-dir={folder}/home",
+        ]
+        size = f"--window-size={WIDE},{HIGH}"
+        subprocess.run(
+            [*looking, size, f"--screenshot={path}", page.as_uri()], check=True, capture_output=True
+        )
 
 
 def played(command: list[str]) -> tuple[list[Text], list[Text]]:
