@@ -27,6 +27,8 @@ Clock = Callable[[], float]
 INDENT = 2  # columns, of what moves: the spinner's
 WORD = 8  # columns below which nothing is told of what a session says
 LONG = 20  # seconds: whoever started such a run may be looking elsewhere when it ends
+# What terminals make a note on the desktop of, also far away; those that do not know it show nothing.
+NOTIFY, NOTIFIED = "\x1b]9;", "\x1b\\"
 
 
 class PlainView:
@@ -87,7 +89,7 @@ class TerminalView:
             if rows or not isinstance(event, SessionSaid):  # a talkative session is shown at the usual pace
                 self._live.refresh(rows)
             if isinstance(event, RunEnded) and event.seconds >= LONG:
-                self._outlet.write("\a")
+                self._outlet.write(f"\a{NOTIFY}rgr: {self._ink.line(event.status)}{NOTIFIED}")
 
     def close(self) -> None:
         """Take the live lines away and show the cursor again."""

@@ -68,7 +68,7 @@ from redgreenrefactor.views.lines import Ink, cells
 from redgreenrefactor.views.turn_words import shown_by
 
 OURS = re.compile(
-    r"\r|\x1b\[(?:0|1|2|3[1-6]|1;3[1-6])m|\x1b\[1A|\x1b\[2K|\x1b\[\?25[lh]|(?<=\n)\x07"
+    r"\r|\x1b\[(?:0|1|2|3[1-6]|1;3[1-6])m|\x1b\[1A|\x1b\[2K|\x1b\[\?25[lh]|(?<=\n)\x07\x1b\]9;rgr: [a-z]+\x1b\\\\"
 )  # a bell begins no line but ours
 ENVIRON = {"TERM": "xterm-256color"}
 
@@ -107,7 +107,7 @@ def terminal(
 def lasting(written: str) -> str:
     """Return what is left on the screen: the live line is always rewritten in its place."""
     screen: list[str] = [""]
-    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", written):
+    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\].*?\x1b\\\\|\r|\n|[^\x1b\r\n]+", written):
         if token == "\x1b[2K":
             screen[-1] = ""
         elif token == "\x1b[1A":
@@ -424,10 +424,11 @@ def test_quiet_on_a_terminal_has_no_live_line() -> None:
     assert terminal([RUN, turn(), SessionSaid("hello")], quiet=True) == ""
 
 
-def test_a_terminal_rings_at_the_end_of_a_run_that_was_long_and_a_log_never_does() -> None:
+def test_a_terminal_rings_and_notifies_at_the_end_of_a_run_that_was_long_and_a_log_never_does() -> None:
     ends = [RunEnded("complete", "", seconds) for seconds in (19.0, 20.0)]
     assert [terminal([RUN, end]).count("\a") for end in ends] == [0, 1]
-    assert "\a" not in plain([RUN, *ends])
+    assert [terminal([RUN, end]).count("\x1b]9;rgr: complete\x1b\\") for end in ends] == [0, 1]
+    assert not {"\a", "\x1b"} & set(plain([RUN, *ends]))
 
 
 def test_colours_are_there_only_when_wanted() -> None:
