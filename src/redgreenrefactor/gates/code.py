@@ -80,7 +80,7 @@ def counted(run: SuiteRun) -> Counts:
 def _gone(evidence: Evidence, measured: Measured) -> Iterator[Finding]:
     """Yield tests that have disappeared: those from before the run for good, the coder's own for the reviewer."""
     running = {result.key for result in measured.after.results.values()}
-    moves = rewritten(evidence, measured) if measured.lost else None
+    moves = rewritten(evidence) if measured.lost else None
     lost = [
         name
         for name in measured.lost

@@ -197,9 +197,8 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[MutantCounts | 
     mutants = spread(mutants_in(evidence, lines), HANDFUL)
     many = len(mutants)
     usual = (yield replace(hidden(evidence, ids), spare=SPARE)) if mutants else None
-    found = yield from noticed_by(
-        evidence.head, ids, mutants, enough=many, least=many, spare=SPARE, usual=usual
-    )
+    alone = Trial(evidence.head, tests=tuple(ids), spare=SPARE)
+    found = yield from noticed_by(alone, mutants, enough=many, least=many, usual=usual)
     if not found.tried:
         return None
     missed = [item for item in mutants[: found.tried] if item not in found.by_failing]
@@ -220,7 +219,8 @@ def _noticed_elsewhere(
     others = tuple(sorted(name for name in whole.passed if not _is_of(name, ids)))
     if is_slow(whole) or not others:
         return ()
-    found = yield from noticed_by(evidence.head, others, mutants, enough=many, least=many, spare=SPARE)
+    trial = Trial(evidence.head, tests=others, spare=SPARE)
+    found = yield from noticed_by(trial, mutants, enough=many, least=many)
     return found.by_failing
 
 

@@ -142,15 +142,9 @@ def _repeatable(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
             return alone
         differs = [name for name, passed in expected.items() if (name in run.passed) != passed]
         if differs:
-            return [
-                Finding(
-                    FindingType.FLAKY_TEST,
-                    f"{differs[0]} does not fail every time: run alone it passes",
-                    new.file,
-                    new.definition.line if new.definition else None,
-                    hint="Make it repeatable: no randomness, clock, network or state of other tests.",
-                ),
-            ]
+            what = f"{differs[0]} does not fail every time: run alone it passes"
+            hint = "Make it repeatable: no randomness, clock, network or state of other tests."
+            return [new.finding(FindingType.FLAKY_TEST, what, hint)]
     return []
 
 
@@ -160,15 +154,9 @@ def _indifferent(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
     may = yield from indifference(evidence, ids, _claims(new, evidence.impl_file), passing=_passes(new))
     if not may:
         return []
-    return [
-        Finding(
-            FindingType.MEANINGLESS_TEST,
-            f"{ids[0]} does not look at what {evidence.impl_file} gives: {may}",
-            new.file,
-            new.results[0].line or None,
-            hint="Compare what the planned code returns or does with what the case says.",
-        ),
-    ]
+    what = f"{ids[0]} does not look at what {evidence.impl_file} gives: {may}"
+    hint = "Compare what the planned code returns or does with what the case says."
+    return [new.finding(FindingType.MEANINGLESS_TEST, what, hint)]
 
 
 def _claims(new: NewTest, planned: str) -> Claims:
@@ -195,16 +183,10 @@ def _tests_itself(evidence: Evidence, new: NewTest, run: SuiteRun) -> list[Findi
         return []
     if not all(is_tests_own(evidence, file) for file in reach.files):
         return []
-    return [
-        Finding(
-            FindingType.MEANINGLESS_TEST,
-            f"{new.results[0].id} tests only itself: it loads and opens no file of the project but tests, and starts "
-            "no program",
-            new.file,
-            new.results[0].line or None,
-            hint="Import the planned code, call it, and compare what it gives.",
-        ),
-    ]
+    alone = "it loads and opens no file of the project but tests, and starts no program"
+    what = f"{new.results[0].id} tests only itself: {alone}"
+    hint = "Import the planned code, call it, and compare what it gives."
+    return [new.finding(FindingType.MEANINGLESS_TEST, what, hint)]
 
 
 # --- what RED may change
@@ -246,12 +228,7 @@ def _passing(evidence: Evidence, found: list[Finding], new: NewTest) -> Judgemen
     if asks_again(evidence):
         return rule(*found, _unexpected(new, ""), test_result=TestOutcome.PASS, facts=facts)
     if policy == "warn":
-        warning = Finding(
-            FindingType.UNEXPECTED_PASS,
-            f"{new.results[0].id} passes already",
-            new.file,
-            severity=Severity.WARNING,
-        )
+        warning = _unexpected(new, "", Severity.WARNING)
         return rule(*found, warning, test_result=TestOutcome.PASS, outcome=Outcome.WARNED, facts=facts)
     ids = [result.id for result in new.results]
     if idle := (yield from _indifferent(evidence, new)):
@@ -276,15 +253,13 @@ def _about_something_else(evidence: Evidence, run: SuiteRun) -> str:
     return f", and does not even load the planned file {planned}: what it shows is about something else"
 
 
-def _unexpected(new: NewTest, more: str) -> Finding:
-    return Finding(
-        FindingType.UNEXPECTED_PASS,
-        f"{new.results[0].id} passes without any new code{more}",
-        new.file,
-        new.results[0].line or None,
-        hint="Check the assertion: does it really test the case? If the behaviour is already there, "
-        "write the honest test again; it is kept as covered when it notices broken code.",
+def _unexpected(new: NewTest, more: str, severity: Severity = Severity.ERROR) -> Finding:
+    hint = (
+        "Check the assertion: does it really test the case? If the behaviour is already there, "
+        "write the honest test again; it is kept as covered when it notices broken code."
     )
+    what = f"{new.results[0].id} passes without any new code{more}"
+    return new.finding(FindingType.UNEXPECTED_PASS, what, hint, severity)
 
 
 def _is_marker(change: Change) -> bool:

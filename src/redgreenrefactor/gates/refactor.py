@@ -42,7 +42,7 @@ def refactor(evidence: Evidence) -> Judgement:
     found += borrowed(evidence, measured.after)
     if measured.after.measure is Measure.EXIT_CODE:
         return (yield from by_exit_code(evidence, measured, [*found, *hooked(evidence), *sniffing(evidence)]))
-    rewrites = rewritten(evidence, measured)
+    rewrites = rewritten(evidence)
     found += [*interference(evidence, measured), *_lost(evidence, measured, rewrites)]
     found += altered_examples(evidence, measured.before)
     found += supplanted(evidence, measured.after, measured.before)
@@ -51,7 +51,7 @@ def refactor(evidence: Evidence) -> Judgement:
     if not errors(found):
         found += yield from strength(evidence, measured, rewrites)
     if not errors(found):
-        found += yield from cut_off(evidence, measured)
+        found += yield from cut_off(evidence, measured, rewrites)
     if not errors(found) and any(not is_test(evidence, change.path) for change in evidence.changes):
         found += yield from honest_code(evidence, measured, new_ids(evidence, measured))
     now_passing = mended(measured, rewrites.moved)

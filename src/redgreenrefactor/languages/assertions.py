@@ -205,11 +205,6 @@ def constants(nodes: Iterable[ast.AST]) -> set[str]:
     return {repr(item.value) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Constant)}
 
 
-def attributes(node: ast.AST) -> set[str]:
-    """Return the names of all attributes that a piece of code mentions."""
-    return {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
-
-
 def keys(node: ast.AST) -> set[str]:
     """Return the constants by which a piece of code makes or reads dictionaries."""
     found = [
@@ -219,9 +214,10 @@ def keys(node: ast.AST) -> set[str]:
     return {repr(item.value) for item in found if isinstance(item, ast.Constant)}
 
 
-def argument_names(node: ast.AST) -> set[str]:
-    """Return the names under which a piece of code gives arguments to calls."""
-    return {item.arg for item in ast.walk(node) if isinstance(item, ast.keyword) and item.arg}
+def fields(node: ast.AST) -> set[str]:
+    """Return what may have been keys: the names of attributes and of arguments that calls are given."""
+    found = (getattr(item, "attr", None) or getattr(item, "arg", None) for item in ast.walk(node))
+    return {repr(name) for name in found if name}
 
 
 def asks_the_same(old: Function, new: Function) -> bool:

@@ -3,14 +3,13 @@
 import ast
 import copy
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
 from redgreenrefactor.languages.paths import module_files
 from redgreenrefactor.languages.python import (
-    IMPLICIT,
     Definition,
     Function,
     assigned,
@@ -23,14 +22,6 @@ from redgreenrefactor.model.values import field, frozen
 
 DOTTED = re.compile(r"\w+(\.\w+)+")
 DEEPEST = 6  # modules through which a name is handed on
-AROUND = IMPLICIT | {
-    "setup_module",
-    "setUpModule",
-    "tearDownClass",
-    "teardown_method",
-    "teardown",
-    "pytestmark",
-}
 
 
 @frozen
@@ -44,11 +35,10 @@ class Reference:
 
 @frozen
 class Said:
-    """What a test says: its own text without names, what these refer to, and what is done around it."""
+    """What a test says: its own text without names, and what these refer to."""
 
     text: str
     references: tuple[Reference, ...]
-    around: str
 
 
 @frozen
@@ -72,9 +62,7 @@ class Project:
 
     def said(self, file: str, test: Definition) -> Said:
         """Return what a test says."""
-        scope = Scope(self, file, next(iter(_classes(self.tree(file), test.name)), None))
-        text, references = scope.resolved(test.node)
-        return Said(text, references, "\n".join(scope.around()))
+        return Said(*Scope(self, file, _class_of(self.tree(file), test.name)).resolved(test.node))
 
     def origin(self, thing: str) -> tuple[str, str] | None:
         """Return the file that defines a thing and its name there, wherever it is handed on; None where it is not."""
@@ -176,37 +164,19 @@ class Scope:
 
     def fixture(self, name: str) -> Reference:
         """Return the fixture that an argument of a test stands for, from here up to the outermost conftest."""
-        for node in self.owner.body if self.owner else ():
-            if isinstance(node, Function) and node.name == name and is_fixture(node):
-                return Reference("helper", name, _joined(*Scope(self.project, self.file).resolved(node)))
-        places = (self.file, *self._conftests())
+        if own := self.method(name):
+            return own
+        conftests = (str(folder / "conftest.py") for folder in PurePosixPath(self.file).parents)
+        places = (self.file, *conftests)
         meanings = (self.project.meaning(place, name) for place in places)
         return Reference("helper", name, next((said for said in meanings if said), name))
 
     def method(self, name: str) -> Reference | None:
-        """Return what a method of the test's own class says."""
+        """Return what something of the test's own class says."""
         for node in self.owner.body if self.owner else ():
             if name in _named(node) and not name.startswith("test"):
                 return Reference("helper", name, _joined(*Scope(self.project, self.file).resolved(node)))
         return None
-
-    def _conftests(self) -> Iterator[str]:
-        for folder in PurePosixPath(self.file).parents:
-            yield str(folder / "conftest.py")
-
-    def around(self) -> Iterator[str]:
-        """Yield what is done for a test without its asking: set-up, fixtures for all, marks, effects of the file."""
-        for item in (*self.owner.decorator_list, *self.owner.bases) if self.owner else ():
-            yield _joined(*self.resolved(item))
-        for node in self.owner.body if self.owner else ():
-            if _is_around(node):
-                yield _joined(*self.resolved(node))
-        for place in (self.file, *self._conftests()):
-            tree = self.project.tree(place)
-            scope = Scope(self.project, place)
-            for node in tree.body if tree else ():
-                if _is_around(node):
-                    yield _joined(*scope.resolved(node))
 
 
 class _Resolving(ast.NodeTransformer):
@@ -335,12 +305,11 @@ def _named(node: ast.stmt) -> set[str]:
     return {node.name} if isinstance(node, Function | ast.ClassDef) else set(assigned(node))
 
 
-def _classes(tree: ast.Module | None, name: str) -> Iterator[ast.ClassDef]:
-    """Yield the class that a test of this qualified name stands in."""
+def _class_of(tree: ast.Module | None, name: str) -> ast.ClassDef | None:
+    """Return the class that a test of this qualified name stands in."""
     owner = name.rpartition(".")[0].rpartition(".")[2]
-    yield from (
-        node for node in ast.walk(tree or ast.Pass()) if isinstance(node, ast.ClassDef) and node.name == owner
-    )
+    classes = (node for node in ast.walk(tree or ast.Pass()) if isinstance(node, ast.ClassDef))
+    return next((node for node in classes if node.name == owner), None)
 
 
 def _absolute(module: str, file: str) -> str:
@@ -349,24 +318,3 @@ def _absolute(module: str, file: str) -> str:
     up = len(module) - len(name)
     folders = PurePosixPath(file).parts[:-1]
     return ".".join([*folders[: len(folders) - up + 1], *([name] if name else [])]) if up else name
-
-
-def _is_around(node: ast.stmt) -> bool:
-    """Tell whether a statement does something for tests that do not ask for it."""
-    match node:
-        case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
-            return node.name in AROUND or any("autouse" in ast.unparse(item) for item in decorators)
-        case ast.Assign(targets=targets) if not set(assigned(node)) & AROUND:
-            return not any(isinstance(target, ast.Name | ast.Tuple) for target in targets)
-        case (
-            ast.Expr(value=ast.Constant())
-            | ast.ClassDef()
-            | ast.AnnAssign()
-            | ast.Import()
-            | ast.ImportFrom()
-        ):
-            return False
-        case ast.If(test=test, body=body, orelse=orelse):
-            return "__name__" not in ast.unparse(test) and any(map(_is_around, (*body, *orelse)))
-        case _:
-            return not isinstance(node, ast.Pass)

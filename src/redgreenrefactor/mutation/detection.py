@@ -28,6 +28,7 @@ from redgreenrefactor.mutation.unlike import spoiled, talkative
 HANDFUL = 3
 SEED = 1  # of whatever is compared: chance makes no difference between two sides
 SLACK, TIMES = 3.0, 5  # a mutant may take so many seconds, and so many times what the tests take without it
+SLIGHT, GROSS = 4, 5  # mutants of each sort that tell the strength of tests
 MOST = 30  # mutants that are tried before a test counts as blind
 
 Overlay = tuple[tuple[str, str | None], ...]
@@ -93,7 +94,8 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof
     mutants = [*slight, *spread(ran, MOST), *spread(loaded, max(MOST - len(ran), HANDFUL))]
     # A crash is noticed by any test that runs at all: where a value can be a little off, an assertion has to notice.
     closely = any(not seen or item.is_in(traced.executed, evidence.prefix) for item in slight)
-    found = yield from noticed_by(evidence.head, ids, mutants, enough=1, least=HANDFUL, by_assertion=closely)
+    whole = Trial(evidence.head, tests=tuple(ids))
+    found = yield from noticed_by(whole, mutants, least=HANDFUL, by_assertion=closely)
     tried, noticed = found.tried, found.by_assertion if closely else found.by_failing
     examples = tuple(item.place for item in noticed[:3])
     missed = tuple(item.place for item in mutants[:tried] if item not in found.by_failing)
@@ -131,17 +133,13 @@ class Noticed:
 
 
 def noticed_by(
-    commit: str,
-    ids: Sequence[TestId],
+    tests: Trial,
     mutants: Sequence[Mutant],
     *,
     enough: int = 1,
     least: int = 1,
-    overlay: Overlay = (),
     beside: Sequence[TestId] = (),
     by_assertion: bool = False,
-    seed: int = SEED,
-    spare: str = "",
     usual: SuiteRun | None = None,
 ) -> Inquiry[Noticed]:
     """Return which mutants make these tests fail, others run beside them, and how many were tried before that was enough.
@@ -150,8 +148,8 @@ def noticed_by(
     """
     failed, asserted = list[Mutant](), list[Mutant]()
     noticing: tuple[TestResult, ...] = ()
-    tried, sure = 0, list[Trial]()
-    trial = Trial(commit, overlay, (*ids, *beside), seed=seed, probe=True, spare=spare)
+    tried, sure, ids = 0, list[Trial](), tests.tests
+    trial = replace(tests, tests=(*ids, *beside), seed=tests.seed or SEED, probe=True)
     if usual is None or not holds(usual, ids):
         usual = (yield trial) if mutants else UNANSWERED
     trial = replace(trial, limit=SLACK + TIMES * usual.seconds)  # an endless loop is noticed, too
@@ -264,13 +262,50 @@ def seen_in(evidence: Evidence, traced: SuiteRun) -> Lines:
     return {file: lines for file, lines in seen.items() if lines}
 
 
-def in_lost_lines(
-    evidence: Evidence, mutants: Sequence[Mutant], then: SuiteRun, now: SuiteRun
-) -> list[Mutant]:
-    """Return a few mutants of lines that tests executed then and do not any more: where they may have been cut off."""
-    none = frozenset[int]()
+def telling(evidence: Evidence, old: Trial, new: Trial) -> Inquiry[list[Mutant]]:
+    """Return a few mutants of what tests execute by which they are told from others, which may have been cut off from it.
+
+    Those come first that lie in lines the others do not execute, then slight ones: a weakened assertion misses those.
+    """
+    then = yield replace(old, trace=True)
+    now = yield replace(new, trace=True)
+    found, none = mutants_in(evidence, seen_in(evidence, then)), frozenset[int]()
     lost = {file: lines - now.executed.get(file, none) for file, lines in then.executed.items()}
-    return spread([item for item in mutants if item.is_in(lost, evidence.prefix)], HANDFUL)
+    cut_off = spread([item for item in found if item.is_in(lost, evidence.prefix)], HANDFUL)
+    slight = [item for item in found if item.mutation.slight and item not in cut_off]
+    gross = [item for item in found if not item.mutation.slight and item not in cut_off]
+    return [*cut_off, *spread(slight, SLIGHT), *spread(gross, GROSS)]
+
+
+@frozen
+class Lost:
+    """A mutant that tests noticed and do not any more."""
+
+    mutant: Mutant
+    tests: tuple[TestResult, ...]
+
+
+Losing = Callable[[Mutant, Noticed, Noticed], Sequence[TestResult]]
+
+
+def lost_mutant(
+    old: Trial, new: Trial, mutants: Sequence[Mutant], losing: Losing, beside: Sequence[TestId] = ()
+) -> Inquiry[Lost | None]:
+    """Return the first of these mutants that is lost on tests, where it is with another seed, too.
+
+    `losing` says which tests have lost one, of those that noticed it.
+    """
+    for mutant in mutants:
+        for seed in (SEED, SEED + 1):
+            then = yield from noticed_by(replace(old, seed=seed), [mutant])
+            again = noticed_by(replace(new, seed=seed), [mutant], beside=beside)
+            now = (yield from again) if then.by_failing else then
+            lost = tuple(losing(mutant, then, now)) if now.tried else ()
+            if not lost:
+                break
+        else:
+            return Lost(mutant, lost)
+    return None
 
 
 def _everything(evidence: Evidence, file: str) -> Lines:

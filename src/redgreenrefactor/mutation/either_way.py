@@ -1,10 +1,10 @@
-"""Test code that reads what code of another form gives: keys as attributes, dictionaries as objects, lists as iterators."""
+"""Test code that reads what code of another form gives: keys as attributes, dictionaries as objects, texts as members."""
 
 import ast
 import re
 
 from redgreenrefactor.languages.python import parsed
-from redgreenrefactor.mutation.mutants import define_altered
+from redgreenrefactor.mutation.mutants import source_of_tree
 
 _EQUALITY = re.compile(r"assert\w*Equals?")  # unittest's, for all kinds of values
 
@@ -15,8 +15,7 @@ def reading_either_way(text: str | None) -> str | None:
     if tree is None:
         return text
     _EitherWay().visit(tree)
-    define_altered(tree, READING)
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return source_of_tree(tree, READING)
 
 
 class _EitherWay(ast.NodeTransformer):
@@ -111,6 +110,10 @@ def _rgr_same(one, two):
         return result
     if type(one) is type(two) and isinstance(one, (list, tuple)):
         return len(one) == len(two) and all(map(_rgr_same, one, two))
+    if isinstance(two, str):
+        one, two = two, one
+    if isinstance(one, str) and hasattr(type(two), "__members__"):
+        return one in (two.name, two.name.lower(), two.value)
     if not isinstance(one, dict) and not isinstance(two, dict):
         return False
     one, two = _rgr_fields(one), _rgr_fields(two)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.mutation.false_expectations import slips
-from redgreenrefactor.mutation.mutants import define_altered
+from redgreenrefactor.mutation.mutants import source_of_tree
 
 BLIND = "_RgrBlind"  # what such a comparison raises: no test catches it by chance
 _COMPARING = re.compile(
@@ -27,8 +27,7 @@ def with_bent_comparisons(text: str | None, impl_file: str) -> str | None:
     bending.visit(tree)
     if not bending.count:
         return None
-    define_altered(tree, MET)
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return source_of_tree(tree, MET)
 
 
 class _Comparisons(ast.NodeTransformer):

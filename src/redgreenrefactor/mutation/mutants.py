@@ -43,6 +43,7 @@ QUIET = frozenset(
         "final",
         "overload",
         "abstractmethod",
+        "Enum",
         "Generic",
         "Protocol",
         "TypedDict",
@@ -120,9 +121,7 @@ def mutated(text: str, mutation: Mutation) -> str:
     node = next(node for index, node in enumerate(ast.walk(tree)) if index == mutation.index)
     change = list(_changes(tree, node))[mutation.number]
     vars(node).update(change.fields)
-    if change.slight:
-        define_altered(tree)
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return source_of_tree(tree, OTHER if change.slight else "")
 
 
 def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
@@ -143,7 +142,7 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
         yield change
     if isinstance(node, ast.FormattedValue):
         other = {"value": ast.Constant("~"), "conversion": -1, "format_spec": None}
-        yield _Change(f"{{{ast.unparse(node.value):.40}}} became '~'", other)
+        yield _Change(f"{{{ast.unparse(node.value):.40}}} became '~'", other, slight=True)
     if isinstance(node, Function | ast.ClassDef):
         yield from _generated(node)
     if isinstance(node, ast.Return) and (given := _given(tree, node)):
@@ -278,6 +277,9 @@ def _rgr_other(value, depth=3):
         return {**value, "~": None}
     if kind in (set, frozenset):
         return value | {"~"}
+    if len(getattr(kind, "__members__", ())) > 1:
+        members = list(kind)
+        return members[members.index(value) - 1]
     if depth and isinstance(value, tuple) and hasattr(value, "_fields"):
         return kind(*[_rgr_other(item, depth - 1) for item in value])
     return _rgr_other_object(value, depth)
@@ -302,10 +304,11 @@ def altered(node: ast.expr) -> ast.expr:
     return ast.Call(ast.Name("_rgr_other", ast.Load()), [node], [])
 
 
-def define_altered(tree: ast.Module, source: str = OTHER) -> None:
-    """Put the function that bends values where everything in the file can call it."""
+def source_of_tree(tree: ast.Module, source: str = "") -> str:
+    """Return the text of a file, with a piece of code put where everything in the file can call it."""
     place = next((i for i, node in enumerate(tree.body) if not must_come_first(node)), len(tree.body))
     tree.body[place:place] = ast.parse(source).body
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
 def must_come_first(node: ast.stmt) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from redgreenrefactor.languages import python
-from redgreenrefactor.mutation.mutants import define_altered, must_come_first
+from redgreenrefactor.mutation.mutants import must_come_first, source_of_tree
 
 
 def with_originals(text: str | None, names: Sequence[tuple[str, str]]) -> str | None:
@@ -21,8 +21,7 @@ def with_originals(text: str | None, names: Sequence[tuple[str, str]]) -> str | 
             if isinstance(found := getattr(node, part, None), list):
                 statements = cast("list[ast.stmt]", found)
                 setattr(node, part, [item for each in statements for item in _watched(each)])
-    define_altered(tree, KEEP.replace("NAMES", repr(list(names))))
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return source_of_tree(tree, KEEP.replace("NAMES", repr(list(names))))
 
 
 def _watched(statement: ast.stmt) -> list[ast.stmt]:

@@ -6,7 +6,7 @@ from enum import Enum
 from keyword import iskeyword
 
 from redgreenrefactor.languages.python import Function, parsed
-from redgreenrefactor.mutation.mutants import define_altered
+from redgreenrefactor.mutation.mutants import source_of_tree
 
 
 class Stand(Enum):
@@ -94,8 +94,7 @@ def _with_functions(
         change(node, [ast.Name(item.arg, ast.Load()) for item in node.args.args])
     if tree is None or not found:
         return None
-    define_altered(tree, source)
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return source_of_tree(tree, source)
 
 
 STAND_IN = """

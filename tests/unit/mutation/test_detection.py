@@ -135,18 +135,20 @@ def test_asking_stops_when_enough_is_known_or_time_is_up() -> None:
     def mutated_fails(kind: Kind) -> Answer:
         return lambda trial: suite(failing(TEST, kind) if trial.overlay else result(TEST))
 
-    asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2)
+    asking = noticed_by(Trial(HEAD, tests=(TEST,)), mutants, enough=1, least=2)
     found, asked = drive(asking, mutated_fails(Kind.ASSERTION))
     assert (len(found.by_failing), len(found.by_assertion), found.tried) == (2, 2, 2)
     most = len(mutants)
     assert [(trial.number, trial.of) for trial in asked] == [(0, 0), (1, most), (2, most)]
-    asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2, by_assertion=True)
+    asking = noticed_by(Trial(HEAD, tests=(TEST,)), mutants, enough=1, least=2, by_assertion=True)
     found, _ = drive(asking, mutated_fails(Kind.EXCEPTION))
     assert (len(found.by_failing), found.by_assertion, found.tried) == (len(mutants), (), len(mutants))
     in_time = suite(result(TEST))
-    found, _ = drive(noticed_by(HEAD, [TEST], mutants, enough=1, least=2), lambda _trial: UNANSWERED)
+    found, _ = drive(
+        noticed_by(Trial(HEAD, tests=(TEST,)), mutants, enough=1, least=2), lambda _trial: UNANSWERED
+    )
     assert found == Noticed(0)
-    asking = noticed_by(HEAD, [TEST], mutants, enough=1, least=2)
+    asking = noticed_by(Trial(HEAD, tests=(TEST,)), mutants, enough=1, least=2)
     found, _ = drive(asking, lambda trial: UNANSWERED if trial.overlay else in_time)
     assert found == Noticed(0)
 
@@ -333,7 +335,7 @@ def test_a_mutant_that_runs_on_is_given_the_time_the_test_takes_and_is_noticed()
         limits.append(trial.limit)
         return SuiteRun(finished=False, timed_out=True) if trial.overlay else suite(result(TEST), seconds=0.5)
 
-    found, asked = drive(noticed_by(HEAD, [TEST], mutants, enough=1, least=1), endless)
+    found, asked = drive(noticed_by(Trial(HEAD, tests=(TEST,)), mutants, enough=1, least=1), endless)
     assert (found.tried, len(found.by_failing)) == (1, 1)
     assert limits == [None, 5.5]
     assert {trial.seed for trial in asked} == {1}
@@ -342,6 +344,7 @@ def test_a_mutant_that_runs_on_is_given_the_time_the_test_takes_and_is_noticed()
 def test_tests_that_fail_without_a_mutant_tell_nothing() -> None:
     mutants = mutants_in(evidence(RED, {}, {"thing.py": CODE}), {"thing.py": frozenset({2})})
     found, _ = drive(
-        noticed_by(HEAD, [TEST], mutants, enough=1, least=1), lambda _trial: suite(failing(TEST))
+        noticed_by(Trial(HEAD, tests=(TEST,)), mutants, enough=1, least=1),
+        lambda _trial: suite(failing(TEST)),
     )
     assert found == Noticed(0)

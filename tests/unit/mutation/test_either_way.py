@@ -1,6 +1,7 @@
 """Old tests read what code of another form gives; what is not there in either way is still missing."""
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
@@ -183,6 +184,16 @@ def test_an_iterator_equals_the_list_it_was(whole: str) -> None:
         run(f"assert person == {whole}", iter("ba"))
     with pytest.raises(AssertionError):
         run("assert person == 'ab'", iter("ab"))
+
+
+class State(Enum):
+    OPEN = auto()
+    SENT = "on its way"
+
+
+def test_a_member_equals_the_text_that_it_is_called_or_has_and_no_other() -> None:
+    run("assert person.state == 'open'\nassert 'OPEN' == person.state", SimpleNamespace(state=State.OPEN))
+    run("assert person == 'on its way'\nassert person != 'open'\nassert person != 1", State.SENT)
 
 
 def test_a_comparison_that_answers_in_its_own_way_is_left_alone() -> None:

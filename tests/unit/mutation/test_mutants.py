@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -347,6 +348,11 @@ def test_the_other_value_of_anything_is_never_equal_to_it() -> None:
         Status.PASSED,
     ]
     assert [value for value in values if other_value()(value) == value] == []
+
+
+def test_the_other_value_of_a_member_is_another_member_if_there_is_one() -> None:
+    assert isinstance(other_value()(Status.PASSED), Status)
+    assert type(other_value()(Enum("Alone", "ONE").ONE)) is object
 
 
 def test_the_other_value_of_an_object_is_one_of_its_kind_with_other_values() -> None:

@@ -156,12 +156,10 @@ def _passing(evidence: Evidence, found: list[Finding]) -> Judgement:
         return rule(*found, warning, test_result=TestOutcome.PASS, outcome=Outcome.WARNED, facts=FACTS)
     if asks_again(evidence):
         return rule(*found, _unexpected(""), test_result=TestOutcome.PASS, facts=FACTS)
-    shown = yield from _shown(evidence)
-    found += shown.findings
-    facts = replace(FACTS, wrong_expectation=shown.wrong_expectation, mutants=shown.mutants)
-    if errors(found):
-        return rule(*found, test_result=TestOutcome.PASS, facts=facts)
-    return rule(*found, test_result=TestOutcome.PASS, outcome=Outcome.COVERED, facts=facts)
+    shown, facts = yield from _shown(evidence)
+    found += shown
+    outcome = None if errors(found) else Outcome.COVERED
+    return rule(*found, test_result=TestOutcome.PASS, outcome=outcome, facts=facts)
 
 
 def _unexpected(more: str, severity: Severity = Severity.ERROR, file: str | None = None) -> Finding:
@@ -175,16 +173,10 @@ def _unexpected(more: str, severity: Severity = Severity.ERROR, file: str | None
     )
 
 
-@frozen
-class _Shown:
-    """What a new test that passes has shown of itself."""
-
-    findings: tuple[Finding, ...] = ()
-    wrong_expectation: str = ""
-    mutants: MutantCounts | None = None
+Shown = tuple[list[Finding], Facts]  # what a new test that passes has shown of itself
 
 
-def _shown(evidence: Evidence) -> Inquiry[_Shown]:
+def _shown(evidence: Evidence) -> Inquiry[Shown]:
     """Return whether a new test is there, is run, and would notice another result."""
     tests = new_tests(evidence)
     if tests:
@@ -192,29 +184,29 @@ def _shown(evidence: Evidence) -> Inquiry[_Shown]:
     scripts = [c for c in evidence.changes if is_test(evidence, c.path) and dialect_of(c.path) is None]
     grown = [c for c in scripts if c.new_text and (not c.before or added_lines(c))]
     if not grown:
-        none = "RED added no test"
-        return _Shown((Finding(FindingType.NO_TEST_ADDED, none, hint="Add one test and commit it."),))
+        none = Finding(FindingType.NO_TEST_ADDED, "RED added no test", hint="Add one test and commit it.")
+        return [none], FACTS
     script = CommittedTest(evidence.head, grown[0].path, grown[0].new_text or "")
-    return _Shown(
-        (_unnoticed(script) if (yield from script.notices_failure()) is False else _doubted(script),)
-    )
+    unheard = (yield from script.notices_failure()) is False
+    return [_unnoticed(script) if unheard else _doubted(script)], FACTS
 
 
-def _test_shown(evidence: Evidence, change: Change, block: Block) -> Inquiry[_Shown]:
+def _test_shown(evidence: Evidence, change: Change, block: Block) -> Inquiry[Shown]:
     if block.says_nothing:
         what = f"{change.path}:{block.line}: {block.name!r} asserts nothing that the code does"
         hint = "Assert on what the code under test returns or does."
-        return _Shown((Finding(FindingType.MEANINGLESS_TEST, what, change.path, block.line, hint),))
+        return [Finding(FindingType.MEANINGLESS_TEST, what, change.path, block.line, hint)], FACTS
     test = CommittedTest(evidence.head, change.path, change.new_text or "", block)
     noticed = yield from test.notices_failure()
     if noticed is False:
-        return _Shown((_unnoticed(test),))
+        return [_unnoticed(test)], FACTS
     sharp = NOTICED if noticed and (yield from test.notices_wrong_expectation()) else ""
     mutants = (yield from _noticed_mutants(evidence, test, block)) if noticed else None
+    facts = replace(FACTS, wrong_expectation=sharp, mutants=mutants)
     if mutants and not mutants.noticed:
         blind = f", which notices none of {mutants.tried} mutants of {evidence.impl_file}"
-        return _Shown((_unexpected(blind, file=test.path),), sharp, mutants)
-    return _Shown(() if sharp or mutants else (_doubted(test),), sharp, mutants)
+        return [_unexpected(blind, file=test.path)], facts
+    return [] if sharp or mutants else [_doubted(test)], facts
 
 
 def _noticed_mutants(evidence: Evidence, test: CommittedTest, block: Block) -> Inquiry[MutantCounts | None]:

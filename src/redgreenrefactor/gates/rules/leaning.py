@@ -2,64 +2,51 @@
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from redgreenrefactor.gates.rules.findings import named, tampering
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
+from redgreenrefactor.gates.rules.rewrites import ALL_KEPT, Rewritten
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import knows_tests
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
-from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Reach, TestId, Trial
+from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Reach, TestId, TestResult, Trial
 from redgreenrefactor.model.verdict import Finding
-from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.mutation.detection import (
-    HANDFUL,
-    SEED,
-    in_lost_lines,
-    mutants_in,
-    noticed_by,
-    seen_in,
-    spread,
-)
+from redgreenrefactor.mutation.detection import Mutant, Noticed, lost_mutant, telling
 
 SHARP = (
     "Leave what existing tests lean on as sharp as it was; write another helper or fixture if you need one."
 )
 
 
-def cut_off(evidence: Evidence, measured: Measured) -> Inquiry[list[Finding]]:
-    """Return that tests which were there notice less, now that what they lean on is another, or more is done around them.
-
-    In REFACTOR that is about files beside the tests and new ones; for what it does to tests they have to prove more.
-    """
-    kept = tuple(sorted(measured.before.passed & measured.after.passed))
-    known = yield from seen_uses(evidence, measured, evidence.base, kept)
+def cut_off(evidence: Evidence, measured: Measured, rewrites: Rewritten = ALL_KEPT) -> Inquiry[list[Finding]]:
+    """Return that tests which say what they said notice less: what they lean on is another, or more is done around them."""
+    kept = rewrites.kept(measured)
+    known = yield from seen_uses(evidence, measured, evidence.base, sorted(kept))
     touched = dict(_touched(evidence, known))
-    old = tuple(
-        name
-        for name in kept
-        if measured.before.results[name].file in touched or not touched.keys() <= measured.before.files
-    )
-    if not touched or not old:
+    everywhere = not touched.keys() <= measured.before.files
+    tests = {
+        old: new
+        for old, new in sorted(kept.items())
+        if everywhere or measured.before.results[old].file in touched
+    }
+    if not touched or not tests:
         return []
-    beside = tuple(result.id for result in measured.fresh)  # what their files do at import is done to all
     overlay = (*old_tests(evidence), *_as_it_was(evidence, touched))
-    traced = yield Trial(evidence.head, overlay=overlay, tests=old, trace=True)
-    mutants = mutants_in(evidence, seen_in(evidence, traced))
-    loaded = yield Trial(evidence.head, tests=(*old, *beside), trace=True)
-    lost = in_lost_lines(evidence, mutants, traced, loaded)
-    for mutant in (*lost, *spread([item for item in mutants if item not in lost], 2 * HANDFUL)):
-        for seed in (SEED, SEED + 1):  # what chance alone has brought about is no loss
-            then = yield from noticed_by(evidence.head, old, [mutant], overlay=overlay, seed=seed)
-            again = noticed_by(evidence.head, old, [mutant], beside=beside, seed=seed)
-            now = (yield from again) if then.failed else then
-            blind = sorted({r.id for r in then.failed} - {r.id for r in now.failed}) if now.tried else []
-            if not blind:
-                break
-        else:
-            file, line = next(iter(touched.items()))
-            what = f"since it was changed, {named(blind)} no longer notices {mutant.place}"
-            return [tampering(file or "", line, what, SHARP)]
-    return []
+    beside = tuple(result.id for result in measured.fresh)  # what their files do at import is done to all
+    old, new = Trial(evidence.head, overlay, tuple(tests)), Trial(evidence.head, tests=tuple(tests.values()))
+    mutants = yield from telling(evidence, old, replace(new, tests=(*new.tests, *beside)))
+
+    def losing(_: Mutant, then: Noticed, now: Noticed) -> list[TestResult]:
+        noticing = {result.id for result in now.failed}
+        return [result for result in then.failed if tests.get(result.id) not in noticing]
+
+    lost = yield from lost_mutant(old, new, mutants, losing, beside)
+    if lost is None:
+        return []
+    file, line = next(iter(touched.items()))
+    what = f"since it was changed, {named([test.id for test in lost.tests])} no longer notices {lost.mutant.place}"
+    return [tampering(file or "", line, what, SHARP)]
 
 
 def _as_it_was(evidence: Evidence, files: Collection[str | None]) -> Iterator[tuple[str, str | None]]:
@@ -85,8 +72,7 @@ def _touched(evidence: Evidence, reaches: Sequence[Reach]) -> Iterator[tuple[str
     """Yield what tests lean on and is not what it was, with the line."""
     for change in evidence.changes:
         if is_test(evidence, change.path):
-            fresh = change.before is None or evidence.phase is PhaseName.RED
-            line = _altered(change) or _imposed(change) if fresh else None
+            line = _altered(change) or _imposed(change)
         else:
             line = _altered_support(evidence, change, reaches)
         if line is not None:
@@ -136,8 +122,8 @@ def _imposed(change: Change) -> int | None:
         if python.shape(node) in known:
             continue
         if isinstance(node, ast.ClassDef) and node.name in classes:
-            old = {python.shape(item) for item in classes[node.name].body}
-            new = [item for item in node.body if python.shape(item) not in old and not _is_a_test(item)]
+            old = {python.shape(item) for item in _parts(classes[node.name])}
+            new = [item for item in _parts(node) if python.shape(item) not in old and not _is_a_test(item)]
             if new:
                 return new[0].lineno
         elif _is_imposed(node, imported):
@@ -145,7 +131,11 @@ def _imposed(change: Change) -> int | None:
     return None
 
 
-def _is_a_test(node: ast.stmt) -> bool:
+def _parts(node: ast.ClassDef) -> Sequence[ast.stmt | ast.expr]:
+    return *node.decorator_list, *node.bases, *node.body
+
+
+def _is_a_test(node: ast.AST) -> bool:
     return isinstance(node, python.Function) and node.name.startswith("test")
 
 

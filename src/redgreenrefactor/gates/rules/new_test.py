@@ -21,8 +21,10 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.values import frozen
-from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.mutation.detection import SEED
+
+ASSERT = "Assert on what the code under test returns or does."
 
 
 @frozen
@@ -34,6 +36,13 @@ class NewTest:
     results: tuple[TestResult, ...]
     definition: python.Definition | None
     tree: ast.Module | None
+
+    def finding(
+        self, kind: FindingType, what: str, hint: str = ASSERT, severity: Severity = Severity.ERROR
+    ) -> Finding:
+        """Return a finding about it, at its definition."""
+        line = self.definition.line if self.definition else self.results[0].line
+        return Finding(kind, what, self.file, line or None, hint, severity)
 
 
 def new_test(evidence: Evidence, measured: Measured) -> NewTest | list[Finding]:
@@ -160,23 +169,19 @@ def meaningless(new: NewTest) -> Iterator[Finding]:
     place, node = f"{new.file}:{new.definition.line}", new.definition.node
     failed_by_assertion = any(result.kind is Kind.ASSERTION for result in new.results)
     if not assertions.asserts(node, new.tree) and not failed_by_assertion:
-        yield _worthless(
-            new, f"{place}: {new.function} asserts nothing", "Assert what the case says should be true."
-        )
+        what = f"{place}: {new.function} asserts nothing"
+        yield new.finding(FindingType.MEANINGLESS_TEST, what, "Assert what the case says should be true.")
         return
     if idle := assertions.trivially_true(node):
         what = f"{new.file}:{idle.lineno}: {_first_line(idle)!r} holds whatever the code does"
-        yield _worthless(new, what, "Assert on what the code under test returns or does.")
+        yield new.finding(FindingType.MEANINGLESS_TEST, what)
         return
     for result in new.results:
         line = place_in(result).line
         statement = python.statement_at(node, line) if line and result.failed else None
         if statement is not None and _can_never_pass(new, node, statement):
-            yield _worthless(
-                new,
-                f"{new.file}:{statement.lineno}: {_first_line(statement)!r} fails whatever the code does",
-                "Assert on what the code under test returns or does.",
-            )
+            what = f"{new.file}:{statement.lineno}: {_first_line(statement)!r} fails whatever the code does"
+            yield new.finding(FindingType.MEANINGLESS_TEST, what)
             return
 
 
@@ -217,17 +222,11 @@ def unmendable(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
     if not any(result.kind is Kind.ASSERTION for result in run.results.values()):
         return []
     what = f"{new.file}:{line}: {ast.unparse(free[0])!r} fails whatever the code does"
-    return [_worthless(new, what, "Assert on what the code under test returns or does.")]
+    return [new.finding(FindingType.MEANINGLESS_TEST, what)]
 
 
 def _first_line(statement: ast.stmt) -> str:
     return ast.unparse(statement).splitlines()[0][:80]
-
-
-def _worthless(new: NewTest, what: str, hint: str) -> Finding:
-    return Finding(
-        FindingType.MEANINGLESS_TEST, what, new.file, new.definition.line if new.definition else None, hint
-    )
 
 
 def silenced(result: TestResult) -> Finding:

@@ -3,14 +3,13 @@
 import ast
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import python_tests
 from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.languages import python
-from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
+from redgreenrefactor.languages.paths import inside, is_tests_own
 from redgreenrefactor.languages.references import Project, Reference, Said, defined
-from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestKey, TestResult
+from redgreenrefactor.model.evidence import Evidence, SuiteRun, TestId, TestKey, TestResult
 from redgreenrefactor.model.values import frozen
 
 Tests = Mapping[TestKey, python.Definition]
@@ -18,7 +17,7 @@ Tests = Mapping[TestKey, python.Definition]
 
 @frozen
 class Rewritten:
-    """Tests that need proof: as they were, and as they are."""
+    """What became of the tests that were there: those that need proof, as they were and as they are."""
 
     old: Tests
     new: Tests
@@ -31,30 +30,36 @@ class Rewritten:
         """Return what an old test that was not rewritten is called now."""
         return next((new for new, old in self.moved.items() if old == key), key)
 
+    def kept(self, measured: Measured) -> dict[TestId, TestId]:
+        """Return the tests that say what they said, and pass as they did: what each was called, and is."""
+        was = {(r.key, _parameters(r)): r.id for r in measured.before.results.values() if r.passed}
+        now = [r for r in measured.after.results.values() if r.passed and r.key not in self.changed]
+        pairs = ((was.get((self.moved.get(r.key, r.key), _parameters(r))), r.id) for r in now)
+        return {old: new for old, new in pairs if old is not None}
+
     def results(self, run: SuiteRun, side: Tests) -> list[TestResult]:
         """Return what these tests did in a run."""
         return [result for result in run.results.values() if result.key in side]
 
 
-def rewritten(evidence: Evidence, measured: Measured) -> Rewritten:
-    """Return the tests that do not say what they said, and those that say it with other helpers, fixtures or data."""
+ALL_KEPT = Rewritten({}, {}, frozenset(), {})
+
+
+def _parameters(result: TestResult) -> str:
+    return result.id.partition("[")[2]
+
+
+def rewritten(evidence: Evidence) -> Rewritten:
+    """Return the tests that do not say what they said, and those that say it with other helpers or fixtures."""
     sides = _Sides(evidence)
     old, new = dict(_tests(evidence, before=True)), dict(_tests(evidence, before=False))
     pairs = dict(_pairs(sides, old, new))
-    taken, files = set(pairs.values()), _touched_data(evidence)
-    leaning = {
-        key
-        for key, twin in pairs.items()
-        if sides.leans((key, old[key]), (twin, new[twin])) or _reads(evidence, key[0], files)
-    }
-    elsewhere = dict(_untouched(evidence, measured, sides, files))
+    leaning = {key: twin for key, twin in pairs.items() if sides.leans((key, old[key]), (twin, new[twin]))}
     changed = frozenset(key for key in old if key not in pairs)
+    same = set(pairs.values()) - set(leaning.values())
     return Rewritten(
-        {**{key: old[key] for key in (*changed, *leaning)}, **elsewhere},
-        {
-            **{key: new[key] for key in new if key not in taken or key in {pairs[k] for k in leaning}},
-            **elsewhere,
-        },
+        {key: old[key] for key in (*changed, *leaning)},
+        {key: new[key] for key in new if key not in same},
         changed,
         {twin: key for key, twin in pairs.items() if key != twin},
     )
@@ -124,10 +129,9 @@ class _Sides:
         return one_for_one and all(self._is(was, now) for was, now in pairs)
 
     def leans(self, one: Test, two: Test) -> bool:
-        """Tell whether two tests that say the same have other helpers, or something else is done around them."""
-        old, new = self._said(one, two)
-        meanings = ([item.meaning for item in said.references] for said in (old, new))
-        return old.around != new.around or len({tuple(item) for item in meanings}) > 1
+        """Tell whether two tests that say the same say it with other helpers."""
+        old, new = ([item.meaning for item in said.references] for said in self._said(one, two))
+        return old != new
 
     def _said(self, one: Test, two: Test) -> tuple[Said, Said]:
         return self.before.said(one[0][0], one[1]), self.after.said(two[0][0], two[1])
@@ -157,33 +161,3 @@ def _renamed(
         for (holder, now), text in new.items():
             if (owner, does) == (holder, text) and was not in has and now not in had:
                 yield was, now
-
-
-def _touched_data(evidence: Evidence) -> frozenset[str]:
-    """Return the names of data files of the tests that were changed."""
-    return frozenset(
-        PurePosixPath(change.path).name
-        for change in evidence.changes
-        if change.before and not change.path.endswith(".py") and is_test(evidence, change.path)
-    )
-
-
-def _untouched(
-    evidence: Evidence, measured: Measured, sides: "_Sides", data: frozenset[str]
-) -> Iterator[tuple[TestKey, python.Definition]]:
-    """Yield tests of files that were not changed, which lean on helpers, fixtures or data that were."""
-    changed = {inside(evidence, change.path) for change in evidence.changes}
-    if not data and not any(python_tests(evidence)):
-        return
-    for file in sorted(measured.before.files - changed):
-        reads = _reads(evidence, file, data)
-        for test in python.tests_in(evidence.text(file)):
-            here = (file, test.name), test
-            if reads or sides.leans(here, here):
-                yield here
-
-
-def _reads(evidence: Evidence, file: str, data: frozenset[str]) -> bool:
-    """Tell whether a test file names one of these data files."""
-    text = evidence.text(file) or ""
-    return any(name in text for name in data)

@@ -1,7 +1,7 @@
 """REFACTOR may rewrite tests, as long as they notice as much as they did."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,12 +11,11 @@ from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.gates.rules.rewrites import Rewritten, Tests
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import (
-    argument_names,
     asks_the_same,
     assertion_count,
-    attributes,
     constants,
     expected_values,
+    fields,
     keys,
 )
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
@@ -39,11 +38,10 @@ from redgreenrefactor.mutation.detection import (
     blind_comparison,
     code_rewritten,
     holds,
-    in_lost_lines,
-    mutants_in,
+    lost_mutant,
     noticed_by,
     seen_in,
-    spread,
+    telling,
 )
 from redgreenrefactor.mutation.either_way import reading_either_way
 from redgreenrefactor.mutation.unlike import fitted
@@ -53,42 +51,26 @@ FORMS = (
     " (an attribute instead of a key, a method instead of a property, an object with the fields of a dictionary),"
     " not other values."
 )
-SLIGHT, GROSS = 4, 5  # mutants of each sort that are tried
 FITTING = 4  # values of the old tests that all functions give
 
 
 def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inquiry[list[Finding]]:
     """Return what the tests no longer notice; a test that was only moved or renamed needs no proof."""
-    if not any(is_test(evidence, change.path) for change in evidence.changes):
-        return []
-    found = yield from _behaviour(evidence, measured, rewrites)
-    found += [*_legacy(evidence, measured, rewrites), *_sets(measured, rewrites)]
+    touched = {inside(evidence, change.path) for change in evidence.changes if is_test(evidence, change.path)}
+    shared = any(name and not name.rpartition("/")[2].startswith("test") for name in touched)
+    passed = sorted(measured.before.passed)
+    ids = [name for name in passed if shared or measured.before.results[name].file in touched]
+    found = [*_legacy(evidence, measured, rewrites), *_sets(measured, rewrites)]
+    if not ids:
+        return found
+    trial, run = yield from _as_they_were(evidence, ids)
+    found += yield from _behaviour(evidence, measured, rewrites, trial, run)
     if rewrites.old and not errors(found):
-        found += yield from _as_strong(evidence, measured, rewrites)
+        found += yield from _as_strong(evidence, measured, rewrites, trial, run)
     return found
 
 
 # --- behaviour: the tests as they were, on the code as it is
-
-
-def _behaviour(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inquiry[list[Finding]]:
-    files = {inside(evidence, change.path) for change in evidence.changes if is_test(evidence, change.path)}
-    shared = any(name and not name.rpartition("/")[2].startswith("test") for name in files)
-    ids = tuple(
-        sorted(
-            name for name in measured.before.passed if shared or measured.before.results[name].file in files
-        )
-    )
-    if not ids:
-        return []
-    trial, run = yield from _as_they_were(evidence, ids)
-    failed = [
-        run.results[name] for name in ids if name in run.results and not _excused(evidence, run.results[name])
-    ]
-    changed = [result for result in failed if not _follows(rewrites, result.key)]
-    old = [result for result in changed if result.id in measured.legacy.ids]
-    recheck = yield from rechecked(evidence.base, trial, old)
-    return list(_changes([r for r in changed if r not in old or r in recheck.broken]))
 
 
 def _as_they_were(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[tuple[Trial, SuiteRun]]:
@@ -103,6 +85,17 @@ def _as_they_were(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[tuple[Tr
     other = replace(trial, overlay=overlay)
     either = (yield other) if overlay != trial.overlay else run
     return (other, either) if len(either.passed) > len(run.passed) else (trial, run)
+
+
+def _behaviour(
+    evidence: Evidence, measured: Measured, rewrites: Rewritten, trial: Trial, run: SuiteRun
+) -> Inquiry[list[Finding]]:
+    ran = [result for result in run.results.values() if result.id in trial.tests]
+    failed = [result for result in ran if not _excused(evidence, result)]
+    changed = [result for result in failed if not _follows(rewrites, result.key)]
+    old = [result for result in changed if result.id in measured.legacy.ids]
+    recheck = yield from rechecked(evidence.base, trial, old)
+    return list(_changes([r for r in changed if r not in old or r in recheck.broken]))
 
 
 def _excused(evidence: Evidence, result: TestResult) -> bool:
@@ -174,57 +167,54 @@ def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
 # --- strength: what they notice
 
 
-def _as_strong(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inquiry[list[Finding]]:
+def _as_strong(
+    evidence: Evidence, measured: Measured, rewrites: Rewritten, trial: Trial, was: SuiteRun
+) -> Inquiry[list[Finding]]:
     """Make mutants of the code: what the old tests notice the new ones have to notice, too."""
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
-    old = tuple(
-        r.id for r in rewrites.results(measured.before, rewrites.old) if r.id in measured.before.passed
-    )
+    old = [r.id for r in rewrites.results(measured.before, rewrites.old) if r.id in trial.tests]
     if not new or not old:
         return [_weaker(rewrites, "they were taken away and nothing took their place")] if old else []
-    trial, was = yield from _as_they_were(evidence, old)
     runnable = tuple(name for name in old if name in was.passed)
-    traced = yield Trial(
-        evidence.head, overlay=trial.overlay if runnable else (), tests=runnable or new, trace=True
-    )
-    seen = seen_in(evidence, traced)
-    mutants = mutants_in(evidence, seen)
-    now = yield Trial(evidence.head, tests=new, trace=True)
-    mutants = [*in_lost_lines(evidence, mutants, traced, now), *_chosen(mutants)]
     stuck = _part(
-        rewrites, [was.results[name] for name in old if name in was.results and name not in was.passed]
+        rewrites, [was.results[name] for name in old if name in was.results and name not in runnable]
     )
+    after = Trial(evidence.head, tests=new)
+    before = replace(trial, tests=runnable) if runnable else after
+    mutants = yield from telling(evidence, before, after)
     if not runnable or stuck.old:
         lost = yield from _still_bites(evidence, measured, stuck if runnable else rewrites, mutants)
         if lost or not runnable:
             return lost
-    slightly = not mutants  # whether the old tests notice a value that is a little off
-    for item in mutants:
-        then, lost = yield from _no_longer_noticed(replace(trial, tests=runnable), rewrites, new, item)
-        slightly = slightly or (item.mutation.slight and bool(then.by_assertion))
-        again = _no_longer_noticed(replace(trial, tests=runnable), rewrites, new, item, seed=SEED + 1)
-        if lost is not None and (yield from again)[1] is not None:
-            return [_weaker(rewrites, f"they no longer notice {item.place}", lost)]
+    slightly = [not mutants]  # whether the old tests notice a value that is a little off
+
+    def losing(item: Mutant, then: Noticed, now: Noticed) -> list[TestResult]:
+        slightly.append(item.mutation.slight and bool(then.by_assertion))
+        return _blind(rewrites, item, then, now)
+
+    if found := (yield from lost_mutant(before, after, mutants, losing)):
+        return [
+            _weaker(rewrites, f"they no longer notice {found.mutant.place}", [t.key for t in found.tests])
+        ]
     if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
-        given = yield from _fits(evidence, replace(trial, tests=runnable), rewrites, new, seen)
+        given = yield from _fits(evidence, before, after, rewrites)
         if given is not None:
             return [_weaker(rewrites, f"code that gives {given}, whatever it is asked for, would do now")]
-    if not slightly and (lost := _no_longer_expected(evidence, rewrites)):
+    if not any(slightly) and (lost := _no_longer_expected(evidence, rewrites)):
         return [_weaker(rewrites, f"{lost[0]} is no longer expected", _expecting(rewrites, lost[0]))]
     return (yield from _expectations_count(evidence, measured, rewrites))
 
 
-def _fits(
-    evidence: Evidence, old: Trial, rewrites: Rewritten, new: Sequence[TestId], files: Iterable[str]
-) -> Inquiry[str | None]:
+def _fits(evidence: Evidence, old: Trial, new: Trial, rewrites: Rewritten) -> Inquiry[str | None]:
     """Return what all functions might give now; the old tests, which asserted more, would have noticed."""
+    seen = seen_in(evidence, (yield replace(old, trace=True)))
     nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
     expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
     for value in sorted(expected & constants(nodes))[:FITTING]:
-        overlay = code_rewritten(evidence, files, partial(fitted, value=value))
+        overlay = code_rewritten(evidence, seen, partial(fitted, value=value))
         then = yield replace(old, overlay=(*old.overlay, *overlay), seed=SEED, probe=True)
-        now = yield Trial(evidence.head, overlay, tuple(new), seed=SEED, probe=True)
-        if then.answered and not holds(then, old.tests) and holds(now, new):
+        now = yield replace(new, overlay=overlay, seed=SEED, probe=True)
+        if then.answered and not holds(then, old.tests) and holds(now, new.tests):
             return value
     return None
 
@@ -240,30 +230,18 @@ def _part(rewrites: Rewritten, results: Sequence[TestResult]) -> Rewritten:
     )
 
 
-def _no_longer_noticed(
-    old: Trial, rewrites: Rewritten, new: Sequence[TestId], item: Mutant, seed: int = SEED
-) -> Inquiry[tuple[Noticed, list[TestKey] | None]]:
-    """Return how the old tests notice a mutant, and which do if the new ones do not; chance is the same for both.
+def _blind(rewrites: Rewritten, item: Mutant, then: Noticed, now: Noticed) -> list[TestResult]:
+    """Return which tests noticed a mutant that nobody notices now.
 
     Where a value is a little off, every test has to notice that did, unless another one does it now in its stead.
     """
-    then = yield from noticed_by(old.commit, old.tests, [item], overlay=old.overlay, seed=seed)
-    if not then.by_failing:
-        return then, None
-    now = yield from noticed_by(old.commit, new, [item], seed=seed)
-    noticing, still = ({r.key: r.kind for r in side.failed} for side in (then, now))
+    noticing, still = ({test.key for test in side.failed} for side in (then, now))
     if not now.by_failing:
-        return then, list(noticing) if now.tried else None
-    closely = [key for key, kind in noticing.items() if kind is Kind.ASSERTION and key in rewrites.new]
-    lost = [key for key in closely if key not in still] if item.mutation.slight else []
-    return then, lost if lost and still.keys() <= noticing.keys() else None
-
-
-def _chosen(mutants: Sequence[Mutant]) -> list[Mutant]:
-    """Return slight ones first: a weakened assertion misses those."""
-    slight = [item for item in mutants if item.mutation.slight]
-    gross = [item for item in mutants if not item.mutation.slight]
-    return [*spread(slight, SLIGHT), *spread(gross, GROSS)]
+        return list(then.failed)
+    if not item.mutation.slight or not still <= noticing:
+        return []
+    closely = [test for test in then.failed if test.kind is Kind.ASSERTION and test.key in rewrites.new]
+    return [test for test in closely if test.key not in still]
 
 
 def _still_bites(
@@ -273,9 +251,10 @@ def _still_bites(
     new = tuple(result.id for result in rewrites.results(measured.after, rewrites.new))
     exact = any(isinstance(item, ast.Eq) for test in rewrites.old.values() for item in ast.walk(test.node))
     mutants = [item for item in mutants if item.mutation.slight and exact] or mutants
-    found = yield from noticed_by(evidence.head, new, mutants)
+    trial = Trial(evidence.head, tests=new)
+    found = yield from noticed_by(trial, mutants)
     if found.tried and not found.by_failing:  # by chance, perhaps
-        found = yield from noticed_by(evidence.head, new, mutants, seed=SEED + 1)
+        found = yield from noticed_by(replace(trial, seed=SEED + 1), mutants)
     if found.tried and not found.by_failing:
         return [_weaker(rewrites, f"they notice none of {found.tried} mutants of the code")]
     if _assertions(measured.after, rewrites.new) < _assertions(measured.before, rewrites.old):
@@ -289,11 +268,10 @@ def _still_bites(
 def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
     """Return the constants of the old assertions that the new tests know nothing of; keys may have become names."""
     expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
-    nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
-    now = constants(nodes) | {repr(name) for node in nodes for name in attributes(node)}
     keyed = {value for test in rewrites.old.values() for value in keys(test.node)}
-    given = {repr(name) for node in nodes for name in argument_names(node)}
-    return sorted(expected - now - (keyed & given))
+    nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
+    named_now = {name for node in nodes for name in fields(node)}
+    return sorted(expected - constants(nodes) - (keyed & named_now))
 
 
 def _expecting(rewrites: Rewritten, value: str) -> list[TestKey]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.findings import errors, named, printed_error
-from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.gates.rules.test_text import text_rules
 from redgreenrefactor.languages.paths import is_test_file
@@ -49,7 +48,7 @@ def _gone(evidence: Evidence, left: SuiteRun, now: SuiteRun, wanted: list[TestId
     missing = [name for name in wanted if name not in now.passed]
     if not missing:
         return []
-    moves = rewritten(evidence, Measured(left, left, now))
+    moves = rewritten(evidence)
     passing = {now.results[name].key for name in now.passed}
     return [name for name in missing if name in now.ids or moves.twin(left.results[name].key) not in passing]
 

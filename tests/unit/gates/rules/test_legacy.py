@@ -251,10 +251,10 @@ def test_a_flaky_legacy_test_in_a_touched_file_is_no_changed_behaviour() -> None
     old = suite(result(ONE))
     three = measured(old, old, old)
     flips = [suite(failing(ONE)), *[old] * 9]
-    found, _ = drive(strength(given, three, rewritten(given, three)), lambda _trial: flips.pop(0))
+    found, _ = drive(strength(given, three, rewritten(given)), lambda _trial: flips.pop(0))
     assert found == []
     answers = told(head=never, base=always)
-    found, _ = drive(strength(given, three, rewritten(given, three)), answers)
+    found, _ = drive(strength(given, three, rewritten(given)), answers)
     assert [item.type for item in found] == [FindingType.TEST_FAILURE]
 
 

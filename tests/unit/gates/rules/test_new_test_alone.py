@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from gates_support import HEAD, Played, change, evidence, play, src
-from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.gates.rules.new_test import SLOW, written
 from redgreenrefactor.gates.rules.rewrites import rewritten
 from redgreenrefactor.model.evidence import SuiteRun, Trial
@@ -127,5 +126,5 @@ def test_a_test_outside_the_project_is_none_of_its_own() -> None:
     outside = change("other/test_a.py", None, "def test_a():\n    assert f()\n")
     given = evidence(PhaseName.RED, prefix="app/", changes=(outside,))
     assert list(written(given)) == []
-    rewrites = rewritten(given, Measured(SuiteRun(), SuiteRun(), SuiteRun()))
+    rewrites = rewritten(given)
     assert (rewrites.old, rewrites.new) == ({}, {})
