@@ -291,6 +291,25 @@ def test_a_failed_task_is_gone_on_with_or_begun_anew(make_repo: MakeRepo) -> Non
     assert stage.turns.count("RED-1-1") == 1
 
 
+@pytest.mark.long
+def test_a_failed_task_whose_file_was_edited_starts_where_it_had_started(make_repo: MakeRepo) -> None:
+    stage = staged(make_repo, parts(GREEN={"files": {CODE: ADD}, "commit": "feat: half"}))
+    assert stage.rgr_task(document=task(meta={"max_iterations": 1})).code == 1
+    before = stage.repo.subjects()
+    stage.play(parts())
+    edited = task(description="A calculator that adds and subtracts whole numbers.")
+    told = stage.rgr_task(document=edited)
+    assert told.code == 3, told
+    assert "has been edited since IMPL-1 was begun here" in last_section(told.out)[2]
+    assert "--new" in last_section(told.out)[3]
+    done = stage.rgr_task("--new", "--json", document=edited)
+    assert (done.code, done.json["iterations"]) == (0, 1), done
+    assert len(stage.repo.subjects()) == len(before) + 2  # the test of before is put aside
+    kept = stage.repo.git("for-each-ref", "--format=%(subject)", "refs/tdd/kept/")
+    assert "test: the calculator" in kept
+    assert stage.rgr("verify").code == 0
+
+
 @pytest.mark.slow
 def test_the_box_in_the_sessions_list_is_ticked(make_repo: MakeRepo) -> None:
     stage = staged(make_repo)

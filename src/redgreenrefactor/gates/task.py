@@ -47,6 +47,10 @@ from redgreenrefactor.model.workflow import PhaseName
 _PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z]\w*|(?:[\w.@+-]+/)+[\w.@+-]*")
 _SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 _MISSING = ("ImportError", "ModuleNotFoundError")
+_REPEATS = re.compile(
+    r"\b(each|for|foreach|while|t\.Run|map|table|cases?|rows?|subTest)\b|param|theory|values",
+    re.IGNORECASE,
+)
 FAILURES = 5  # failing tests that GREEN is told of
 UNMEASURED = ("how many tests were added", "which of them fail", "the reason they fail")
 OUTPUT = 6_000  # characters of what rejected tests printed that a note keeps
@@ -77,6 +81,7 @@ def task_red(task: Task, evidence: Evidence) -> Judgement:
     facts = Facts(expected=task.test_count, test_files=tuple(files), suite=counted(measured.after))
     if measured.after.measure is Measure.EXIT_CODE:
         found += [*hooked(evidence), *text_rules(evidence), *_worth(evidence, measured), *_silent(evidence)]
+        found += _counted_by_text(task, evidence)
         return _by_exit_code(found, measured, facts)
     found += [*interference(evidence, measured), *gone(evidence, measured)]
     found += yield from regressions(evidence, measured)
@@ -216,17 +221,28 @@ def _counted(task: Task, written: int, definitions: int) -> Iterator[Finding]:
             hint="See that the names of files and functions are what the runner looks for.",
         )
     elif written < task.test_count:
-        yield Finding(
-            FindingType.NO_TEST_ADDED,
-            f"{written} of {task.test_count} test cases are written",
-            hint="Write a test for every case the task names.",
-        )
+        yield _too_few(task, written)
     elif task.test_count and definitions > task.test_count:
         yield Finding(
             FindingType.TOO_MANY_TESTS,
             f"{definitions} tests were written for {task.test_count} cases",
             severity=Severity.WARNING,
         )
+
+
+def _too_few(task: Task, written: int) -> Finding:
+    return Finding(
+        FindingType.TOO_FEW_TESTS,
+        f"only {written} of {task.test_count} test cases are written",
+        hint="Write a test for every case the task names.",
+    )
+
+
+def _counted_by_text(task: Task, evidence: Evidence) -> Iterator[Finding]:
+    """Yield that a text shows fewer tests than cases; one that repeats itself stands for who knows how many."""
+    blocks = [block for _, block in new_tests(evidence)]
+    if 0 < len(blocks) < task.test_count and not any(_REPEATS.search(block.mask) for block in blocks):
+        yield _too_few(task, len(blocks))
 
 
 def _worth(evidence: Evidence, measured: Measured) -> Iterator[Finding]:

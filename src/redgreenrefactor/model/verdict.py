@@ -18,6 +18,7 @@ class FindingType(StrEnum):
     NOTHING_DONE = "NothingDone"
     COMPILATION_ERROR = "CompilationError"
     NO_TEST_ADDED = "NoTestAdded"
+    TOO_FEW_TESTS = "TooFewTests"
     TOO_MANY_TESTS = "TooManyTests"
     UNEXPECTED_PASS = "UnexpectedPass"  # noqa: S105
     WRONG_FAILURE = "WrongFailure"

@@ -26,11 +26,10 @@ def rejection(phase: PhaseName, handoff: Handoff, findings: Sequence[Finding]) -
     ]
     *before, last = rejections_of(handoff) or (None,)
     ref = _ref(handoff, last)
-    shown = f" `git show {ref}` shows them." if ref else ""
     again = any(each and last and each.type == last.type for each in before)
     parts = [
         "## The last attempt was rejected",
-        _ground(handoff, last) + shown,
+        ground(handoff),
         "What was wrong with it:",
         quoted("\n\n".join(told), EVIDENCE),
         _instead(advice(phase, _kinds(phase, handoff, reasons), ref, again=again)),
@@ -68,13 +67,16 @@ def _where(finding: Finding) -> Iterator[str]:
         yield f", line {finding.line}"
 
 
-def _ground(handoff: Handoff, last: Rejection | None) -> str:
-    """Return where the session starts: tries that build on each other find the last one's files."""
+def ground(handoff: Handoff) -> str:
+    """Return where the session starts, and where to look at what was rejected."""
+    last = next(reversed(rejections_of(handoff)), None)
+    ref = _ref(handoff, last)
+    shown = f" `git show {ref}` shows them." if ref else ""
     if built_on(handoff):
-        return "The files you find are those of an earlier try: mend them, and commit all of it."
-    if last and not last.kept:
+        return f"The files you find are those of an earlier try: mend them, and commit all of it.{shown}"
+    if last and not ref:
         return "It left no change behind; you start where it started."
-    return "Its changes were undone; you start where it started."
+    return f"Its changes were undone; you start where it started.{shown}"
 
 
 def _gravest_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -164,6 +166,7 @@ _ADVICE = {
     FindingType.NOTHING_DONE: "Your phase must change something, and the change must be committed.",
     FindingType.COMPILATION_ERROR: "Make every file parse, compile and collect.",
     FindingType.NO_TEST_ADDED: "Add one test that the test command collects: right folder, right name.",
+    FindingType.TOO_FEW_TESTS: "Write one test for each case, whether it looks hard to test or not.",
     FindingType.TOO_MANY_TESTS: "Add one test only; the other cases have their own turn.",
     FindingType.UNEXPECTED_PASS: (
         "Check the assertion: does the test really exercise this case, and would it notice a wrong result?"

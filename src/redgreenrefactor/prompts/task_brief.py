@@ -11,7 +11,7 @@ from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import GRAVITY, Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import bounded, in_line, plain, quoted
-from redgreenrefactor.prompts.rejection import earlier, told_of
+from redgreenrefactor.prompts.rejection import earlier, ground, told_of
 from redgreenrefactor.prompts.render import guided, legacy, remarks
 from redgreenrefactor.prompts.templates import PLACEHOLDERS, fill, template
 
@@ -219,20 +219,20 @@ def _rejected(
     most = told.task.max_iterations + before
     yield "### The last try was rejected" + (f" (this is number {attempt} of {most})" if counted else "")
     if not built_on(handoff):
-        yield "Its changes were undone; you start where it started."
+        yield ground(handoff)
     elif phase is PhaseName.DIAGNOSE:
         yield "Its files lie before you as it left them."
     else:
         yield "Its files lie before you as it left them; go on from there, not from the beginning."
     yield "What was wrong:\n\n" + quoted("\n\n".join(_told(handoff)), EVIDENCE)
-    if tried and phase is PhaseName.DIAGNOSE:
+    if tried:
         changed = "\n".join(f"- {line}" for line in tried.changed) or "- nothing"
         yield f"What it changed (`git show {tried.ref}`):\n\n{changed}"
         if tried.output:
             yield "What the tests printed:\n\n" + quoted(tried.output, EVIDENCE)
     yield from filter(None, [earlier(handoff)])
     diagnosis = diagnosis_of(handoff, attempt)
-    if diagnosis and phase is not PhaseName.DIAGNOSE:
+    if diagnosis and phase is not PhaseName.DIAGNOSE and not (handoff.diagnosis and handoff.diagnosis.failed):
         yield f"A diagnosis of it, by another session:\n\n{quoted(diagnosis, SAID)}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.lifecycle.project import OpenProject
+from redgreenrefactor.model.events import Warned
 from redgreenrefactor.model.handoff import TaskFileMark
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.task import Task
@@ -25,6 +26,13 @@ class Begun:
     document: Mapping[str, Any]
     path: Path
     session: str
+    task_id: str
+    opening: str  # the commit it began from
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether something of it is left to do."""
+        return self.entry.handoff.next_phase is not PhaseName.COMPLETE
 
     @property
     def digest(self) -> str:
@@ -39,7 +47,21 @@ def begun_in(project: OpenProject) -> Begun | None:
     if not isinstance(task, TaskFileMark) or task.document is None:
         return None
     session = task.session or history[0].handoff.run_id
-    return Begun(history[0], task.document.value, Path(task.file or "task.json"), session)
+    path = Path(task.file or "task.json")
+    return Begun(history[0], task.document.value, path, session, task.id, history[-1].commit)
+
+
+def take_back(project: OpenProject, begun: Begun) -> None:
+    """Put the commits of a task that is not finished aside, unless somebody has built on them."""
+    head = project.workspace.head()
+    if not begun.unfinished or head != begun.entry.commit or head == begun.opening:
+        return
+    project.workspace.require_clean()
+    project.workspace.require_room(begun.opening)
+    kept = project.workspace.move(
+        begun.entry.handoff.run_id, begun.opening, "rgr task: its work is put aside"
+    )
+    project.emit(Warned(f"what was done for {begun.task_id} is put aside: it is kept at {kept}"))
 
 
 def done_before(project: OpenProject, task: Task, digest: str) -> TaskFileResult | None:

@@ -14,7 +14,7 @@ from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.surroundings import Surroundings
-from redgreenrefactor.tasks.earlier import Begun, begun_in, digest_of, done_before
+from redgreenrefactor.tasks.earlier import Begun, begun_in, digest_of, done_before, take_back
 from redgreenrefactor.tasks.task_job import TaskJob
 
 
@@ -26,6 +26,7 @@ class TaskOptions:
     new: bool = False  # from the start, whatever stands here
     keep_going: bool = False  # with the tasks that do not depend on one that failed
     worktree: str | None = None
+    clears: bool = False  # the commits of a task that failed just now make room
 
 
 NO_OPTIONS = TaskOptions()
@@ -41,13 +42,14 @@ def run_tasks(
             lost.add(file.task.id)
             yield _never_begun(file.task, waits)
             continue
-        result = run_task(file, around, replace(options, new=options.new or bool(lost)))
+        result = run_task(file, around, options)
         yield result
         if result.status is TaskFileStatus.COMPLETE:
             continue
         lost.add(file.task.id)
         if not options.keep_going or result.status in (TaskFileStatus.INTERRUPTED, TaskFileStatus.STOPPED):
             return
+        options = replace(options, new=True, clears=True)
 
 
 def run_task(file: TaskFile, around: Surroundings, options: TaskOptions = NO_OPTIONS) -> TaskFileResult:
@@ -75,9 +77,13 @@ def _with_own_diagnosis(around: Surroundings) -> Surroundings:
 
 def _run(file: TaskFile, project: OpenProject, options: TaskOptions) -> TaskFileResult:
     latest = None if project.unborn else project.ledger.latest()
-    begun = begun_in(project) if latest and not options.new else None
+    begun = begun_in(project) if latest else None
     digest = digest_of(file.document)
-    if begun and begun.digest == digest and begun.entry.handoff.next_phase is not PhaseName.COMPLETE:
+    if begun and options.new:
+        if options.clears or begun.task_id == file.task.id:
+            take_back(project, begun)
+    elif begun and begun.unfinished and begun.task_id == file.task.id:
+        _require_same_text(begun, digest, file)
         return _go_on(TaskJob(project, file, options.session or begun.session), begun)
     if not options.new and latest and (done := done_before(project, file.task, digest)):
         return done
@@ -90,8 +96,19 @@ def _run(file: TaskFile, project: OpenProject, options: TaskOptions) -> TaskFile
     return begin(project, job, run_id)
 
 
+def _require_same_text(begun: Begun, digest: str, file: TaskFile) -> None:
+    """Refuse to go on with a task whose file says something else than when its tests were written."""
+    if begun.digest != digest:
+        raise NotReadyError(
+            f"{file.path} has been edited since {begun.task_id} was begun here ({begun.entry.handoff.left_as})",
+            hint=f"Type 'rgr task --new {file.path}', which puts its commits aside and starts with what the file"
+            " says now, or 'rgr resume', which goes on with what it said.",
+            type="TaskEdited",
+        )
+
+
 def _go_on(job: TaskJob, begun: Begun) -> TaskFileResult:
-    if begun.entry.handoff.next_phase is PhaseName.COMPLETE:
+    if not begun.unfinished:
         return replace(job.result(TaskFileStatus.COMPLETE), already=True)
     try:
         job.project.workspace.require_clean()

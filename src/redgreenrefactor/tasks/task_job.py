@@ -223,7 +223,8 @@ class TaskBriefing:
 
     def brief(self, phase: Phase, handoff: Handoff, attempt: int) -> Brief:
         """Return everything one session is told."""
-        tried = self.diary.tried(handoff) if phase.name is PhaseName.DIAGNOSE else None
+        undiagnosed = phase.name is PhaseName.GREEN and handoff.diagnosis and handoff.diagnosis.failed
+        tried = self.diary.tried(handoff) if phase.name is PhaseName.DIAGNOSE or undiagnosed else None
         told = replace(self.told, sources=reread(self.told.sources, self.factory.repository.project))
         brief = prompts.brief(told, phase, handoff, attempt, self.factory.model(phase.key), tried)
         return replace(brief, continues=self.continued.get(phase.name, ()))

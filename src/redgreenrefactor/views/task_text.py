@@ -6,6 +6,7 @@ from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, T
 from redgreenrefactor.model.workflow import PhaseName
 
 FAILURE = "green-phase-failure.md"
+_GO_ON = "Nothing is lost: type the same command again, or 'rgr resume', to go on."
 
 
 def last_section(result: TaskFileResult) -> str:
@@ -62,7 +63,7 @@ def _blocked(result: TaskFileResult) -> str:
             "## TASK BLOCKED",
             "",
             f"**Blocker:** {_line(result.error or 'the task was stopped')}",
-            f"**Need:** {_line(result.hint) or 'Type the same command again to go on.'}",
+            f"**Need:** {_line(result.hint) or _GO_ON}",
             f"**Attempted:** {_attempted(result)}",
             f"**Phase:** {_title(result.phase).lower()}",
         ]
@@ -166,9 +167,13 @@ def _green(result: TaskFileResult) -> str:
         f"- Test-Fix Iterations: {green.attempts}/{result.max_iterations}",
         f"- Final Test Results: {results(green.passed, green.total) if green.measured else 'none'}",
         f"- Coverage: {coverage(result)}",
-        "- Iteration Details: See green-fix-iteration-*.md",
+        f"- Iteration Details: {_logs(green.attempts)}",
     ]
     return "\n".join(lines)
+
+
+def _logs(tries: int) -> str:
+    return f"See green-fix-iteration-{'1' if tries == 1 else '*'}.md" if tries else "none"
 
 
 def _refactor(result: TaskFileResult) -> str:

@@ -140,7 +140,8 @@ def test_what_does_not_parse_may_be_tried_again() -> None:
 
 def test_fewer_tests_than_cases_are_rejected_more_are_a_warning() -> None:
     two = replace(TASK, cycles=(Cycle(3),))
-    assert "2 of 3 test cases are written" in red(WRITTEN, task=two).told
+    assert "only 2 of 3 test cases are written" in red(WRITTEN, task=two).told
+    assert red(WRITTEN, task=two).types == [FindingType.TOO_FEW_TESTS]
     one = red(WRITTEN, task=replace(TASK, cycles=(Cycle(1),)))
     assert one.verdict.ruling is Ruling.ACCEPTED
     assert [item.type for item in one.warnings] == [FindingType.TOO_MANY_TESTS]
@@ -243,15 +244,23 @@ def test_by_exit_code_a_syntax_error_shows_in_what_was_printed() -> None:
     assert elsewhere.verdict.ruling is Ruling.ACCEPTED
 
 
-JS_TASK = replace(TASK, steps=())
+JS_TASK = replace(TASK, steps=(), cycles=(Cycle(1),))
 OLD_JS = "test('adds', () => { assert.equal(add(1, 2), 3); });\n"
 NEW_JS = "test('subtracts', () => { assert.equal(subtract(3, 2), 1); });\n"
 
 
-def js_red(after: str) -> Played:
+def js_red(after: str, task: Task = JS_TASK) -> Played:
     before: Files = {**BEFORE, "test/calc.test.js": OLD_JS}
     files: Files = {**BEFORE, "test/calc.test.js": after}
-    return played(PhaseName.RED, before, files, task=JS_TASK, bend=by_exit_code(1))
+    return played(PhaseName.RED, before, files, task=task, bend=by_exit_code(1))
+
+
+def test_by_exit_code_the_text_tells_how_many_tests_there_are() -> None:
+    two = replace(JS_TASK, cycles=(Cycle(2),))
+    assert js_red(OLD_JS + NEW_JS, two).types == [FindingType.TOO_FEW_TESTS]
+    assert js_red(OLD_JS + NEW_JS + NEW_JS.replace("subtracts", "for all"), two).types == []
+    each = NEW_JS.replace("test('subtracts', () =>", "test.each([3, 4])('subtracts', (n) =>")
+    assert js_red(OLD_JS + each, two).types == []
 
 
 def test_by_exit_code_existing_tests_stay_as_they_are() -> None:
@@ -263,9 +272,9 @@ def test_by_exit_code_existing_tests_stay_as_they_are() -> None:
 
 def test_by_exit_code_a_new_test_asserts_something() -> None:
     assert js_red(OLD_JS + "test('x', () => { subtract(3, 2); });\n").types == [FindingType.MEANINGLESS_TEST]
-    assert red({**BEFORE, "test_calc.py": "def test_x():\n    add(1, 2)\n"}, bend=by_exit_code(1)).types == [
-        FindingType.MEANINGLESS_TEST
-    ]
+    one = replace(TASK, cycles=(Cycle(1),))
+    silent = {**BEFORE, "test_calc.py": "def test_x():\n    add(1, 2)\n"}
+    assert red(silent, task=one, bend=by_exit_code(1)).types == [FindingType.MEANINGLESS_TEST]
 
 
 def test_paths_are_found_in_what_people_write() -> None:

@@ -99,6 +99,9 @@ def test_what_was_gathered_and_what_parents_said_is_quoted() -> None:
         assert part in task, part
 
 
+TRIED = Tried("refs/tdd/attempts/r/1-GREEN-1", ("`a.py`: edited",), "E  assert 1 == 2\n")
+
+
 def test_a_retry_is_told_what_was_wrong_and_where_its_files_are() -> None:
     task = told(PhaseName.GREEN, rejected(), attempt=2).task
     assert "this is number 2 of 5" in task
@@ -114,7 +117,16 @@ def test_a_retry_is_told_what_was_wrong_and_where_its_files_are() -> None:
     assert "off by one" in task
     assert "off by one" not in told(PhaseName.DIAGNOSE, going_on, attempt=2).task
     assert "off by one" not in told(PhaseName.GREEN, going_on, attempt=3).task
+    lost = {"before": 2, "message": "it ended without a word", "failed": True}
+    task = told(PhaseName.GREEN, rejected(diagnosis=lost), attempt=2, tried=TRIED).task
+    assert "without a word" not in task
+    assert "E  assert 1 == 2" in task
     assert "### The last try was rejected\n" in told(PhaseName.RED, rejected(), attempt=2).task
+    kept = [{"attempt": 1, "type": "TestFailure", "message": "it fails", "kept": "1-RED-1"}]
+    red = replace(
+        rejected(rejections=kept), error_details=ErrorDetails("TestFailure", "it fails"), run_id="r"
+    )
+    assert "`git show refs/tdd/attempts/r/1-RED-1` shows them" in told(PhaseName.RED, red, attempt=2).task
     assert "only words" in told(PhaseName.RED, replace(rejected(), findings=(), error="only words")).task
 
 
@@ -159,8 +171,7 @@ def test_users_may_have_their_own_templates(tmp_path: Path) -> None:
 
 
 def test_a_diagnosis_changes_nothing_and_sees_what_was_tried() -> None:
-    tried = Tried("refs/tdd/attempts/r/1-GREEN-1", ("`a.py`: edited",), "E  assert 1 == 2\n")
-    found = told(PhaseName.DIAGNOSE, rejected(), attempt=2, tried=tried)
+    found = told(PhaseName.DIAGNOSE, rejected(), attempt=2, tried=TRIED)
     assert "Mode: analysis" in found.task
     assert "What it changed (`git show refs/tdd/attempts/r/1-GREEN-1`):\n\n- `a.py`: edited" in found.task
     assert "What the tests printed:\n\n```text\nE  assert 1 == 2\n```" in found.task

@@ -92,6 +92,7 @@ def test_a_blocked_task_ends_with_what_is_missing() -> None:
     )
     stopped = TaskFileResult(TASK, TaskFileStatus.INTERRUPTED, PHASES)
     assert "**Attempted:** RED (1 try), GREEN (2 tries), REFACTOR (1 try)" in last_section(stopped)
+    assert "**Need:** Nothing is lost: type the same command again, or 'rgr resume'" in last_section(stopped)
 
 
 def test_the_summary_has_every_section() -> None:
