@@ -97,7 +97,7 @@ def result_text(
     if result.warnings:
         page.fact("", f"{count(result.warnings, 'warning')}; 'rgr history' shows them")
     if result.worked:
-        page.fact("work", f"{seconds(result.worked)} in all, rejected attempts included, waiting not")
+        page.fact("work", f"{seconds(result.worked)} in sessions and gates, rejected attempts included")
     if result.usage is not None:
         page.fact("used", _used(result.usage))
     if result.cost_per_test is not None:
@@ -378,5 +378,5 @@ def _result_advice(page: _Page, result: WorkflowResult, resume: str) -> None:
         span = f"{short(page.ink.line(first))}^..{short(page.ink.line(result.head))}"
         advice.append((f"git log --oneline {span}", "shows its commits"))
     if result.status is RunStatus.COMPLETE:
-        advice.append(("rgr history", "shows every handoff"))
+        advice.append(("rgr report -o ../report.html", "shows all of it in a browser"))
     page.advise(*advice)

@@ -341,8 +341,9 @@ def test_a_complete_result_lists_its_cycles_and_where_to_look() -> None:
     assert "    1  ✓ done        1 is I                           1 retry  ddddddd     3.2 s\n" in told
     assert "  run    20261115-091512-3f2a\n  head   9c1d2ef\n" in told
     worked = result_text(replace(RESULT, worked=9.5), width=80)
-    assert "  work   9.5 s in all, rejected attempts included, waiting not\n" in worked
+    assert "  work   9.5 s in sessions and gates, rejected attempts included\n" in worked
     assert "  → git log --oneline aaaaaaa^..9c1d2ef  shows its commits\n" in told
+    assert told.endswith("  → rgr report -o ../report.html         shows all of it in a browser")
     assert "rgr resume" not in told
 
 
