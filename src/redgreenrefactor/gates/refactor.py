@@ -12,7 +12,7 @@ from redgreenrefactor.gates.rules.measurement import Measured, interference, los
 from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.replacements import supplanted
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
-from redgreenrefactor.gates.rules.scope import doubts
+from redgreenrefactor.gates.rules.scope import doubts, lost_names
 from redgreenrefactor.gates.rules.strength import is_kept, strength
 from redgreenrefactor.gates.rules.tampering import (
     altered_examples,
@@ -30,7 +30,7 @@ from redgreenrefactor.model.verdict import Finding, TestOutcome, Verdict, rule
 def refactor(evidence: Evidence) -> Judgement:
     """Every test passes, the old ones too, and none was weakened; an unchanged tree needs no proof."""
     evidence = yield from with_roles(evidence)
-    found = [*forbidden(evidence), *doubts(evidence)]
+    found = [*forbidden(evidence), *doubts(evidence), *lost_names(evidence)]
     if errors(found):
         return rule(*found)
     if not evidence.changes:

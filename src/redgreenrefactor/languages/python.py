@@ -179,6 +179,18 @@ def _defined(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
         yield name, node
 
 
+def defined_names(text: str | None) -> Iterator[str]:
+    """Yield what a module defines or imports, and what its classes define, by name."""
+    tree = parsed(text)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (item.name for item in imported(node))
+        elif isinstance(node, ast.stmt):
+            yield from assigned(node)
+
+
 def assigned(node: ast.stmt) -> Iterator[str]:
     """Yield the names a statement gives values to."""
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):

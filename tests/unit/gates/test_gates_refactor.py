@@ -20,10 +20,12 @@ from gates_support import (
     suite,
 )
 from notes import with_keys
+from redgreenrefactor.gates.rules.scope import lost_names
 from redgreenrefactor.model.evidence import Change, File, Missing, Reach, Rules, SuiteRun, Trial
 from redgreenrefactor.model.facts import Facts
+from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.verdict import FindingType, Ruling, TestOutcome
+from redgreenrefactor.model.verdict import FindingType, Ruling, Severity, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 
 REFACTOR = PhaseName.REFACTOR
@@ -49,6 +51,35 @@ def accepted(played: Played) -> bool:
 
 
 # --- the code
+
+
+@pytest.mark.parametrize(
+    ("feature", "code", "told"),
+    [
+        ("Numbers: `twice.double(x)` doubles.", CODE.replace("double", "twofold"), ["double"]),
+        ("Numbers: double them.", CODE.replace("double", "twofold"), []),
+        ("Numbers: `double(x)`.", CODE.replace("double", "twofold") + "\n\ndouble = twofold\n", []),
+        ("Numbers: `double(x)`.", "import doubles\nfrom halves import half\ndouble = doubles.two\n", []),
+        ("Numbers: `half(x)`.", CODE.replace("double", "twofold"), []),
+    ],
+)
+def test_a_name_that_the_feature_promises_and_that_goes_is_told(
+    feature: str, code: str, told: list[str]
+) -> None:
+    given = evidence(
+        REFACTOR, BASE, {**BASE, "thing.py": code}, handoff=Handoff(REFACTOR, REFACTOR, feature=feature)
+    )
+    found = list(lost_names(given))
+    assert [item.severity for item in found] == [Severity.WARNING] * len(told)
+    assert [item.message.split("`")[1] for item in found] == told
+
+
+def test_a_name_that_the_case_promises_and_that_goes_is_only_a_warning() -> None:
+    other = {"thing.py": CODE.replace("double", "twofold")}
+    tests = BASE["test_thing.py"].replace("double(", "twofold(").replace("double,", "twofold,")
+    case = Case("`double(2)` is 4", "test_thing.py", "thing.py")
+    played = rewritten(tests, files=other, case=case)
+    assert [item.type for item in played.warnings] == [FindingType.SCOPE_VIOLATION]
 
 
 def test_no_change_is_accepted_without_a_run() -> None:

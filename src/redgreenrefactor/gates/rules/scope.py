@@ -15,7 +15,7 @@ from redgreenrefactor.model.evidence import (
     Evidence,
 )
 from redgreenrefactor.model.goal import LIST
-from redgreenrefactor.model.verdict import Finding, FindingType
+from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 SUBMODULE, LINK = "160000", "120000"
@@ -218,3 +218,21 @@ def python_code(evidence: Evidence) -> Iterator[tuple[Change, str]]:
             and not is_test(evidence, change.path)
         ):
             yield change, text
+
+
+def lost_names(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a warning for names that the feature or the case quotes as code, were defined before, and are no longer."""
+    case = evidence.case.description if evidence.case else ""
+    quotes = re.findall(r"`([^`]+)`", f"{evidence.handoff.feature}\n{case}")
+    asked = {word for quote in quotes for word in re.findall(r"[A-Za-z_]\w+", quote)}
+    code = [change for change in evidence.changes if not is_test(evidence, change.path)]
+    before, after = (
+        {name for text in texts for name in python.defined_names(text)}
+        for texts in ([change.old_text for change in code], [change.new_text for change in code])
+    )
+    for name in sorted(asked & before - after):
+        yield Finding(
+            FindingType.SCOPE_VIOLATION,
+            f"`{name}`, which the feature's text names, is no longer there: whoever reads it will look for it",
+            severity=Severity.WARNING,
+        )
