@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redgreenrefactor.git.obstacles import clear_way
+from redgreenrefactor.git.obstacles import clear_away, clear_way
 from redgreenrefactor.git.repository import open_repository
 from redgreenrefactor.git.workspace import GitWorkspace
 from redgreenrefactor.loop.workflows import TDD
@@ -64,6 +64,27 @@ def test_no_pipe_is_waited_at_that_git_takes_for_a_file(repo: Repo, workspace: G
     assert f"{repo.path}/.gitignore was made a pipe during the session; it is gone" in done.warnings
     assert repo.git("diff", "--name-only", base, done.commit) == "new.py"
     assert own.is_fifo()
+
+
+@pytest.mark.parametrize(("user", "found"), [(0, {"pipe", "run", "inner"}), (1000, {"pipe"})])
+def test_pipes_are_found_by_everybody_and_programs_of_roots_group_by_root(
+    tmp_path: Path, user: int, found: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("sub/deep", "node_modules"):
+        (tmp_path / folder).mkdir(parents=True)
+    os.mkfifo(tmp_path / "sub/deep/pipe")
+    os.mkfifo(tmp_path / "old")
+    moment = (tmp_path / "old").stat().st_ctime_ns + 1
+    while (tmp_path / "sub/deep/pipe").stat().st_ctime_ns < moment:
+        (tmp_path / "sub/deep/pipe").chmod(0o600)
+    for place in (tmp_path / "sub/run", tmp_path / "node_modules/inner"):
+        place.touch()
+        place.chmod(0o2755)
+    monkeypatch.setattr(os, "getuid", lambda: user)
+    told = clear_away(tmp_path, (), moment)
+    assert {Path(line.split(" was made ")[0]).name for line in told} == found
+    assert (tmp_path / "old").is_fifo()
+    assert not (tmp_path / "sub/deep/pipe").exists()
 
 
 def test_folders_too_deep_for_git_are_gone_with_everything_else(repo: Repo, workspace: GitWorkspace) -> None:
