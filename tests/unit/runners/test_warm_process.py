@@ -142,6 +142,66 @@ def test_settings_of_the_runner_that_change_are_read_again(make: Callable[..., B
     assert (run.ids, run.warm) == ({"test_a.py::check_a"}, True)
 
 
+def test_what_is_loaded_before_any_test_is_loaded_by_the_fork_also_where_it_comes_later(
+    make: Callable[..., Bench], lay: Lay
+) -> None:
+    lay({"tests/test_a.py": "def test_a(request):\n    assert request.getfixturevalue('given') == 1\n"})
+    bench, name = make(), "tests/test_a.py::test_a"
+    given = "import pytest\n\n\n@pytest.fixture\ndef given():\n    return 1\n"
+
+    assert bench(name).results[name].exception == "FixtureLookupError"
+    for text, passed in (given, {name}), (given.replace("1", "2"), set[str]()), (given, {name}):
+        lay({"tests/conftest.py": text})
+        run = bench(name)
+        assert (run.passed, run.warm) == (passed, True), run.output
+
+
+def test_a_plug_in_that_is_the_project_itself_is_loaded_by_the_fork(
+    make: Callable[..., Bench], lay: Lay
+) -> None:
+    plug = "import pytest\n\n\n@pytest.fixture\ndef given():\n    return 1\n"
+    lay({"plug.py": plug, "test_a.py": "def test_a(given):\n    assert given == 1\n"})
+    bench, name = make(PYTEST_PLUGINS="plug", PYTHONPATH="."), "test_a.py::test_a"
+
+    first = bench(name)
+    lay({"plug.py": plug.replace("1", "2")})
+
+    assert (first.passed, first.warm) == ({name}, True), (first.cold, first.output)
+    assert bench(name).results[name].status is Status.FAILED
+
+
+ENDS = """\
+import atexit, os
+
+def test_it():
+    atexit.register(lambda: open("ended", "a").write("."))
+    os.write(1, b"caught")
+    assert False
+"""
+
+
+def test_a_fork_ends_as_a_process_of_its_own_does(make: Callable[..., Bench], lay: Lay) -> None:
+    lay({"test_it.py": ENDS})
+    bench, name = make(), "test_it.py::test_it"
+
+    cold, warm = bench(name, warm=False), bench(name)
+    assert (bench.project / "ended").read_text() == ".."
+    assert (warm.warm, warm.exit_code) == (True, cold.exit_code)
+    lay({"conftest.py": "def pytest_unconfigure(config):\n    raise SystemExit(0)\n"})
+    cold, warm = bench(name, warm=False), bench(name)
+    assert (warm.warm, warm.exit_code, warm.tampering) == (True, 0, cold.tampering)
+    assert "exited with 0" in warm.tampering[0]
+
+
+def test_what_one_fork_prints_is_not_caught_by_the_next(make: Callable[..., Bench], lay: Lay) -> None:
+    caught = "request.config.pluginmanager.getplugin('capturemanager').read_global_capture()"
+    lay({"test_a.py": "import os\n\n\ndef test_a():\n    os.write(1, b'left')\n    os._exit(3)\n"})
+    lay({"test_b.py": f"def test_b(request):\n    print('mine')\n    assert {caught} == ('mine\\n', '')\n"})
+    bench = make()
+
+    assert (bench("test_a.py").exit_code, bench("test_b.py").passed) == (3, {"test_b.py::test_b"})
+
+
 def test_unittest_is_kept_loaded_too(make: Callable[..., Bench], lay: Lay) -> None:
     lay(
         {

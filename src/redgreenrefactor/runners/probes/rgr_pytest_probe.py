@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
@@ -63,18 +64,45 @@ class Probe:
     """What all hooks share."""
 
     def __init__(self) -> None:
-        self.order = Order()
-        self.report = Report(self.order.report, self.order.nonce)
-        self.paths = self.order.paths
+        self.order = Order(waits=True)
         self.redirection = Redirection(self.order.homes, self.order.folder)
+        redirect(self.redirection)
+        self.paths, self.originals = self.order.paths, self.order.originals
         self.canaries: frozenset[str] = frozenset()
         self.hooks: set[tuple[str, str]] = set()
+        self._known_hooks: dict[
+            int, tuple[Any, Any]
+        ] = {}  # by their ids, and kept, so that these stay theirs
         self.planned = 0
         self.started = 0
-        self.reach, self.originals = (
-            Reach(self.paths, closely=bool(self.order.tests)),
-            self.order.originals,
-        )
+        self.begun = False
+        self.session: Any = None  # once it is over
+        self.made_of: Callable[[], Any] = tuple  # what decides how far a process is that is kept loaded
+        self._trap: Any = None
+        if self.order.kept is None:
+            self.begin()
+        else:
+            from rgr_departure import Trap  # noqa: PLC0415 - seldom asked for
+
+            self._trap = Trap(self.paths, self.begin)
+
+    def begin(self, manager: Any = None) -> None:
+        """Be a run, if this is none yet: from here on something of the project may be loaded."""
+        if self.begun:
+            return
+        if manager is not None:
+            self._new_hooks(manager)  # once for all forks: none of them is the project's
+        kept = self.order.kept
+        self.order.become_a_run(self.made_of)
+        sys.modules.pop("rgr_departure", None)
+        if kept is not None:
+            self._trap.remove()
+            kept.exit_code = self._exit_code
+            for name in ["rgr_lines"] * self.order.trace + ["rgr_disguise"] * bool(self.order.disguise):
+                kept.provide(name)
+        self.begun = True
+        self.report = Report(self.order.report, self.order.nonce)
+        self.reach = Reach(self.paths, closely=bool(self.order.tests))
         self.lines: Any = None
         if self.order.trace:
             from rgr_lines import Lines  # noqa: PLC0415 - seldom asked for
@@ -87,7 +115,6 @@ class Probe:
             self.disguise = Disguise(self.order, self.paths, self.reach.asked)
         here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
         sys.path[:] = [entry for entry in sys.path if entry != here]
-        redirect(self.redirection)
         self.order.settle_chance()
         if self.disguise is not None:
             self.disguise.begin()
@@ -95,13 +122,30 @@ class Probe:
 
     def tell_hooks(self, manager: Any) -> None:
         """Write down every hook in force that the project implements, each once."""
+        for caller, implementation in self._new_hooks(manager):
+            hook = described_hook(implementation.function, implementation.plugin, self.paths)
+            if hook is not None and (caller.name, hook["code"]) not in self.hooks:
+                self.hooks.add((caller.name, hook["code"]))
+                self.report.write("hook", name=caller.name, **hook)
+
+    def _new_hooks(self, manager: Any) -> list[tuple[Any, Any]]:
+        """Return the hooks that were not there when this was asked last."""
         callers: dict[str, Any] = manager.hook.__dict__
+        found: list[tuple[Any, Any]] = []
         for caller in callers.values():
             for implementation in caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ():
-                hook = described_hook(implementation.function, implementation.plugin, self.paths)
-                if hook is not None and (caller.name, hook["code"]) not in self.hooks:
-                    self.hooks.add((caller.name, hook["code"]))
-                    self.report.write("hook", name=caller.name, **hook)
+                known = self._known_hooks.get(id(implementation))
+                if known is None or known[1] is not implementation.function:
+                    self._known_hooks[id(implementation)] = implementation, implementation.function
+                    found.append((caller, implementation))
+        return found
+
+    def _exit_code(self) -> int | None:
+        """Return what pytest exits with, unless something of the project has a say in it at the very end."""
+        last = {"pytest_cmdline_main", "pytest_unconfigure"}
+        if self.session is None or not last.isdisjoint(name for name, _ in self.hooks):
+            return None
+        return int(self.session.exitstatus)
 
     def not_collected(self, path: str, raised: BaseException) -> None:
         """Write down that a file could not be collected, and why."""
@@ -131,7 +175,13 @@ class _Session:
         self._probe = probe
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Generator[None, Any, None]:
+        if self._probe.order.kept is not None:
+            from rgr_departure import departs_early, initial_files  # noqa: PLC0415 - seldom asked for
+
+            self._probe.made_of = partial(initial_files, early_config)
+            if departs_early(early_config):
+                self._probe.begin(early_config.pluginmanager)
         outcome = yield
         if outcome.excinfo is not None:
             raised: BaseException = outcome.excinfo[1]
@@ -143,15 +193,20 @@ class _Session:
         for name, value in {**_OPTIONS, **seeded}.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
-        if self._probe.order.tests:
-            config.pluginmanager.register(_selection(self._probe, str(config.rootpath)), "rgr-selection")
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, Any, None]:
-        yield
-        cache: Any = getattr(session.config, "cache", None)
+    def pytest_collection(self, session: pytest.Session) -> Generator[None, Any, None]:
+        config, kept = session.config, self._probe.order.kept is not None
+        self._probe.begin(config.pluginmanager)
+        if kept:
+            config.option.tbstyle = "no"  # nobody reads it: what was raised is in the report
+            config.option.cacheshow = True  # nothing is kept for a next time
+        if self._probe.order.tests:
+            config.pluginmanager.register(_selection(self._probe, str(config.rootpath)), "rgr-selection")
+        cache: Any = getattr(config, "cache", None)
         if hasattr(cache, "_cachedir"):  # a checkout stays as it was
             cache._cachedir = type(cache._cachedir)(self._probe.order.scratch)  # noqa: SLF001
+        yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:
@@ -208,6 +263,7 @@ class _Session:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         yield
         probe = self._probe
+        probe.session = session
         probe.tell_hooks(session.config.pluginmanager)
         used = probe.reach.facts()
         replaced = probe.originals.replaced(widely=bool(probe.order.disguise))

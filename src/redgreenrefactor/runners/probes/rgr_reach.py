@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.machinery import PathFinder
 from operator import is_
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -128,7 +128,8 @@ class Originals:
 
     def __init__(self, paths: Paths, *, nothing_loaded: bool) -> None:
         self._paths = paths
-        self._before = dict(_spaces())
+        self._classes = {name: list(_classes(name, module)) for name, module in _runners_modules()}
+        self._before = {owner: dict(space) for owner, space in _spaces()}
         self._projects_own = {
             (owner, name)
             for owner, space in ({} if nothing_loaded else self._before).items()
@@ -143,12 +144,24 @@ class Originals:
         """
         found = [
             [owner, *self._home(value), name]
-            for owner, space in _spaces()
+            for owner, space in self._changed()
             if self._projects_own or not _is_same(space, self._before.get(owner, {}))
-            for name, value in space.items()
+            for name, value in list(space.items())
             if _is_code(value) and self._is_new(owner, name, value)
         ]
         return sorted([*found, *self._patched(), *(self._elsewhere() if widely else ())], key=str)
+
+    def _changed(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield what the runner's modules and their classes hold, of modules in which something is not what it was."""
+        for name, module in _runners_modules():
+            known = [(name, module), *self._classes.get(name, ())]
+            if self._projects_own or any(self._differs(owner, place) for owner, place in known):
+                yield from _with_classes(name, module)
+
+    def _differs(self, owner: str, place: Any) -> bool:
+        """Tell whether a module or a class holds something else than it did; most hold the same, and nothing is copied."""
+        before = self._before.get(owner)
+        return before is None or not _is_same(_space(place), before)
 
     def _is_new(self, owner: str, name: str, value: Any) -> bool:
         known = self._before.get(owner, {}).get(name)
@@ -163,7 +176,7 @@ class Originals:
         for name, module in list(sys.modules.items()):
             file = _file(module, self._paths)
             for _, space in _with_classes(name, module) if file else ():
-                for key, value in space.items():
+                for key, value in list(space.items()):
                     home = self._home(value) if _is_code(value) else ("", 0)
                     mock = type(value).__module__ == "unittest.mock"
                     if mock or (home[0] not in ("", file) and not _is_imported(key, value, name)):
@@ -176,8 +189,8 @@ class Originals:
             if name.partition(".")[0] in (*_RUNNERS, "__main__") or _file(module, self._paths):
                 continue
             for owner, space in _with_classes(name, module):
-                for key, value in space.items():
-                    if isinstance(value, FunctionType) and self._home(value)[0]:
+                for key, value in list(space.items()):
+                    if isinstance(value, FunctionType) and self._paths.inside(value.__code__.co_filename):
                         yield [owner, *self._home(value), key]
 
     def _home(self, value: Any) -> tuple[str, int]:
@@ -219,20 +232,32 @@ def _in_the_way(folder: str, inside: str) -> Iterator[tuple[str, str]]:
             yield module, f"{inside}{name}" if name != module else f"{inside}{name}/__init__.py"
 
 
-def _spaces() -> Iterator[tuple[str, dict[str, Any]]]:
+def _runners_modules() -> list[tuple[str, Any]]:
+    return [found for found in list(sys.modules.items()) if found[0].partition(".")[0] in _RUNNERS]
+
+
+def _spaces() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what the runner's modules and their classes hold."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _RUNNERS:
-            yield from _with_classes(name, module)
+    for name, module in _runners_modules():
+        yield from _with_classes(name, module)
 
 
-def _with_classes(name: str, module: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _with_classes(name: str, module: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what a module and the classes that it defines hold."""
-    names = dict(vars(module)) if isinstance(module, ModuleType) else {}
-    yield name, names
-    for key, value in names.items():
+    yield name, _space(module)
+    for owner, cls in _classes(name, module):
+        yield owner, vars(cls)
+
+
+def _classes(name: str, module: Any) -> Iterator[tuple[str, type[Any]]]:
+    """Yield the classes that a module defines."""
+    for key, value in list(_space(module).items()):
         if isinstance(value, type) and value.__module__ == name:
-            yield f"{name}.{key}", dict(vars(value))
+            yield f"{name}.{key}", value
+
+
+def _space(place: Any) -> Mapping[str, Any]:
+    return vars(place) if isinstance(place, (ModuleType, type)) else {}
 
 
 def _is_imported(key: str, value: Any, name: str) -> bool:
@@ -242,7 +267,7 @@ def _is_imported(key: str, value: Any, name: str) -> bool:
     return names.get(key) is value or hasattr(value, "__wrapped__")
 
 
-def _is_same(space: dict[str, Any], before: dict[str, Any]) -> bool:
+def _is_same(space: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """Tell whether a space holds the very things that it held; nobody's idea of equality is asked."""
     return (
         len(space) == len(before)

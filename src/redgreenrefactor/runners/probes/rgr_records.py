@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from hashlib import sha256
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
@@ -35,23 +36,37 @@ _NO_NAME = r"name '([^']+)' is not defined"
 class Order:
     """What the probe was asked to do; reading it takes every trace of the asking out of the environment."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, waits: bool = False) -> None:
+        """Wait for orders at once where the process is to be kept loaded, or when `become_a_run` is called."""
         with open(os.environ.pop(VARIABLE), encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs an import
             asked: dict[str, Any] = json.load(file)
         _restore_environment(asked)
         gc.freeze()  # what is there by now stays: looking through it again and again takes a runner's time
         from rgr_reach import at_start  # noqa: PLC0415 - in a circle otherwise
 
+        self.kept: Any = None  # what is to be kept loaded, until it is a run
         if "warm" in asked:
-            from rgr_warm import continued, load  # noqa: PLC0415 - seldom asked for
+            from rgr_warm import Kept  # noqa: PLC0415 - seldom asked for
 
-            load(asked["warm"]["modules"])
-            self.paths, self.originals = at_start(asked["folder"])  # once for all forks
-            asked = continued(asked)
-            del sys.modules["rgr_warm"]
-            _restore_environment(asked)
-        else:
-            self.paths, self.originals = at_start(asked["folder"])
+            self.kept = Kept(asked)
+        self.paths, self.originals = at_start(asked["folder"])  # once for all forks
+        if asked["current_folder_first"] and sys.path[:1] != [os.getcwd()]:  # noqa: PTH109
+            sys.path.insert(0, os.getcwd())  # noqa: PTH109
+        self._take(asked)
+        if not waits:
+            self.become_a_run()
+
+    def become_a_run(self, made_of: Callable[[], Any] = tuple) -> None:
+        """Return in a process that is a run of its own; what changes with the state that it is made of is not kept."""
+        if self.kept is None:
+            return
+        asked = self.kept.continued(made_of)
+        self.kept = None
+        del sys.modules["rgr_warm"]
+        _restore_environment(asked)
+        self._take(asked)
+
+    def _take(self, asked: dict[str, Any]) -> None:
         self.report: str = asked["report"]
         self.nonce: str = asked["nonce"]
         self.canary: str = asked["canary"]
@@ -63,8 +78,6 @@ class Order:
         self.disguise: str = asked["disguise"]
         self.seed: int | None = asked["seed"]
         self.modules: bool = asked["modules"]
-        if asked["current_folder_first"] and sys.path[:1] != [os.getcwd()]:  # noqa: PTH109
-            sys.path.insert(0, os.getcwd())  # noqa: PTH109
 
     def settle_chance(self) -> None:
         """Let what happens at random from now on happen alike each time, if the order has a seed."""

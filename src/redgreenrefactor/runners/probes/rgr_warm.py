@@ -7,6 +7,7 @@ it, and ends all that a run has left before the next one begins.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -32,7 +33,66 @@ class _RefusedError(Exception):
     """Why this process cannot serve."""
 
 
-def load(modules: list[str]) -> None:
+class Kept:
+    """A process on its way to where it waits for orders, with nothing of the project in it."""
+
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self._asked = asked
+        self._streams = [_identity(number) for number in range(_STANDARD + 1)]  # before anybody moves them
+        self.exit_code: Callable[[], int | None] = lambda: None
+        count: Callable[[], int] = getattr(atexit, "_ncallbacks", lambda: sys.maxsize)
+        if count() <= ("logging" in sys.modules):
+            atexit.register(self._leave)
+        _load(asked["warm"]["modules"])
+        self._apart = {name: _loaded_apart(name) for name in ("rgr_disguise", "rgr_lines")}
+
+    def provide(self, name: str) -> None:
+        """Let a module of ours be found that was loaded beforehand, for runs that ask for it."""
+        sys.modules.update(self._apart[name])
+
+    def _leave(self) -> None:
+        """End a run whose exit code is known without taking its interpreter apart, which takes as long as a test.
+
+        What was registered for the end has been called by now: all of it came later, but for what closes logs.
+        """
+        code = self.exit_code()
+        if code is not None:
+            for module, name in (
+                (sys.modules.get("logging"), "shutdown"),
+                (sys.stdout, "flush"),
+                (sys.stderr, "flush"),
+            ):
+                try:
+                    getattr(module, name)()
+                except Exception:  # noqa: BLE001, S112 - as the interpreter does
+                    continue
+            os._exit(code)
+
+    def continued(self, made_of: Callable[[], Any]) -> dict[str, Any]:
+        """Serve orders for good; return, in a process of its own for each, what that one is asked."""
+        told = self._asked["warm"]
+        channel = os.open(told["orders"], os.O_RDONLY), os.open(told["answers"], os.O_WRONLY)
+        orders, answers = channel
+        try:
+            parent = _Parent(self._asked, channel, self._streams, made_of)
+        except _RefusedError as why:
+            _say(answers, refused=str(why))
+            os._exit(0)
+        _say(answers, ready=True)
+        waiting = b""
+        while True:
+            waiting += os.read(orders, 65_536)
+            line, ended, rest = waiting.partition(b"\n")
+            if ended:
+                waiting = rest
+                order = parent.answered(line)
+                if order is not None:
+                    return order
+            elif not waiting:
+                os._exit(0)
+
+
+def _load(modules: list[str]) -> None:
     """Import what earlier runs have imported from installed packages, as far as that can be had."""
     for name in modules:
         if name not in sys.modules:
@@ -42,39 +102,31 @@ def load(modules: list[str]) -> None:
                 continue
 
 
-def continued(asked: dict[str, Any]) -> dict[str, Any]:
-    """Serve orders for good; return, in a process of its own for each, what that one is asked."""
-    told = asked["warm"]
-    orders, answers = os.open(told["orders"], os.O_RDONLY), os.open(told["answers"], os.O_WRONLY)
-    try:
-        parent = _Parent(asked, orders, answers)
-    except _RefusedError as why:
-        _say(answers, refused=str(why))
-        os._exit(0)
-    _say(answers, ready=True)
-    waiting = b""
-    while True:
-        waiting += os.read(orders, 65_536)
-        line, ended, rest = waiting.partition(b"\n")
-        if ended:
-            waiting = rest
-            order = parent.answered(line)
-            if order is not None:
-                return order
-        elif not waiting:
-            os._exit(0)
+def _loaded_apart(name: str) -> dict[str, Any]:
+    """Import a module of ours; return it with all that came along, and let no run find what it has not loaded."""
+    before = set(sys.modules)
+    importlib.import_module(name)
+    return {loaded: sys.modules.pop(loaded) for loaded in list(sys.modules) if loaded not in before}
 
 
 class _Parent:
     """What forks, and what it knows of the state that every run shall find."""
 
-    def __init__(self, asked: dict[str, Any], orders: int, answers: int) -> None:
+    def __init__(
+        self,
+        asked: dict[str, Any],
+        channel: tuple[int, int],
+        streams: list[tuple[int, int]],
+        made_of: Callable[[], Any],
+    ) -> None:
         if sys.platform != "linux" or not hasattr(os, "fork"):
             raise _RefusedError("there is no fork here")
         self._prctl = _control()
-        self._channel = (orders, answers)
+        self._channel = channel
+        self._made_of = made_of
         self._look_at_threads()
         self._look_at_modules([asked["folder"], *asked["homes"]])
+        self._open = _Descriptors(streams, channel)
         self._look_at_memory()
         if self._prctl(PR_SET_DUMPABLE, 0) or self._prctl(PR_SET_CHILD_SUBREAPER, 1):
             raise _RefusedError("this process cannot be kept from what it forks")
@@ -99,7 +151,7 @@ class _Parent:
         sys.stderr.flush()
         child = os.fork()
         if child == 0:
-            return _become(order, self._channel, self._prctl)
+            return _become(order, self._open, self._prctl)
         code = _exit_code(os.waitpid(child, 0)[1])
         _end_all()
         _say(self._channel[1], exit=code, clean=self._tidied())
@@ -123,11 +175,7 @@ class _Parent:
                 raise _RefusedError("the runner loads {} of the project before any test".format(name))  # noqa: UP032
 
     def _look_at_memory(self) -> None:
-        """Refuse where something is open, or in memory, that all forks would share."""
-        known = {*range(_STANDARD + 1), *self._channel}
-        for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
-            if number not in known and _is_open(number):
-                raise _RefusedError("what was loaded keeps a file open")
+        """Refuse where something is in memory that all forks would share."""
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:  # noqa: PTH123
             if any(line.split()[1][1::2] == "ws" for line in maps):
                 raise _RefusedError("what was loaded shares memory with what it starts")
@@ -143,6 +191,7 @@ class _Parent:
                 found[file] = _stamp(file)
         for place in _configured_by(folder):
             found[place] = _content(place)
+        found[""] = self._made_of()
         return found
 
     def _surroundings(self) -> tuple[Any, ...]:
@@ -180,20 +229,78 @@ def _joined(words: list[str]) -> bytes:
     return os.fsencode(" ".join(words))
 
 
-def _become(
-    order: dict[str, Any], channel: tuple[int, ...], prctl: Callable[[int, int], int]
-) -> dict[str, Any]:
+class _Descriptors:
+    """What is open in a process that forks: each fork has its own of everything, and the channel not at all."""
+
+    def __init__(self, streams: list[tuple[int, int]], channel: tuple[int, int]) -> None:
+        self._channel = channel
+        self._moved: list[tuple[int, str]] = []  # what is one of the standard streams, and which
+        self._temporary: dict[
+            tuple[int, int], list[int]
+        ] = {}  # files without a name, in which output is caught
+        names = dict(zip(reversed(streams), ("stderr", "stdout", "stdin")))  # noqa: B905 - Python 3.8
+        for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
+            if number in channel or not _is_open(number):
+                continue
+            found = os.fstat(number)
+            identity = found.st_dev, found.st_ino
+            if identity in names:
+                self._moved.append((number, names[identity]))
+            elif stat.S_ISREG(found.st_mode) and found.st_nlink == 0 and found.st_size == 0:
+                self._temporary.setdefault(identity, []).append(number)
+            elif identity != _identity_of_nothing():
+                raise _RefusedError("what was loaded keeps a file open")
+
+    def renew(self, order: dict[str, Any]) -> None:
+        """Close the channel, and give this process streams and files of its own."""
+        for descriptor in self._channel:
+            os.close(descriptor)
+        ways = {
+            "stdin": os.open(os.devnull, os.O_RDONLY),
+            "stdout": os.open(order["stdout"], os.O_WRONLY),
+            "stderr": os.open(order["stderr"], os.O_WRONLY),
+        }
+        for number, name in self._moved:
+            _put(ways[name], number)
+        for opened in ways.values():
+            os.close(opened)
+        for numbers in self._temporary.values():
+            with _temporary_file() as made:
+                for number in numbers:
+                    _put(made.fileno(), number)
+
+
+def _put(opened: int, number: int) -> None:
+    """Let a descriptor stand for what another does."""
+    os.dup2(opened, number, inheritable=os.get_inheritable(number))
+
+
+def _temporary_file() -> Any:
+    import tempfile  # noqa: PLC0415 - whoever has such files has loaded it
+
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def _identity(number: int) -> tuple[int, int]:
+    """Return what tells an open file from all others, or what no file has."""
+    try:
+        found = os.fstat(number)
+    except OSError:
+        return (-1, number)
+    return found.st_dev, found.st_ino
+
+
+def _identity_of_nothing() -> tuple[int, int]:
+    found = os.stat(os.devnull)  # noqa: PTH116
+    return found.st_dev, found.st_ino
+
+
+def _become(order: dict[str, Any], opened: _Descriptors, prctl: Callable[[int, int], int]) -> dict[str, Any]:
     """Make this fork a process like one that was started; return what it is asked."""
     try:
-        for descriptor in channel:
-            os.close(descriptor)
+        opened.renew(order)
         os.setsid()
         prctl(PR_SET_DUMPABLE, 1)
-        ways = ((os.devnull, os.O_RDONLY), (order["stdout"], os.O_WRONLY), (order["stderr"], os.O_WRONLY))
-        for number, (place, way) in enumerate(ways):
-            opened = os.open(place, way)
-            os.dup2(opened, number)
-            os.close(opened)
         importlib.invalidate_caches()
         chance: Any = sys.modules.get("numpy.random")
         if chance is not None:
