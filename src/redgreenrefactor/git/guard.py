@@ -85,12 +85,12 @@ def is_stale(before: Steering) -> bool:
 
 def _files_back(before: Steering, files: Mapping[str, Kept], keep_in: Path) -> Iterator[str]:
     for name in sorted(files, key=lambda name: (name.count("/"), name)):
-        place, was = Path(name), files[name]
-        around = (folder for folder in (before.root, *before.gits) if place.is_relative_to(folder))
-        base = min(around, key=lambda folder: len(folder.parts))
-        now = _kept(place) if place.parent.resolve() == place.parent else None  # no link is on the way
+        place, was, parent = Path(name), files[name], os.path.dirname(name)  # noqa: PTH120 - there are many
+        now = _kept(place) if os.path.realpath(parent) == parent else None  # no link is on the way
         if now == was or (now and place.name == "HEAD" and stat.S_ISREG(now[0]) and HEAD.fullmatch(now[1])):
             continue
+        around = (folder for folder in (before.root, *before.gits) if place.is_relative_to(folder))
+        base = min(around, key=lambda folder: len(folder.parts))
         kept = _made_room(place, *now, keep_in) if now else None
         if was is not None:
             _restore(cleared(base, str(place.relative_to(base))), *was)

@@ -57,6 +57,7 @@ class Objects:
         self._trees: dict[str, Mapping[str, Node]] = {}
         self._inner: dict[str, tuple[tuple[str, Node], ...]] = {}
         self._extents: dict[str, int] = {}
+        self._commits: dict[str, Commit] = {}  # by id; names may come to stand for others
 
     def close(self) -> None:
         """End the git process."""
@@ -107,18 +108,21 @@ class Objects:
 
     def commit(self, name: str) -> Commit | None:
         """Return a commit by id or by any name git knows it under."""
+        if name in self._commits:
+            return self._commits[name]
         found = self.get(name)
         if found is None or found[1] != "commit":
             return None
         head, _, message = decoded(found[2]).partition("\n\n")
         lines = [line.partition(" ") for line in head.split("\n")]
-        return Commit(
+        read = self._commits[found[0]] = Commit(
             oid=found[0],
             tree=next((value for key, _, value in lines if key == "tree"), ""),
             parents=tuple(value for key, _, value in lines if key == "parent"),
             author=next((value for key, _, value in lines if key == "author"), ""),
             message=message,
         )
+        return read
 
     def require(self, name: str) -> Commit:
         """Return a commit that has to be there; one that is not is a GitError."""

@@ -1,6 +1,7 @@
 """`test-list.md` as a plan."""
 
 import re
+from functools import lru_cache
 
 from redgreenrefactor.model.goal import LIST, Item, Plan
 from redgreenrefactor.ports import Snapshots
@@ -19,6 +20,7 @@ def plan_at(past: Snapshots, commit: str) -> Plan:
     return Plan() if found is None else parse(found[1], found[0])
 
 
+@lru_cache(16)  # what reads it asks again and again
 def parse(text: str, blob: str | None = None) -> Plan:
     """Return the boxes of a Markdown text in their order, empty ones left out; any text can be read."""
     from markdown_it import MarkdownIt  # noqa: PLC0415

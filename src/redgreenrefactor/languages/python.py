@@ -4,6 +4,7 @@ import ast
 import builtins
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from redgreenrefactor.model.values import frozen
 
@@ -36,12 +37,18 @@ def parsed(text: str | None) -> ast.Module | None:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    level: list[ast.AST] = [tree]
+    return None if _is_deep(text) else tree
+
+
+@lru_cache(64)  # the same texts are read for one rule after the other
+def _is_deep(text: str) -> bool:
+    """Tell whether the syntax tree of a text has more levels than anybody can walk."""
+    level: list[ast.AST] = [ast.parse(text)]
     for _ in range(DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
-            return tree
-    return None
+            return False
+    return True
 
 
 def is_too_deep(text: str | None) -> bool:

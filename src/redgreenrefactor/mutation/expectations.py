@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.mutation.false_expectations import slips
@@ -14,6 +15,7 @@ _COMPARING = re.compile(
 )  # functions that hold two values against each other
 
 
+@lru_cache(16)  # the same tests are looked at turn after turn
 def with_bent_comparisons(text: str | None, impl_file: str) -> str | None:
     """Return a file of tests whose comparisons are tried with other values, where they hold; None where there are none.
 
