@@ -307,8 +307,9 @@ def altered(node: ast.expr) -> ast.expr:
 def source_of_tree(tree: ast.Module, source: str = "") -> str:
     """Return the text of a file, with a piece of code put where everything in the file can call it."""
     place = next((i for i, node in enumerate(tree.body) if not must_come_first(node)), len(tree.body))
-    tree.body[place:place] = ast.parse(source).body
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    ast.fix_missing_locations(tree)
+    first, rest = (ast.unparse(ast.Module(body, [])) for body in (tree.body[:place], tree.body[place:]))
+    return "\n".join(filter(None, (first, source, rest))) + "\n"
 
 
 def must_come_first(node: ast.stmt) -> bool:
