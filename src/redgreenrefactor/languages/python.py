@@ -241,11 +241,6 @@ class Import:
     module: str  # with a dot for every level up, where it is relative
     member: str = ""  # of the module; none: the module itself
 
-    @property
-    def full(self) -> str:
-        """What the name stands for."""
-        return f"{self.module}:{self.member}" if self.member else self.module
-
 
 def imported(tree: ast.AST) -> Iterator[Import]:
     """Yield the names that a file gets from elsewhere; `import a.b` binds `a`."""
@@ -264,14 +259,6 @@ def imports(tree: ast.AST) -> Iterator[str]:
         if module:
             yield module
             yield from [f"{module}.{item.member}"] if item.member else []
-
-
-def resolved(tree: ast.Module) -> dict[str, str]:
-    """Return what each imported name stands for, in full."""
-    return {
-        item.name: item.full if item.member or item.module.split(".")[0] != item.name else item.name
-        for item in imported(tree)
-    }
 
 
 BUILTINS = frozenset(dir(builtins))

@@ -116,7 +116,7 @@ def _imposed(change: Change) -> int | None:
         return None
     before, after = python.parsed(change.old_text), python.parsed(change.new_text)
     known = {python.shape(node) for node in before.body} if before else set[str]()
-    imported = set(python.resolved(before)) if before else set[str]()
+    imported = {item.name for item in python.imported(before)} if before else set[str]()
     classes = {node.name: node for node in before.body if isinstance(node, ast.ClassDef)} if before else {}
     for node in after.body if after else []:
         if python.shape(node) in known:
