@@ -12,7 +12,7 @@ from redgreenrefactor.goals.task_file import schema_text
 from redgreenrefactor.goals.task_set import read_tasks
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus
 from redgreenrefactor.tasks.running import TaskOptions, run_tasks
-from redgreenrefactor.views.task_text import last_section
+from redgreenrefactor.views.task_text import last_section, one_line
 
 
 @click.command()
@@ -62,7 +62,7 @@ def answer_task(results: list[TaskFileResult], flags: dict[str, Any], *, several
         print_json(listed if several else shown.to_json())
         return shown.exit_code
     if several:
-        click.echo("\n".join(f"{result.task.id}: {result.status}" for result in results) + "\n")
+        click.echo("\n".join(one_line(result) for result in results) + "\n")
     if shown.already:
         click.echo("the task is complete already; nothing is left to do (--new starts it again)\n")
     say(last_section(shown))

@@ -91,7 +91,7 @@ class Story:
         """Remember what later rows and the live line need."""
         match event:
             case RunStarted():
-                self._run_id, self._turn = self._ink.line(event.run_id), None
+                self._run_id, self._turn, self._headed = self._ink.line(event.run_id), None, False
             case TurnStarted():
                 self._headed = self._headed and self._cycle == event.cycle
                 self._cycle = event.cycle

@@ -6,6 +6,7 @@ from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, T
 from redgreenrefactor.model.workflow import PhaseName
 
 FAILURE = "green-phase-failure.md"
+_SHORT = 200  # characters of a reason
 _GO_ON = "Nothing is lost: type the same command again, or 'rgr resume', to go on."
 
 
@@ -18,6 +19,12 @@ def last_section(result: TaskFileResult) -> str:
             return _failed(result)
         case _:
             return _blocked(result)
+
+
+def one_line(result: TaskFileResult) -> str:
+    """Return how a task among others ended, and why."""
+    why = f" ({_line(result.error)[:_SHORT]})" if result.error else ""
+    return f"{result.task.id}: {result.status}{why}"
 
 
 def _complete(result: TaskFileResult) -> str:

@@ -9,7 +9,7 @@ from redgreenrefactor.model.task import Criterion, Cycle, Task
 from redgreenrefactor.model.task_result import TaskFileResult, TaskFileStatus, TaskPhase
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.views.task_text import last_section, summary
+from redgreenrefactor.views.task_text import last_section, one_line, summary
 
 CYCLE = Cycle(2, scope="two functions", expected_coverage=">=85%", coverage_min=85)
 TASK = Task("T", "Calculator", "d", tdd=True, criteria=(Criterion("$ x", "x"),), cycles=(CYCLE,))
@@ -93,6 +93,13 @@ def test_a_blocked_task_ends_with_what_is_missing() -> None:
     stopped = TaskFileResult(TASK, TaskFileStatus.INTERRUPTED, PHASES)
     assert "**Attempted:** RED (1 try), GREEN (2 tries), REFACTOR (1 try)" in last_section(stopped)
     assert "**Need:** Nothing is lost: type the same command again, or 'rgr resume'" in last_section(stopped)
+
+
+def test_of_several_tasks_each_tells_why_it_did_not_complete() -> None:
+    assert one_line(COMPLETE) == "T: complete"
+    assert (
+        one_line(TaskFileResult(TASK, TaskFileStatus.FAILED, error="two\nlines")) == "T: failed (two lines)"
+    )
 
 
 def test_the_summary_has_every_section() -> None:
