@@ -45,7 +45,10 @@ def test_a_cycle_costs_few_processes_of_git_and_three_runs_of_the_suite(counted:
     told = [json.loads(line) for line in events.read_text().splitlines()]
     suites = [event for event in told if event["event"] == "SuiteEnded" and event["purpose"] == "suite"]
     assert len(suites) <= 1 + 3 * 3
-    probes = sum(event["event"] == "SuiteEnded" and event["purpose"] == "probe" for event in told)
+    asked = [event for event in told if event["event"] == "SuiteEnded" and event["purpose"] == "probe"]
+    probes, started = len(asked), [event for event in asked if not event["warm"]]
+    assert len(started) <= 2 * 3, started  # where suites are slow, RED's and GREEN's new test by itself first
+    assert probes - len(started) <= 3 * (3 + 7 + 3), asked  # forks: of RED, GREEN and REFACTOR
     three = len(calls(counted))
     (counted.repo.path.parent / "shim/calls").unlink()
     fourth = {"description": "divides", "testFile": "tests/test_calc.py", "implFile": "calc.py"}
