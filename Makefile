@@ -118,16 +118,16 @@ clean:
 .PHONY: agents clients
 AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/redgreenrefactor-agents
 agents:
-	@tests/flow/install_programs.sh "$(AGENTS)"
+	@PYTHON="$(PYTHON)" tests/install_programs.sh "$(AGENTS)"
 
 # Whole workflows through them, with a model on loopback. `make test` leaves them out.
 clients: $(STAMP) agents
-	@RGR_AGENTS="$(AGENTS)" $(PYTEST) -m "programs" tests/flow
+	@RGR_AGENTS="$(AGENTS)" $(PYTEST) -m "programs" tests/flow tests/contract
 
 # What a session costs beside the program that holds it: CPU of ours by that of the program, at most 5 %.
 .PHONY: programs
 programs: $(STAMP) agents
-	@RGR_AGENTS="$(AGENTS)" PYTHONPATH=tests:tests/flow $(BIN)/python bench/programs.py
+	@RGR_AGENTS="$(AGENTS)" PYTHONPATH=tests $(BIN)/python bench/programs.py
 
 # Pages in a real browser: chromium, which has to be installed, driven by Playwright; axe-core looks for what keeps people out.
 .PHONY: browser

@@ -1,6 +1,6 @@
 """What it costs to hold a session in a program that is an agent: CPU of ours by that of the program itself.
 
-    RGR_AGENTS=FOLDER PYTHONPATH=tests:tests/flow python bench/programs.py [--repeat N] [AGENT ...]
+    RGR_AGENTS=FOLDER PYTHONPATH=tests python bench/programs.py [--repeat N] [AGENT ...]
 
 The same scripted model on loopback, in a process of its own, has the same commands run in both: the program alone,
 started with the same words, and through us. Programs that are talked to by the Agent Client Protocol do nothing alone.
@@ -18,10 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from real_programs import KEYS, MODELS, shell
-
 from agent_setup import setup_with
 from model_server import KEY, Answer, Asked, Reply, model_server
+from program_rows import PROGRAMS
 from redgreenrefactor.agents.program_agent import ProgramAgent, SessionOrder
 from redgreenrefactor.agents.session_environment import of_a_program
 from redgreenrefactor.agents.table import agent_for
@@ -34,13 +33,12 @@ COMMANDS = 6
 BRIEF = Brief(Role(RoleName.TEST, "", "# Your phase: RED"), PhaseName.RED, 1, 1, "run-1", "Write it.", "{}")
 
 
-def mind(asked: Asked) -> Answer:
-    if asked.said < COMMANDS:
-        return Reply("Next.", (shell(asked, f"echo {asked.said} >> numbers.txt; ls"),))
-    return Reply("Done.")
+def serve(name: str, told: "multiprocessing.Queue[str]") -> None:
+    def mind(asked: Asked) -> Answer:
+        if asked.said < COMMANDS:
+            return Reply("Next.", (PROGRAMS[name].runs(f"echo {asked.said} >> numbers.txt; ls"),))
+        return Reply("Done.")
 
-
-def serve(told: "multiprocessing.Queue[str]") -> None:
     with model_server(mind) as server:
         told.put(server.url)
         time.sleep(3600)
@@ -61,13 +59,13 @@ def cost(what: Callable[[], object]) -> tuple[float, float]:
 def made(name: str, url: str, folder: Path) -> ProgramAgent:
     programs = Path(os.environ["RGR_AGENTS"]) / "node_modules/.bin"
     (folder / "home").mkdir(parents=True, exist_ok=True)
-    env = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(folder / "home"), KEYS[name]: KEY}
+    env = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(folder / "home"), PROGRAMS[name].key: KEY}
     agent = agent_for(
         name,
         setup_with(
             project=folder / "project",
             env=env,
-            model=MODELS.get(name, "gpt-5.1" if name == "codex" else ""),
+            model=PROGRAMS[name].model or ("gpt-5.1" if name == "codex" else ""),
             url=url,
             session_timeout=300.0,
             home=folder / "agents",
@@ -111,7 +109,7 @@ def measured(name: str, url: str, repeat: int) -> Iterator[tuple[float, float, f
         agent = made(name, url, folder.parent)
         through(agent, folder)  # what is loaded once
         for _ in range(repeat):
-            by_itself = 0.0 if name in ("gemini", "opencode") else cost(lambda: alone(agent, folder))[1]
+            by_itself = 0.0 if PROGRAMS[name].speaks else cost(lambda: alone(agent, folder))[1]
             ours, theirs = cost(lambda: through(agent, folder))
             keeper = cost(lambda: run(["true"], cwd=folder, env={}, timeout=9.0))[1]
             yield by_itself, ours + theirs, ours + keeper
@@ -119,23 +117,22 @@ def measured(name: str, url: str, repeat: int) -> Iterator[tuple[float, float, f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("agents", nargs="*", default=sorted(KEYS), metavar="AGENT")
+    parser.add_argument("agents", nargs="*", default=sorted(PROGRAMS), metavar="AGENT")
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args()
     told: multiprocessing.Queue[str] = multiprocessing.Queue()
-    server = multiprocessing.Process(target=serve, args=(told,), daemon=True)
-    server.start()
-    url, worst = told.get(), 0.0
+    worst = 0.0
     print(f"{'':12} {'alone':>8} {'through us':>11} {'ours':>7} {'ours by the program':>20}")
     for name in given.agents:
-        rounds = list(measured(name, url, given.repeat))
+        server = multiprocessing.Process(target=serve, args=(name, told), daemon=True)
+        server.start()
+        rounds = list(measured(name, told.get(), given.repeat))
+        server.terminate()
         single, whole, ours = (statistics.median(each) for each in zip(*rounds, strict=True))
         share = statistics.median(part / (total - part) for _, total, part in rounds)
         worst = max(worst, share)
         by_itself = f"{single:.2f}s" if single else "-"
         print(f"{name:12} {by_itself:>8} {whole:10.2f}s {ours:6.3f}s {share:19.1%}", flush=True)
-
-    server.terminate()
     print(f"at most {BAR:.0%}: {'yes' if worst <= BAR else 'NO'}")
     return 0 if worst <= BAR else 1
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from serving import serving
 
 Json = dict[str, Any]
+_THANKS = "Got it. Thanks for the context!"
 KEY = "sk-loopback"
 USED = {"input": 100, "output": 20, "read": 30, "write": 7}  # tokens a request is said to use
 
@@ -123,9 +124,11 @@ class Asked:
             return self.body["contents"]
         if self.dialect == "responses":
             return self.body["input"]
-        return [
+        turns = [
             message for message in self.body["messages"] if message["role"] not in ("system", "developer")
         ]
+        # Qwen Code has its model thank for what it tells of its surroundings, before anybody has asked.
+        return turns[2:] if len(turns) > 1 and turns[1].get("content") == _THANKS else turns
 
     @property
     def brief(self) -> str:

@@ -2,17 +2,20 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent_setup import setup_with
 from model_server import KEY, Answer, Asked, Call, Reply, Status, model_server
+from program_rows import PROGRAMS, programs_folder
 from redgreenrefactor.agents.api import ApiAgent
 from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.agents.providers import access
@@ -101,6 +104,53 @@ def api_agents() -> Generator[Build]:
         yield api_agent
 
 
+@contextmanager
+def real_agents(name: str, folder: Path) -> Generator[Build]:
+    """Make agents that are this program: its model writes the file by a command, and one that fails is refused the next request."""
+    row, programs = PROGRAMS[name], programs_folder()
+    with ExitStack() as stack:
+
+        def real_agent(message: str, fails: bool) -> Agent:
+            def mind(asked: Asked) -> Answer:
+                if asked.said == 0:
+                    phase = re.search(r"(\w+) is yours", f"{asked.system}\n{asked.brief}")
+                    return Reply("Next.", (row.runs(f"printf %s {phase and phase[1]} > made.txt"),))
+                return Status(400, "no more", "invalid_request_error") if fails else Reply(message)
+
+            env = {
+                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+                "HOME": str(folder / "home"),
+                row.key: KEY,
+            }
+            return agent_for(
+                name,
+                setup_with(
+                    env=env,
+                    project=folder / "project",
+                    model=row.model,
+                    url=stack.enter_context(model_server(mind)).url,
+                    session_timeout=240.0,
+                    home=folder / "agents",
+                ),
+            )
+
+        yield real_agent
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_real_program_keeps_them_too(name: str, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    for folder in (project, tmp_path / "home"):
+        folder.mkdir()
+    with real_agents(name, tmp_path) as build:
+        test_it_has_a_name(build)
+        test_progress_is_said_in_single_lines(build, project)
+        test_it_leaves_its_work_in_the_folder_and_reports_its_final_message(build, PhaseName.PLAN, project)
+        test_failure_is_a_value_and_the_work_so_far_stays(build, project)
+        test_every_session_is_fresh(build, project)
+
+
 @pytest.fixture(
     params=[command_agent, replay_agent, fake_agent, "api", "acp"],
     ids=["command", "replay", "fake", "api", "acp"],
@@ -183,7 +233,8 @@ def test_every_session_is_fresh(build: Build, tmp_path: Path) -> None:
     first = agent.work(brief_for(PhaseName.RED), tmp_path, unheard)
     (tmp_path / "made.txt").unlink()
 
-    assert agent.work(brief_for(PhaseName.RED), tmp_path, unheard) == first
+    again = agent.work(brief_for(PhaseName.RED), tmp_path, unheard)
+    assert replace(again, session=first.session) == first
     assert (tmp_path / "made.txt").exists()
 
 

@@ -10,35 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
 import stage
 from stage import CASES, Json, Parts
 
-from model_server import KEY, Answer, Asked, Call, ModelServer, Reply, model_server
+from model_server import KEY, Answer, Asked, ModelServer, Reply, model_server
+from program_rows import PROGRAMS, programs_folder
 from redgreenrefactor import WorkflowResult, library
 from redgreenrefactor.model.events import Event, SessionSaid
 from redgreenrefactor.model.task_result import TaskFileResult
 from repos import Repo
 
 FEATURE = "A calculator: it adds, subtracts and multiplies two whole numbers."
-KEYS = {
-    "claude-code": "ANTHROPIC_API_KEY",
-    "codex": "CODEX_API_KEY",
-    "gemini": "GEMINI_API_KEY",
-    "opencode": "ANTHROPIC_API_KEY",
-}
-MODELS = {
-    "gemini": "gemini-2.5-pro",
-    "opencode": "anthropic:claude-sonnet-4-5",
-}  # the others have one of their own
-
-
-def folder() -> Path:
-    """Return where `make agents` has put the programs; a test that needs them is skipped where nobody asks for it."""
-    found = os.environ.get("RGR_AGENTS")
-    if not found:
-        pytest.skip("the real programs are run by 'make clients'")
-    return Path(found) / "node_modules" / ".bin"
 
 
 def turn_of(asked: Asked) -> str:
@@ -52,26 +34,6 @@ def turn_of(asked: Asked) -> str:
     return f"{phase[1]}-{CASES.index(case[1]) + 1}"
 
 
-def shell(asked: Asked, command: str) -> Call:
-    """Return the call that runs a command, as the program calls it."""
-    if asked.dialect == "responses":
-        return Call.of("exec_command", cmd=command)
-    names = {"anthropic": ("Bash", "bash"), "google": ("run_shell_command",)}[asked.dialect]
-    name = next(name for name in names if f'"{name}"' in asked.raw.decode())
-    return Call.of(name, command=command, description="the next step")
-
-
-def edit(asked: Asked, path: Path, text: str) -> Call:
-    """Return the call that writes a file by the program's own tool for that; Codex has none but commands."""
-    if asked.dialect == "responses":
-        return shell(asked, f"printf %s {shlex.quote(text)} > {shlex.quote(str(path))}")
-    if asked.dialect == "google":
-        return Call.of("write_file", file_path=str(path), content=text)
-    if '"Write"' in asked.raw.decode():
-        return Call.of("Write", file_path=str(path), content=text)
-    return Call.of("write", filePath=str(path), content=text)
-
-
 def environ(agent: str, repo: Repo, home: Path) -> dict[str, str]:
     """Return what a person has who has set a key: nothing of this machine's own home is there."""
     env, tmp = stage.surroundings(repo), home / "tmp"
@@ -81,8 +43,8 @@ def environ(agent: str, repo: Repo, home: Path) -> dict[str, str]:
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / "cache"),
         "TMPDIR": str(tmp),
-        "PATH": f"{folder()}{os.pathsep}{env['PATH']}",
-        KEYS[agent]: KEY,
+        "PATH": f"{programs_folder()}{os.pathsep}{env['PATH']}",
+        PROGRAMS[agent].key: KEY,
     }
 
 
@@ -128,7 +90,7 @@ class Theatre:
         part = self.parts[turn_of(asked)]
         steps = commands_of(part)
         if asked.said < len(steps):
-            return Reply("Next.", (shell(asked, steps[asked.said]),))
+            return Reply("Next.", (PROGRAMS[self.agent].runs(steps[asked.said]),))
         return Reply(part.get("say", "Done."))
 
     def run(self, **more: Any) -> WorkflowResult:
@@ -141,7 +103,7 @@ class Theatre:
         more.setdefault("environ", environ(self.agent, self.repo, self.home))
         more.setdefault("on_event", self.events.append)
         more.setdefault("agent", self.agent)
-        more.setdefault("model", MODELS.get(self.agent))
+        more.setdefault("model", PROGRAMS[self.agent].model or None)
         more.setdefault("project", self.repo.path)
         return more
 

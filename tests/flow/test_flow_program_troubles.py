@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_programs import KEYS, MODELS, edit, environ, folder, shell
+from real_programs import environ
 from stage import alive_with, wait_for
 
 from agent_setup import setup_with
 from model_server import Answer, Asked, ModelServer, Reply, Status, model_server
+from program_rows import PROGRAMS, ProgramRow, programs_folder
 from redgreenrefactor.agents.program_agent import ProgramAgent
 from redgreenrefactor.agents.table import agent_for
 from redgreenrefactor.errors import InterruptedRunError
@@ -52,6 +53,10 @@ class Rehearsal:
     interrupt: Interrupt = field(default_factory=Interrupt)
     said: list[str] = field(default_factory=list[str])
 
+    @property
+    def row(self) -> ProgramRow:
+        return PROGRAMS[self.name]
+
     def agent(self, **more: Any) -> ProgramAgent:
         found = agent_for(
             self.name,
@@ -59,7 +64,7 @@ class Rehearsal:
                 **{
                     "project": self.repo.path,
                     "env": environ(self.name, self.repo, self.home),
-                    "model": MODELS.get(self.name, ""),
+                    "model": self.row.model,
                     "url": self.server.url,
                     "session_timeout": 240.0,
                     "home": self.home / "agents",
@@ -76,9 +81,9 @@ class Rehearsal:
         return self.agent(**more).work(brief, self.repo.path, self.said.append)
 
 
-@pytest.fixture(params=sorted(KEYS))
+@pytest.fixture(params=sorted(PROGRAMS))
 def rehearsal(request: pytest.FixtureRequest, make_repo: MakeRepo, tmp_path: Path) -> Generator[Rehearsal]:
-    folder()
+    programs_folder()
     repo = make_repo(files={"tests/test_a.py": "def test_a() -> None: ...\n", "a.py": "A = 1\n"})
     with model_server(lambda _: Reply("Done.")) as server:
         yield Rehearsal(request.param, repo, tmp_path / "home", server)
@@ -98,7 +103,7 @@ def test_one_that_is_busy_once_is_asked_again(rehearsal: Rehearsal) -> None:
     report = rehearsal.plays(lambda _: Reply("Done."), retry_backoff=1.0)
     assert report.session
     assert report.version
-    if rehearsal.name == "codex":  # which waits for servers that fail, and not for those that are busy
+    if not rehearsal.row.waits:
         assert kind(report) is FindingType.RATE_LIMITED
     else:
         assert (report.message, report.failure) == ("Done.", None), rehearsal.said
@@ -110,11 +115,11 @@ def test_a_refused_key_is_told_as_that(rehearsal: Rehearsal) -> None:
 
 
 def test_a_session_that_has_used_up_what_was_left_is_ended(rehearsal: Rehearsal) -> None:
-    if rehearsal.name not in ("claude-code", "codex"):
+    if not rehearsal.row.bills:
         pytest.skip(f"{rehearsal.name} tells what it has used only when its turn is over")
     many = 60
     report = rehearsal.plays(
-        lambda asked: Reply("", (shell(asked, "ls"),)) if asked.said < many else Reply("Done."),
+        lambda asked: Reply("", (rehearsal.row.runs("ls"),)) if asked.said < many else Reply("Done."),
         replace(BRIEF, allowance_usd=0.002),
     )
     assert kind(report) is FindingType.BUDGET_EXCEEDED, (report, rehearsal.said)
@@ -126,17 +131,38 @@ def test_a_test_that_is_locked_stays_and_other_files_are_changed(rehearsal: Rehe
 
     def mind(asked: Asked) -> Answer:
         changes = ((root / "tests/test_a.py", "x = 1\n"), (root / "b.py", "B = 2\n"))
-        return Reply("", (edit(asked, *changes[asked.said]),)) if asked.said < 2 else Reply("Done.")
+        return Reply("", (rehearsal.row.writes(*changes[asked.said]),)) if asked.said < 2 else Reply("Done.")
 
     def locked(_brief: Brief) -> tuple[Path, ...]:
         return (root / "tests",)
 
     report = rehearsal.plays(mind, locked=locked)
 
-    assert report.failure is None, (report, rehearsal.said)
     assert (root / "tests/test_a.py").read_text() == "def test_a() -> None: ...\n"
-    assert (root / "b.py").read_text() == "B = 2\n", rehearsal.server.asked[-1].results
+    if rehearsal.row.goes_on:
+        assert report.failure is None, (report, rehearsal.said)
+        assert (root / "b.py").read_text() == "B = 2\n", rehearsal.server.asked[-1].results
+    else:
+        assert report.failure
+        assert "it ended its turn when it was refused" in report.failure.message
     assert any("test_a.py" in line or "read-only" in line.lower() for line in report.refused), report
+
+
+def test_what_the_project_says_is_told_once_and_nothing_that_lies_in_a_home(rehearsal: Rehearsal) -> None:
+    root, row = rehearsal.repo.path, rehearsal.row
+    own = rehearsal.home / "agents" / row.command
+    for place in (rehearsal.home / row.memory, *(own / name for name in row.left)):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("The kingfisher is blue.")
+    (root / "AGENTS.md").write_text("The heron is grey.")
+
+    for guides in ([root / "AGENTS.md"], []):
+        del rehearsal.server.asked[:]
+        report = rehearsal.plays(lambda _: Reply("Done."), guides=guides)
+        assert report.failure is None, (report, rehearsal.said)
+        told = [asked.raw.decode() for asked in rehearsal.server.asked]
+        assert [text.count("The heron is grey.") for text in told] == [len(guides) + row.reads] * len(told)
+        assert not any("kingfisher" in text for text in told)
 
 
 def test_sessions_are_gone_on_with_and_forked(rehearsal: Rehearsal) -> None:
@@ -162,7 +188,7 @@ def in_the_middle_of_a_tool(rehearsal: Rehearsal, then: Callable[[int], None]) -
     """Let the model wait in a command for good, and do something as soon as it does."""
     marker = f"RGR_WAITS=for-{os.getpid()}-{rehearsal.name}"
     waiting = f"{marker} python3 -c 'import time; time.sleep(600)'"
-    rehearsal.server.mind = lambda asked: Reply("", (shell(asked, waiting),))
+    rehearsal.server.mind = lambda _: Reply("", (rehearsal.row.runs(waiting),))
 
     def strike() -> None:
         wait_for(lambda: alive_with(marker), "a command at work", 200)

@@ -6,20 +6,18 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from real_programs import FEATURE, KEYS, MODELS, Theatre, environ, script_of, shell, theatre, written
+from real_programs import FEATURE, Theatre, environ, script_of, theatre, written
 from stage import PLAIN, Stage, alive_with, calculator, subjects, wait_for
 
 from model_server import Answer, Asked, Reply
+from program_rows import PROGRAMS
 from redgreenrefactor import RunStatus, library
 from repos import MakeRepo, Repo
 
 pytestmark = [pytest.mark.programs]
 
-# Bytes of a first request, about four a token.
-LARGEST = {"claude-code": 20_000, "codex": 12_000, "gemini": 20_000, "opencode": 20_000}
 
-
-@pytest.fixture(params=sorted(KEYS))
+@pytest.fixture(params=sorted(PROGRAMS))
 def played(request: pytest.FixtureRequest, make_repo: MakeRepo, tmp_path: Path) -> Generator[Theatre]:
     with theatre(request.param, make_repo(files=PLAIN), tmp_path / "home", calculator(2)) as found:
         yield found
@@ -32,7 +30,10 @@ def test_a_run_comes_to_the_same_end_as_its_script(
 
     assert result.status is RunStatus.COMPLETE, (result.error, played.said)
     assert played.repo.subjects()[2:] == subjects(2)
-    assert max(len(asked.raw) for asked in played.server.asked if not asked.said) <= LARGEST[played.agent]
+    assert (
+        max(len(asked.raw) for asked in played.server.asked if not asked.said)
+        <= PROGRAMS[played.agent].largest
+    )
     pairs = zip(_left(played.repo), _replayed(played, make_repo, tmp_path), strict=True)
     assert [
         (key, ours.get(key), scripted.get(key))
@@ -82,14 +83,15 @@ def _replayed(played: Theatre, make_repo: MakeRepo, tmp_path: Path) -> list[dict
     return _left(repo)
 
 
-@pytest.mark.parametrize("agent", sorted(KEYS))
+@pytest.mark.parametrize("agent", sorted(PROGRAMS))
 def test_a_run_that_is_killed_leaves_nothing_running_and_is_resumed(
     agent: str, make_repo: MakeRepo, tmp_path: Path
 ) -> None:
     with theatre(agent, make_repo(files=PLAIN), tmp_path / "home", calculator(1)) as played:
         marker = f"RGR_WAITS=for-{os.getpid()}-{agent}"
         played.parts["RED-1"]["first"] = [f"{marker} python3 -c 'import time; time.sleep(600)'"]
-        words = ["run", FEATURE, "--agent", agent, *(["--model", MODELS[agent]] if agent in MODELS else [])]
+        model = PROGRAMS[agent].model
+        words = ["run", FEATURE, "--agent", agent, *(["--model", model] if model else [])]
         with Stage(played.repo).started(*words, env=environ(agent, played.repo, played.home)) as process:
             wait_for(lambda: alive_with(marker) or process.poll() is not None, "a command at work")
             process.kill()
@@ -100,7 +102,7 @@ def test_a_run_that_is_killed_leaves_nothing_running_and_is_resumed(
         result = library.resume(
             project=played.repo.path,
             agent=agent,
-            model=MODELS.get(agent),
+            model=model or None,
             environ=environ(agent, played.repo, played.home),
         )
         assert result.status is RunStatus.COMPLETE, result.error
@@ -117,7 +119,7 @@ def test_a_task_is_told_what_the_sessions_said_that_it_brings_together(
         test = f"def test_{name}() -> None:\n    assert 1 + 1 == 2\n"
         steps = [written(f"tests/test_{name}.py", test), f"git add -A && git commit -qm 'feat: {name}'"]
         if asked.said < len(steps):
-            return Reply("Next.", (shell(asked, steps[asked.said]),))
+            return Reply("Next.", (PROGRAMS[played.agent].runs(steps[asked.said]),))
         return Reply(f"I am the {name}.")
 
     def done(name: str, *parents: str) -> None:

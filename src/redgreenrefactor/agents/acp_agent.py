@@ -80,6 +80,7 @@ class AcpProgram:
             role.write_text(order.instructions, "utf-8")
             values = {"home": str(home), "role": str(role), **dict(self._values(order))}
             equipment = [_filled(each, values) for each in self._equipment(order)]
+            self.program.forget(home, [place for each in equipment for place in each.files])
             for place, text in (file for each in equipment for file in each.files.items()):
                 (home / place).parent.mkdir(parents=True, exist_ok=True)
                 put(home / place, text.encode())

@@ -161,6 +161,7 @@ class AcpConversation:
                 pass
             case schema.AgentMessageChunk(content=schema.TextContentBlock(text=text)):
                 self._text += text
+                yield from self._metered(json_object(update.field_meta).get("usage"))
             case schema.ToolCallStart() | schema.ToolCallProgress():
                 yield from self._called(self._calls.updated(update))
             case schema.SessionInfoUpdate():
@@ -178,8 +179,15 @@ class AcpConversation:
     def _uttered(self) -> Iterator[ProgramEvent]:
         text, self._text = self._text.strip(), ""
         if text:
-            self._last_text, self._refusal = text, ""
+            self._last_text = text
+            if text != self.preset.gives_up:
+                self._refusal = ""
             yield Uttered(text)
+
+    def _metered(self, used: Any) -> Iterator[ProgramEvent]:
+        """Take in what a request has used, where the program tells it of each."""
+        if used and self.preset.counting is Counting.REQUEST:
+            yield ReplyBilled(Usage(*self._counted(schema.Usage.model_validate(used))), self._model)
 
     def _billed(self, cost: schema.Cost) -> Iterator[ProgramEvent]:
         """Take in what all turns have cost so far; those before this one are none of its business."""
@@ -283,7 +291,8 @@ class AcpConversation:
         usage = self._used(ended)
         if self._model:
             yield SessionOpened(self._session, self._model, self._version)
-        if self._broken:
+        pattern = self.preset.unserved
+        if self._broken or (pattern and re.search(pattern, self._last_text)):
             yield self._unserved(self._last_text, None, usage)
         elif self._refusal:
             yield self._failed(f"it ended its turn when it was refused: {self._refusal}", usage)
@@ -299,11 +308,26 @@ class AcpConversation:
         cost = None if self._cost is None else self._cost - self._cost_before
         if self._cost is not None:
             put(self._bill(self._session), str(self._cost).encode())
-        tokens = _tokens(ended) if self.preset.counting is Counting.PROMPT else None
+        tokens = self._tokens(ended) if self.preset.counting is Counting.PROMPT else None
         self._model = _model_of(ended) or self._model
         if tokens is None:
             return None if cost is None else Usage(cost_usd=cost)
         return Usage(*tokens, cost)
+
+    def _tokens(self, ended: schema.PromptResponse) -> tuple[int, int, int, int] | None:
+        """Return what the turn's tokens were, by the protocol's own word or by Gemini's."""
+        if ended.usage:
+            return self._counted(ended.usage)
+        count = json_object(_quota(ended).get("token_count"))
+        if not count:
+            return None
+        return int(count.get("input_tokens") or 0), int(count.get("output_tokens") or 0), 0, 0
+
+    def _counted(self, used: schema.Usage) -> tuple[int, int, int, int]:
+        """Return input, output, read from and written to the cache."""
+        read, written = used.cached_read_tokens or 0, used.cached_write_tokens or 0
+        within = read + written if self.preset.cached_within else 0
+        return used.input_tokens - within, used.output_tokens + (used.thought_tokens or 0), read, written
 
     def _paid(self, session: str) -> float:
         """Return what a session had cost when it ended."""
@@ -344,17 +368,6 @@ def _status(words: str) -> int | None:
     if found := _STATUS.search(words):
         return int(found[1] or found[2])
     return next((status for status, pattern in _WORDS.items() if pattern.search(words)), None)
-
-
-def _tokens(ended: schema.PromptResponse) -> tuple[int, int, int, int] | None:
-    """Return input, output, read from and written to the cache, by the protocol's own word or by Gemini's."""
-    if used := ended.usage:
-        read, written = used.cached_read_tokens or 0, used.cached_write_tokens or 0
-        return used.input_tokens, used.output_tokens + (used.thought_tokens or 0), read, written
-    count = json_object(_quota(ended).get("token_count"))
-    if not count:
-        return None
-    return int(count.get("input_tokens") or 0), int(count.get("output_tokens") or 0), 0, 0
 
 
 def _quota(ended: schema.PromptResponse) -> Mapping[str, Any]:

@@ -11,9 +11,10 @@ from redgreenrefactor.model.session import EVERY_STRATEGY
 
 
 class Counting(Enum):
-    """What the tokens mean that a program tells at the end of a turn; money it tells is always that of all turns."""
+    """What the tokens mean that a program tells; money it tells is always that of all turns."""
 
     PROMPT = "this turn"
+    REQUEST = "each request, beside its words"
     LAST = "the turn's last request alone"  # not counted: too little is worse than nothing
 
 
@@ -43,6 +44,9 @@ class AcpPreset:
         default_factory=dict[str, str]
     )  # $auth by the key that is there; "": none
     counting: Counting = Counting.PROMPT
+    cached_within: bool = False  # what it tells to have sent counts what came from the cache
+    gives_up: str = ""  # what it says as it ends its turn because something was refused
+    unserved: str = ""  # pattern of what it says as it ends its turn because its model's server refused
     retried: str = ""  # pattern of what it prints when a request has failed: its status or its words
     history_last: str = (
         ""  # the update that comes when it has told the history of a session; nothing: that is over before
@@ -79,10 +83,23 @@ _QWEN_WITHOUT = (  # of its tools
 )
 _QWEN_SETTINGS = {
     "tools": {"exclude": _QWEN_WITHOUT.split()},
-    "general": {"enableAutoUpdate": False},
+    "general": {"enableAutoUpdate": False, "gitCoAuthor": False},  # or it rewrites commands that commit
     "privacy": {"usageStatisticsEnabled": False},
     "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+    "context": {"fileName": "none.md"},  # the role holds what the project says
+    "model": {"generationConfig": {"maxRetries": 0}},  # beside the seven attempts that nothing changes
 }
+_COPILOT_SETTINGS = (
+    "settings.json copilot-instructions.md mcp-config.json hooks skills agents installed-plugins"
+)
+_COPILOT_WITHOUT = (
+    "--no-auto-update",
+    "--no-custom-instructions",
+    "--no-ask-user",
+    "--no-remote-export",
+    "--disable-builtin-mcps",
+    "--secret-env-vars=COPILOT_PROVIDER_API_KEY",
+)
 _OPENCODE_SETTINGS = {
     "autoupdate": False,
     "share": "disabled",
@@ -185,7 +202,7 @@ PRESETS: Mapping[str, AcpPreset] = {
             arguments=("--pure",),
             env={
                 "XDG_CONFIG_HOME": "$home",
-                "OPENCODE_CONFIG_DIR": "$home",
+                "OPENCODE_CONFIG_DIR": "$home/opencode",
                 "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
                 "OPENCODE_DISABLE_CLAUDE_CODE": "1",
                 "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
@@ -223,19 +240,33 @@ PRESETS: Mapping[str, AcpPreset] = {
         with_url=StartingKit(env={"OPENAI_BASE_URL": "$url"}),
         own_role=True,
         auth={"OPENAI_API_KEY": "openai", "": "qwen-oauth"},
+        counting=Counting.REQUEST,
+        cached_within=True,
         strategies=EVERY_STRATEGY - {"fork"},
-        tried=False,
     ),
     "goose": _described(
         "Goose", "goose", "acp", install="brew install block-goose-cli", sign_in="goose configure"
     ),
     "kimi": _described("Kimi CLI", "kimi", "acp", install="uv tool install kimi-cli", sign_in="kimi login"),
-    "copilot": _described(
-        "GitHub Copilot CLI",
-        "copilot",
-        "--acp",
-        install="npm install -g @github/copilot@latest",
-        sign_in="copilot login",
+    "copilot": AcpPreset(
+        program=ForeignProgram(
+            title="GitHub Copilot CLI",
+            command="copilot",
+            oldest="1.0.102",
+            install="npm install -g @github/copilot@latest",
+            account=AccountFile(place=HomePlace(".copilot/config.json")),
+            settings=tuple(HomePlace(f".copilot/{name}") for name in _COPILOT_SETTINGS.split()),
+            sign_in="copilot login",
+            keys=("COPILOT_PROVIDER_API_KEY", "COPILOT_GITHUB_TOKEN"),
+        ),
+        always=StartingKit(arguments=("--acp", *_COPILOT_WITHOUT)),
+        apart=StartingKit(env={"COPILOT_HOME": "$home/.copilot"}),
+        with_model=StartingKit(env={"COPILOT_MODEL": "$model"}),
+        with_url=StartingKit(env={"COPILOT_PROVIDER_BASE_URL": "$url", "COPILOT_OFFLINE": "true"}),
+        cached_within=True,
+        gives_up="Info: Operation cancelled by user",
+        unserved=r"^(?:Info: .*)?Error: (?:Failed to get response|Authentication failed|\d{3}\b)",
+        strategies=EVERY_STRATEGY - {"fork"},
     ),
     "auggie": _described(
         "Auggie",

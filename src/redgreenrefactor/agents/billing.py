@@ -39,9 +39,10 @@ def cost_of(response: "ModelResponse") -> Decimal | None:
 
 
 def list_price(usage: Usage, model: str, provider: str) -> float | None:
-    """Return what tokens of a model cost by the list, None if nobody knows."""
+    """Return what tokens of a model cost by the list, None if nobody knows; its name may tell its maker."""
     import genai_prices  # noqa: PLC0415
 
+    maker, _, name = (provider, "", model) if provider else model.rpartition("/")
     sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     used = genai_prices.Usage(
         input_tokens=sent,
@@ -50,7 +51,7 @@ def list_price(usage: Usage, model: str, provider: str) -> float | None:
         output_tokens=usage.output_tokens,
     )
     try:
-        return round(float(genai_prices.calc_price(used, model, provider_id=provider).total_price), 8)
+        return round(float(genai_prices.calc_price(used, name, provider_id=maker or None).total_price), 8)
     except (LookupError, ValueError):
         return None
 

@@ -53,7 +53,16 @@ PROGRAM = ForeignProgram(
     account=_ACCOUNT,
     keeps=(HomePlace("", *_HOME),),
     settings=tuple(
-        HomePlace(name, *_HOME) for name in ("config.toml", "AGENTS.md", "rules", "skills", "prompts")
+        HomePlace(name, *_HOME)
+        for name in (
+            "config.toml",
+            "AGENTS.md",
+            "AGENTS.override.md",
+            "hooks.json",
+            "rules",
+            "skills",
+            "prompts",
+        )
     ),
     sign_in="codex login",
     keys=("CODEX_API_KEY",),
@@ -134,6 +143,7 @@ def _home(order: SessionOrder) -> Path:
     """Return a home for its sessions in which nothing of the user's lies but the sign-in, which it may renew."""
     home, users = order.setup.home / "codex", _ACCOUNT.place
     home.mkdir(parents=True, exist_ok=True)
+    PROGRAM.forget(home)
     link_account(home / users.name, users.of(order.env))
     return home
 

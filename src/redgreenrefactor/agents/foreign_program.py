@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -12,6 +12,7 @@ from pathlib import Path
 from redgreenrefactor.agents.account_file import AccountFile, HomePlace
 from redgreenrefactor.agents.session_environment import environment
 from redgreenrefactor.errors import NotReadyError
+from redgreenrefactor.filesystem import remove
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line, plain
@@ -54,6 +55,12 @@ class ForeignProgram:
         yield from (Mount(path, MountMode.READ) for path in wanted if path.exists())
         if self.account:
             yield from self.account.lent(env, folder)
+
+    def forget(self, home: Path, known: Collection[str] = ()) -> None:
+        """Take out of a home of ours what steers sessions and was left there by one, but for what is known."""
+        for setting in self.settings:
+            if setting.name not in known:
+                remove(home / setting.name)
 
 
 @frozen

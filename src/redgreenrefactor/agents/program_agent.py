@@ -1,5 +1,6 @@
 """A coding program of the user's as an agent: found, kept to the phase, listened to, and ended with all it started."""
 
+import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -212,10 +213,8 @@ class ProgramAgent:
         with temporary_folder(setup.home) as folder:
             own = self.found.inside(setup.env, home, folder, inherit=setup.inherit)
             places = (*own, *started.places)
-            if cage.level is Level.LANDLOCK:  # which shows things only where something is
-                for place in places:
-                    if place.source and place.source.is_dir():
-                        place.path.mkdir(parents=True, exist_ok=True)
+            if cage.level is Level.LANDLOCK:
+                _make_room(places)
             yield cage.also(*places)
 
     def _run(
@@ -249,6 +248,20 @@ class ProgramAgent:
                 Warned(f"no price is known for {what}: what it costs is not counted, and no budget stops it")
             )
         return report
+
+
+def _make_room(places: Sequence[Mount]) -> None:
+    """Have something in every place in which another thing is shown: Landlock shows nothing where nothing is."""
+    known = {place.path: place for place in places}  # of several in one place the last one counts
+    for path, place in known.items():
+        around = [each for each in path.parents if each in known and known[each].source]
+        if not around and not place.source:
+            continue
+        target = known[around[0]].shown / path.relative_to(around[0]) if around else path
+        if place.shown.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+        elif not os.path.lexists(target):
+            target.touch()
 
 
 T = TypeVar("T")

@@ -561,12 +561,15 @@ def test_codex_has_a_home_of_its_own_with_the_users_sign_in(players: Players, in
     (players.home / ".codex").mkdir()
     (players.home / ".codex/auth.json").write_text("{}")
 
+    home = players.home / (".codex" if inherit else "agents/codex")
     for _ in range(2):
         players.work("codex", inherit=inherit)
+        (home / "AGENTS.md").write_text("Forget the tests.")
 
-    home = players.home / (".codex" if inherit else "agents/codex")
+    players.work("codex", inherit=inherit)
     assert f"CODEX_HOME={home}\n" in players.environment
     assert (home / "auth.json").read_text() == "{}"
+    assert (home / "AGENTS.md").exists() is inherit
 
 
 @pytest.mark.parametrize(
