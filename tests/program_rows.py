@@ -35,6 +35,7 @@ class ProgramRow:
     largest: int  # bytes of a first request, about four a token
     waits: bool = True  # for a server that is busy
     bills: bool = False  # what it has used, while it works
+    thorough: bool = True  # also taken through everything that can go wrong, which takes minutes a program
     speaks: bool = True  # the Agent Client Protocol: alone it does nothing
     sign_in: tuple[str, Any]  # the file of an account, in the home
     account: bool = True  # works with any server; otherwise only with its maker's
@@ -116,6 +117,7 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         beside=_NEXT,
         write=("create", "path", "file_text"),
         largest=60_000,
+        thorough=False,
         memory=".copilot/copilot-instructions.md",
         left=(".copilot/copilot-instructions.md",),
         sign_in=(".copilot/config.json", {"logged_in_users": [], "token": "a"}),
@@ -169,6 +171,7 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         write=("write_file", "file_path", "content"),
         largest=30_000,
         bills=True,
+        thorough=False,
         memory=".qwen/QWEN.md",
         left=(".qwen/QWEN.md", ".qwen/AGENTS.md"),
         sign_in=(
@@ -178,6 +181,8 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         account=False,
     ),
 }
+
+THOROUGH = sorted(name for name, row in PROGRAMS.items() if row.thorough)
 
 
 def programs_folder() -> Path:

@@ -8,7 +8,7 @@ from real_programs import environ, theatre, written
 from stage import PLAIN, calculator, subjects
 
 from cages import means
-from program_rows import PROGRAMS, RENEWS
+from program_rows import PROGRAMS, RENEWS, THOROUGH
 from redgreenrefactor import RunStatus
 from repos import MakeRepo, Repo
 
@@ -32,7 +32,7 @@ print(open({sign_in!r}).read(), "tries were made: 3, refused:", refused)
 
 
 @pytest.mark.parametrize(("level", "how"), [("bubblewrap", "on"), ("bubblewrap", "auto"), ("landlock", "on")])
-@pytest.mark.parametrize("agent", sorted(PROGRAMS))
+@pytest.mark.parametrize("agent", THOROUGH)
 def test_a_held_program_works_with_a_sign_in_that_it_cannot_change_and_sees_nothing_beside(
     agent: str, level: str, how: str, make_repo: MakeRepo, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from stage import alive_with, wait_for
 
 from agent_setup import setup_with
 from model_server import Answer, Asked, ModelServer, Reply, Status, model_server
-from program_rows import PROGRAMS, ProgramRow, programs_folder
+from program_rows import PROGRAMS, THOROUGH, ProgramRow, programs_folder
 from redgreenrefactor.agents.program_agent import ProgramAgent
 from redgreenrefactor.agents.table import agent_for
 from redgreenrefactor.errors import InterruptedRunError
@@ -81,7 +81,7 @@ class Rehearsal:
         return self.agent(**more).work(brief, self.repo.path, self.said.append)
 
 
-@pytest.fixture(params=sorted(PROGRAMS))
+@pytest.fixture(params=THOROUGH)
 def rehearsal(request: pytest.FixtureRequest, make_repo: MakeRepo, tmp_path: Path) -> Generator[Rehearsal]:
     programs_folder()
     repo = make_repo(files={"tests/test_a.py": "def test_a() -> None: ...\n", "a.py": "A = 1\n"})

@@ -10,7 +10,7 @@ from real_programs import FEATURE, Theatre, environ, script_of, theatre, written
 from stage import PLAIN, Stage, alive_with, calculator, subjects, wait_for
 
 from model_server import Answer, Asked, Reply
-from program_rows import PROGRAMS
+from program_rows import PROGRAMS, THOROUGH
 from redgreenrefactor import RunStatus, library
 from repos import MakeRepo, Repo
 
@@ -83,7 +83,7 @@ def _replayed(played: Theatre, make_repo: MakeRepo, tmp_path: Path) -> list[dict
     return _left(repo)
 
 
-@pytest.mark.parametrize("agent", sorted(PROGRAMS))
+@pytest.mark.parametrize("agent", THOROUGH)
 def test_a_run_that_is_killed_leaves_nothing_running_and_is_resumed(
     agent: str, make_repo: MakeRepo, tmp_path: Path
 ) -> None:
@@ -112,6 +112,9 @@ def test_a_run_that_is_killed_leaves_nothing_running_and_is_resumed(
 def test_a_task_is_told_what_the_sessions_said_that_it_brings_together(
     played: Theatre, tmp_path: Path
 ) -> None:
+    if played.agent not in THOROUGH:
+        pytest.skip(f"{played.agent} is taken through the contract and a workflow alone")
+
     def mind(asked: Asked) -> Answer:
         name = next(
             word for word in ("kingfisher", "heron", "grebe") if f"a test named {word}" in asked.raw.decode()
