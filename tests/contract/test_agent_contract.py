@@ -15,7 +15,7 @@ import pytest
 
 from agent_setup import setup_with
 from model_server import KEY, Answer, Asked, Call, Reply, Status, model_server
-from program_rows import PROGRAMS, programs_folder
+from program_rows import PROGRAMS, THOROUGH, programs_folder
 from redgreenrefactor.agents.api import ApiAgent
 from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.agents.providers import access
@@ -138,7 +138,7 @@ def real_agents(name: str, folder: Path) -> Generator[Build]:
 
 
 @pytest.mark.programs
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {*THOROUGH}))  # which are tried at more
 def test_a_real_program_keeps_them_too(name: str, tmp_path: Path) -> None:
     project = tmp_path / "project"
     for folder in (project, tmp_path / "home"):
