@@ -312,6 +312,22 @@ def _hooks(files: Files) -> Iterator[Hook]:
             yield Hook(name, code.co_code.hex(), "conftest.py", code.co_firstlineno)
 
 
+def _around(path: str, test: Any, files: Files) -> Iterator[Hook]:
+    """Yield what the names of a test stand for, what its class holds, and the functions of a conftest."""
+    held = dict(_Modules(files).load("conftest.py")) if "conftest.py" in files else {}
+    held = {f"fixture {name}": value for name, value in held.items() if callable(value)}
+    owner: type[Any] = getattr(test, "__self__", None).__class__
+    held.update({f"set-up {name}": value for name, value in vars(owner).items() if name.startswith("set")})
+    for name in set(test.__code__.co_names) & test.__globals__.keys():
+        value = test.__globals__[name]
+        modules = vars(value) if isinstance(value, types.ModuleType) else {name: value}
+        held.update({key: modules[key] for key in test.__code__.co_names if key in modules})
+    for name, value in held.items():
+        code = getattr(value, "__code__", None)
+        does = str((code.co_code, code.co_consts, code.co_names) if code else type(value))
+        yield Hook(name, re.sub(r"0x\w+|line \d+", "", does), getattr(code, "co_filename", path), 1)
+
+
 def _wanted(path: str, trial: Trial) -> bool:
     return not trial.tests or any(name.startswith(path) for name in trial.tests)
 
@@ -337,6 +353,7 @@ def _executed(
     line = test.__code__.co_firstlineno  # type: ignore[attr-defined]
     for ending, values in _parameter_sets(test):
         facts: dict[str, Any] = {"file": path, "function": function, "line": line}
+        facts["around"] = frozenset(_around(path, test, files))
         marks = {mark.name for mark in getattr(test, "pytestmark", [])}
         try:
             if "skip" in marks:

@@ -76,8 +76,8 @@ def _green(evidence: Evidence) -> Judgement:
         return (yield from by_exit_code(evidence, measured, [*found, *sniffing(evidence)]))
     found += [*interference(evidence, measured), *gone(evidence, measured), *not_green(measured)]
     found += altered_examples(evidence, measured.before)
-    reaches = yield from seen_uses(evidence, measured, evidence.head, new_ids(evidence, measured))
-    found += [*support_touched(evidence, *reaches), *supplanted(evidence, measured.after, measured.before)]
+    runs = yield from seen_uses(evidence, measured, evidence.head, new_ids(evidence, measured))
+    found += [*support_touched(evidence, *runs), *supplanted(evidence, measured.after, measured.before)]
     found += yield from regressions(evidence, measured)
     if errors(found):
         return rule(*found, test_result=TestOutcome.FAIL, facts=facts)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from redgreenrefactor.gates.rules.answers import objects
 from redgreenrefactor.gates.rules.findings import errors, scope
-from redgreenrefactor.gates.rules.leaning import serves_tests, supports
+from redgreenrefactor.gates.rules.leaning import serves_tests
 from redgreenrefactor.gates.rules.scope import history
 from redgreenrefactor.languages.paths import holds_tests, inside, is_plain_code, is_runners
 from redgreenrefactor.model.codec import ShapeError, reader
@@ -60,12 +60,12 @@ def plan(evidence: Evidence) -> Judgement:
 def _leaned_on(evidence: Evidence, file: str) -> Inquiry[Finding | None]:
     """Return that a planned file is one which only tests use; the suite's run before the turn tells, and is known."""
     text = evidence.text(file)
-    if text is None or (file.endswith(".py") and not supports(text)):
+    if text is None:
         return None
     run = yield Trial(evidence.base)
     if not file.endswith(".py"):  # who opens a file is only seen in runs that look closely
         run = yield Trial(evidence.base, tests=tuple(sorted(run.passed)), trace=True)
-    if not serves_tests(evidence, run.reach, file, text):
+    if not serves_tests(evidence, run, file, text):
         return None
     hint = "Name a file for the code; what tests lean on stays as it is."
     return _malformed(f"implFile {file!r} is used by tests alone", hint)

@@ -58,6 +58,16 @@ class Missing:
 
 
 @frozen
+class Hook:
+    """What a file of the project provides and was in force: a way into the runner, or something that serves a test."""
+
+    name: str  # of a hook; of a test's: `fixture NAME`, `set-up NAME`, `decorators`, or a name in its text
+    code: str  # the same for the same code, wherever it stands
+    file: str = field(compare=False)
+    line: int = field(compare=False)
+
+
+@frozen
 class TestResult:
     """One test's result, worst report first: a test with any failed part has failed."""
 
@@ -75,6 +85,7 @@ class TestResult:
     frames: tuple[Place, ...] = ()  # the traceback, outermost first
     missing: Missing | None = None
     seconds: float = 0.0
+    around: frozenset[Hook] = frozenset()  # fixtures, set-ups, helpers, whatever it names
 
     @property
     def passed(self) -> bool:
@@ -116,16 +127,6 @@ class CollectError:
     def line(self) -> int | None:
         """The line of the file itself where that ends; None where it ends in what the file imports."""
         return self.place.line if self.place and self.place.file == self.file else None
-
-
-@frozen
-class Hook:
-    """A way into the runner that a file of the project provides, in force while the tests ran."""
-
-    name: str
-    code: str  # the same for the same code, wherever it stands
-    file: str = field(compare=False)
-    line: int = field(compare=False)
 
 
 @frozen
@@ -290,8 +291,7 @@ class Trial:
     keeps: bool = False  # what is compiled may serve later runs: no session has written any of it
     number: int = 0  # which it is of the questions that are asked in a row,
     of: int = 0  # and how many of them there are, where the rule that asks them knows
-    # What will be asked next, whatever this one says: it may run at the same time.
-    along: tuple["Trial", ...] = ()
+    along: tuple["Trial", ...] = ()  # will be asked next, whatever this one says: may run at the same time
 
     @property
     def asks(self) -> str:
@@ -381,8 +381,7 @@ class Evidence:
     prefix: str = ""  # the project's folder inside the repository, with a slash, or nothing
     command: str = ""  # the test command
     rules: Rules = DEFAULT_RULES
-    # A commit never changes, so reading a file of one (commit, path → text) is as good as holding it.
-    read: Callable[[str, str], str | None] = lambda _commit, _path: None
+    read: Callable[[str, str], str | None] = lambda _commit, _path: None  # of a commit: it never changes
     brought: Callable[[str], bool] = lambda _path: False  # by a RED of this run, beside its planned code
 
     @property

@@ -78,9 +78,16 @@ class KeptResults:
 
 def _to_json(run: SuiteRun) -> Mapping[str, Any]:
     """Return what a later turn may want to know of the tree it starts from."""
+    around = list(dict.fromkeys(hook for result in run.results.values() for hook in result.around))
+    numbers = {hook: number for number, hook in enumerate(around)}
     return {
+        "around": [_row(hook) for hook in around],
         "results": [
-            [*(getattr(result, name) for name in _RESULT), result.message[:MESSAGE]]
+            [
+                *(getattr(result, name) for name in _RESULT),
+                result.message[:MESSAGE],
+                sorted(numbers[hook] for hook in result.around),
+            ]
             for result in run.results.values()
         ],
         "errors": [[error.file, error.message[:MESSAGE], error.exception] for error in run.errors],
@@ -90,7 +97,7 @@ def _to_json(run: SuiteRun) -> Mapping[str, Any]:
         "tampering": list(run.tampering),
         "disturbed": list(run.disturbed),
         "deselected": sorted(run.deselected),
-        "hooks": [[hook.name, hook.code, hook.file, hook.line] for hook in run.hooks],
+        "hooks": [_row(hook) for hook in run.hooks],
         "files": sorted(run.reach.files),
         "opened": {file: sorted(users) for file, users in run.reach.opened.items()},
         "imported": {file: sorted(users) for file, users in run.reach.imported.items()},
@@ -99,12 +106,18 @@ def _to_json(run: SuiteRun) -> Mapping[str, Any]:
     }
 
 
+def _row(hook: Hook) -> list[Any]:
+    return [hook.name, hook.code, hook.file, hook.line]
+
+
 def _from_json(body: Mapping[str, Any]) -> SuiteRun:
     results: dict[str, TestResult] = {}
-    for *values, message in body["results"]:
+    around: list[Hook] = [Hook(*row) for row in body["around"]]
+    for *values, message, numbers in body["results"]:
         known: dict[str, Any] = dict(zip(_RESULT, values, strict=True))
         kind = None if known["kind"] is None else Kind(known["kind"])
         known.update(status=Status(known["status"]), kind=kind, message=message)
+        known["around"] = frozenset(around[number] for number in cast("list[int]", numbers))
         results[known["id"]] = TestResult(**known)
     return SuiteRun(
         results=results,

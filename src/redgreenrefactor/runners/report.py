@@ -60,6 +60,7 @@ class Heard:
     modules: tuple[str, ...] = ()  # imported from installed packages, in their order
     running: TestId | None = None
     _tests: dict[TestId, TestResult] = field(default_factory=dict[TestId, TestResult])
+    _around: dict[Any, Hook] = field(default_factory=dict[Any, Hook])  # by number
 
     @property
     def finished(self) -> bool:
@@ -118,8 +119,12 @@ class Heard:
             self.flipped[name] = _text(record.get("exception"))
         seconds = _seconds(record.get("seconds"))
         known = self.results.get(name)
+        around = frozenset(
+            self._around[key] for key in json_list(record.get("around")) if key in self._around
+        )
+        around |= known.around if known else frozenset()
         if known is not None and _SEVERITY.index(known.status) <= _SEVERITY.index(status):
-            self.results[name] = replace(known, seconds=known.seconds + seconds)
+            self.results[name] = replace(known, seconds=known.seconds + seconds, around=around)
             return
         self.results[name] = replace(
             self._tests.get(name, TestResult(name, status)),
@@ -130,6 +135,7 @@ class Heard:
             frames=tuple(_places(record.get("frames"))),
             missing=_missing(record.get("missing")),
             seconds=seconds + (known.seconds if known else 0.0),
+            around=around,
         )
 
     def complain(self, record: _Json) -> None:
@@ -152,8 +158,11 @@ class Heard:
 
     def hook(self, record: _Json) -> None:
         """A function of the project is called by the runner itself."""
-        name, code = _text(record.get("name")), _text(record.get("code"))
-        self.hooks.add(Hook(name, code, _text(record.get("file")), _number(record.get("line"))))
+        self.hooks.add(_hook(record))
+
+    def serve(self, record: _Json) -> None:
+        """Something of the project serves tests, which will name it by its number."""
+        self._around[_number(record.get("number"))] = _hook(record)
 
     def used(self, record: _Json) -> None:
         """The tests' process has used these files, and asked these questions."""
@@ -191,6 +200,7 @@ _EVENTS: Mapping[str, Callable[[Heard, _Json], None]] = {
     "error": Heard.complain,
     "lines": Heard.execute,
     "hook": Heard.hook,
+    "around": Heard.serve,
     "reach": Heard.used,
     "foreign": Heard.load,
     "modules": Heard.know,
@@ -224,6 +234,11 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
     for name, item in json_object(value).items():
         if text := _text(name):
             yield text, item
+
+
+def _hook(record: _Json) -> Hook:
+    name, code = _text(record.get("name")), _text(record.get("code"))
+    return Hook(name, code, _text(record.get("file")), _number(record.get("line")))
 
 
 def _replaced(value: Any) -> Iterator[Replacement]:

@@ -1052,3 +1052,56 @@ class TestProgram:
         done = run(files)
         assert done.results["test_a.py::test_a"].failed
         assert "shadow" not in done.output
+
+
+SERVED = {
+    "calc.py": CALC,
+    "conftest.py": "import pytest\n\ndef _made():\n    return 1\n\nmade = pytest.fixture(_made)\n\n"
+    "@pytest.fixture(autouse=True)\ndef calm():\n    pass\n\n@pytest.fixture\ndef late():\n    return 2\n",
+    "near/conftest.py": "import pytest\n\n@pytest.fixture\ndef made():\n    return 3\n",
+    "near/test_near.py": "from unittest.mock import patch\n\nimport calc\n\nLIMIT = 9\n\ndef same(a, b):\n    assert a == b < LIMIT\n\n"
+    "def setup_function():\n    pass\n\ndef test_near(made, request):\n    request.getfixturevalue('late')\n    same(calc.add(1, 2), 3)\n\n"
+    "class TestIt:\n    def setup_method(self):\n        pass\n\n    @patch('calc.later', None)\n    def test_it(self):\n        pass\n",
+    "test_far.py": "def test_far(made):\n    assert made == 1\n",
+}
+
+
+def test_what_serves_each_test_is_told_with_its_file(run: Run) -> None:
+    found = {
+        result.function: {(hook.name, hook.file) for hook in result.around}
+        for result in run(SERVED).results.values()
+    }
+    calm, near = ("fixture calm", "conftest.py"), "near/test_near.py"
+    assert found["test_far"] == {calm, ("fixture made", "conftest.py")}
+    assert found["test_near"] == {
+        calm,
+        ("fixture made", "near/conftest.py"),
+        ("fixture late", "conftest.py"),
+        ("set-up setup_function", near),
+        ("same", near),
+        ("calc.add", "calc.py"),
+    }
+    assert found["TestIt.test_it"] == {
+        calm,
+        ("set-up setup_method", near),
+        ("set-up setup_function", near),
+        ("decorators", near),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        ("LIMIT = 9", "LIMIT = 99", True),
+        ("a == b <", "a <= b <", True),
+        ("def same(a, b):\n", "def same(a, b):  # compares\n\n", False),
+        ("LIMIT = 9\n", "LIMIT = 9\nMORE = 4\n", False),
+        ("import calc\n", "import calc\n\ncalc.add = lambda a, b: 3\n", True),
+    ],
+)
+def test_what_serves_a_test_is_told_from_what_did_before(run: Run, old: str, new: str, other: bool) -> None:
+    file = "near/test_near.py"
+    chosen = (f"{file}::test_near",)
+    (before,) = run(SERVED, tests=chosen).results.values()
+    (after,) = run({file: SERVED[file].replace(old, new)}, tests=chosen).results.values()
+    assert (before.around != after.around) == other

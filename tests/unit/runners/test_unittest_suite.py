@@ -434,3 +434,28 @@ def test_a_command_behind_another_is_probed_too(run: Run) -> None:
     done = run({"sub/test_a.py": GREEN}, f"cd sub && {UNITTEST} -q")
     assert done.results[ONE].file == "sub/test_a.py"
     assert done.green
+
+
+def test_what_serves_each_test_is_told_and_suites_of_its_own_stay(run: Run) -> None:
+    base = (
+        "from unittest import TestCase\n\nclass Base(TestCase):\n    def setUp(self):\n        pass\n\n"
+        "    def same(self, a, b):\n        self.assertEqual(a, b)\n"
+    )
+    test = (
+        "import unittest\n\nimport calc\nfrom tests.base import Base\n\nclass Own(unittest.TestSuite):\n"
+        "    def run(self, result, debug=False):\n        calc.add = lambda a, b: 5\n        return super().run(result, debug)\n\n"
+        "def load_tests(loader, tests, pattern):\n    return Own(tests)\n\ndef setUpModule():\n    pass\n\n"
+        "class It(Base):\n    def setUp(self):\n        pass\n\n    def test_it(self):\n        self.same(calc.add(1, 2), 5)\n"
+    )
+    files = {"calc.py": CALC, "tests/__init__.py": "", "tests/base.py": base, "tests/test_it.py": test}
+    for chosen in ((), ("tests.test_it.It.test_it",)):
+        (result,) = run(files, UNITTEST, tests=chosen).results.values()
+        assert result.passed, result.message
+        assert {(hook.name, hook.file) for hook in result.around} == {
+            ("set-up load_tests", "tests/test_it.py"),
+            ("set-up setUpModule", "tests/test_it.py"),
+            ("set-up setUp", "tests/test_it.py"),
+            ("set-up setUp of a base", "tests/base.py"),
+            ("set-up same", "tests/base.py"),
+            ("calc.add", "tests/test_it.py"),
+        }

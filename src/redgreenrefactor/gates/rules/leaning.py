@@ -10,8 +10,19 @@ from redgreenrefactor.gates.rules.rewrites import ALL_KEPT, Rewritten
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import knows_tests
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
-from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Reach, TestId, TestResult, Trial
+from redgreenrefactor.model.evidence import (
+    Change,
+    Evidence,
+    Hook,
+    Inquiry,
+    Reach,
+    SuiteRun,
+    TestId,
+    TestResult,
+    Trial,
+)
 from redgreenrefactor.model.verdict import Finding
+from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.detection import Mutant, Noticed, lost_mutant, telling
 
 SHARP = (
@@ -25,13 +36,15 @@ def cut_off(evidence: Evidence, measured: Measured, rewrites: Rewritten = ALL_KE
     known = yield from seen_uses(evidence, measured, evidence.base, sorted(kept))
     touched = dict(_touched(evidence, known))
     everywhere = not touched.keys() <= measured.before.files
+    served = {old: hook for old, new in kept.items() if (hook := _served(evidence, measured, old, new))}
     tests = {
         old: new
         for old, new in sorted(kept.items())
-        if everywhere or measured.before.results[old].file in touched
+        if everywhere or old in served or measured.before.results[old].file in touched
     }
-    if not touched or not tests:
+    if not tests:
         return []
+    touched = {**touched, **{hook.file: hook.line for hook in served.values()}}
     overlay = (*old_tests(evidence), *_as_it_was(evidence, touched))
     beside = tuple(result.id for result in measured.fresh)  # what their files do at import is done to all
     old, new = Trial(evidence.head, overlay, tuple(tests)), Trial(evidence.head, tests=tuple(tests.values()))
@@ -49,6 +62,22 @@ def cut_off(evidence: Evidence, measured: Measured, rewrites: Rewritten = ALL_KE
     return [tampering(file or "", line, what, SHARP)]
 
 
+def _served(evidence: Evidence, measured: Measured, old: TestId, new: TestId) -> Hook | None:
+    """Return a fixture, set-up or helper of a test, or whatever else its names stand for, that is not what it was.
+
+    What is not the tests' own may be another in REFACTOR; in RED nobody has written any of it.
+    """
+    before, after = (
+        {
+            hook
+            for hook in result.around
+            if evidence.phase is PhaseName.RED or is_tests_own(evidence, hook.file)
+        }
+        for result in (measured.before.results[old], measured.after.results[new])
+    )
+    return min((after - before) or (before - after), key=lambda hook: (hook.file, hook.line), default=None)
+
+
 def _as_it_was(evidence: Evidence, files: Collection[str | None]) -> Iterator[tuple[str, str | None]]:
     """Yield these files with what stood in them before the turn."""
     for change in evidence.changes:
@@ -58,43 +87,43 @@ def _as_it_was(evidence: Evidence, files: Collection[str | None]) -> Iterator[tu
 
 def seen_uses(
     evidence: Evidence, measured: Measured, commit: str, tests: Sequence[TestId]
-) -> Inquiry[list[Reach]]:
+) -> Inquiry[list[SuiteRun]]:
     """Return who has used which files; data that was changed is worth a run in which tests are seen to open it."""
-    found = [measured.before.reach, measured.after.reach]
+    found = [measured.before, measured.after]
     if any(
         c.before and not c.path.endswith(".py") and not is_test(evidence, c.path) for c in evidence.changes
     ):
-        found.append((yield Trial(commit, tests=tuple(tests), trace=True)).reach)
+        found.append((yield Trial(commit, tests=tuple(tests), trace=True)))
     return found
 
 
-def _touched(evidence: Evidence, reaches: Sequence[Reach]) -> Iterator[tuple[str | None, int]]:
+def _touched(evidence: Evidence, runs: Sequence[SuiteRun]) -> Iterator[tuple[str | None, int]]:
     """Yield what tests lean on and is not what it was, with the line."""
     for change in evidence.changes:
         if is_test(evidence, change.path):
             line = _altered(change) or _imposed(change)
         else:
-            line = _altered_support(evidence, change, reaches)
+            line = _altered_support(evidence, change, runs)
         if line is not None:
             yield inside(evidence, change.path), line
 
 
-def support_touched(evidence: Evidence, *reaches: Reach) -> Iterator[Finding]:
+def support_touched(evidence: Evidence, *runs: SuiteRun) -> Iterator[Finding]:
     """Yield changes to what tests lean on, by a phase that has no tests to write; what is only added changes nothing."""
     for change in evidence.changes:
-        line = _altered_support(evidence, change, reaches)
+        line = _altered_support(evidence, change, runs)
         if line is not None and inside(evidence, change.path) != evidence.impl_file:
             what = f"only tests use it, and it was changed in {evidence.phase}: what tests lean on stays as RED left it"
             hint = "Make the test pass by changing the implementation only; leave helpers and data of the tests alone."
             yield tampering(change.path, line, what, hint)
 
 
-def _altered_support(evidence: Evidence, change: Change, reaches: Sequence[Reach]) -> int | None:
+def _altered_support(evidence: Evidence, change: Change, runs: Sequence[SuiteRun]) -> int | None:
     """Return where something that was there, and that tests alone use, is not what it was."""
     local = inside(evidence, change.path)
     if not local or change.before is None or is_test(evidence, change.path):
         return None
-    serves = any(serves_tests(evidence, one, local, change.old_text) for one in reaches)
+    serves = any(serves_tests(evidence, one, local, change.old_text) for one in runs)
     return _altered(change) if serves else None
 
 
@@ -149,12 +178,17 @@ def _is_imposed(node: ast.stmt, imported: set[str]) -> bool:
     return not plain and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def serves_tests(evidence: Evidence, reach: Reach, file: str, text: str | None) -> bool:
+def serves_tests(evidence: Evidence, run: SuiteRun, file: str, text: str | None) -> bool:
     """Tell whether a file was seen to be used by tests alone, and not to be what they test."""
+    reach = run.reach
+    around = {hook for result in run.results.values() for hook in result.around if hook.file == file}
+    serves = {hook.name.partition(" ")[0] for hook in around}
     users = reach.opened.get(file, frozenset()) | reach.imported.get(file, frozenset())
     if not users or not all(is_tests_own(evidence, user) for user in users):
         return False
-    theirs = supports(text) or evidence.brought(f"{evidence.prefix}{file}")
+    if "set-up" in serves:  # a class that tests derive from is not what they are about
+        return not _is_imported_by_code(evidence, reach, file)
+    theirs = supports(text) or "fixture" in serves or evidence.brought(f"{evidence.prefix}{file}")
     return not file.endswith(".py") or (theirs and not is_tested(evidence, reach, file))
 
 
@@ -178,6 +212,12 @@ def is_tested(evidence: Evidence, reach: Reach, file: str) -> bool:
     return any(
         names & used and (name in code or not others & used) for name, used in known.items() if name != file
     )
+
+
+def _is_imported_by_code(evidence: Evidence, reach: Reach, file: str) -> bool:
+    names = python.planned_modules(file)
+    code = [name for name in reach.files if not is_tests_own(evidence, name) and name != file]
+    return any(names & (_imports(evidence, name) or frozenset()) for name in code)
 
 
 def _imports(evidence: Evidence, file: str) -> frozenset[str] | None:

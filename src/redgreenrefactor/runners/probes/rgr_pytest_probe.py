@@ -15,6 +15,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import pytest
+from rgr_around import Around
 from rgr_imports import Redirection, foreign_files, installed_modules, redirect
 from rgr_reach import Reach, hiding
 from rgr_records import (
@@ -52,7 +53,7 @@ def test_rgr_canary_{nonce}_compares():
 """
 _MESSAGE = 500  # characters of a failure that comes without an exception
 _UNSURE = frozenset(("skip", "skipif", "xfail"))  # marks under which a canary proves nothing
-_NOTE = "rgr_note"  # the attribute of a report that carries what was raised
+_NOTE, _AROUND = "rgr_note", "rgr_around"  # attributes of a report: what was raised, and what served the test
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -102,6 +103,7 @@ class Probe:
                 kept.provide(name)
         self.begun = True
         self.report = Report(self.order.report, self.order.nonce)
+        self.around = Around(self.paths, self.report.write_later)
         self.reach = Reach(self.paths, closely=bool(self.order.tests))
         self.lines: Any = None
         if self.order.trace:
@@ -308,7 +310,11 @@ class _Tests:
         before = call.excinfo
         outcome = yield
         raised = before or call.excinfo
-        if raised is None or outcome.excinfo is not None:
+        if outcome.excinfo is not None:
+            return
+        if (raised or call.when == "call") and item.nodeid not in self._probe.canaries:
+            setattr(outcome.get_result(), _AROUND, _around(item, self._probe.around))
+        if raised is None:
             return
         note: dict[str, Any] = {"message": message_of(raised.value)}
         if not _is_skip(raised.value):
@@ -322,10 +328,12 @@ class _Tests:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write down what everybody else has made of the report."""
         noted: dict[str, Any] | None = getattr(report, _NOTE, None)
-        status = _status(report)
+        status, around = _status(report), getattr(report, _AROUND, [])
         if noted is None and status in (None, "passed"):
             if status is not None:
-                self._write_later("part", id=report.nodeid, status=status, seconds=report.duration)
+                self._write_later(
+                    "part", id=report.nodeid, status=status, seconds=report.duration, around=around
+                )
             return
         note = dict(noted or {})
         flipped = report.outcome == "passed" and "exception" in note
@@ -336,9 +344,8 @@ class _Tests:
         if note.pop("fixture", False) and status in ("failed", "error"):
             status, note["kind"] = "error", "setup"
         if status is not None:
-            self._write(
-                "part", id=report.nodeid, status=status, seconds=report.duration, flipped=flipped, **note
-            )
+            told = {"status": status, "seconds": report.duration, "flipped": flipped, "around": around}
+            self._write("part", id=report.nodeid, **told, **note)
         if report.nodeid in self._probe.canaries and report.failed:
             self._session.testsfailed -= 1  # the exit code is the project's own
 
@@ -519,6 +526,21 @@ def _definition(item: pytest.Item, paths: Paths) -> dict[str, Any]:
     except Exception:  # noqa: BLE001
         return {"file": paths.inside(_path(item)), "function": item.name}
     return facts
+
+
+def _around(item: Any, around: Around) -> list[int]:
+    """Return what serves a test: the fixtures that it has been given so far, and all that it names."""
+    try:
+        used: dict[str, Any] = getattr(getattr(item, "_request", None), "_fixture_defs", {})
+        known: dict[str, Any] = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+        made = [
+            (name, each.func)
+            for name, one in used.items()
+            for each in (*(known.get(name, ()) if name in one.argnames else ()), one)
+        ]
+        return around.of(getattr(item, "function", None), getattr(item, "cls", None), made)
+    except Exception:  # noqa: BLE001 - somebody else's objects
+        return []
 
 
 def _is_unittest(item: pytest.Item) -> bool:

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from hashlib import sha256
-from types import CodeType, ModuleType, TracebackType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any
 
 VARIABLE = "RGR_PROBE"
@@ -22,6 +22,9 @@ _FRAMES = 30  # frames of a traceback that are kept, half of them from each end
 _FIXTURES = frozenset(("setUp", "tearDown", "asyncSetUp", "asyncTearDown"))
 _LINKS = 10  # causes that are followed
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
+_PLAIN = (str, bytes, int, float, complex, bool, type(None))
+VALUES = (*_PLAIN, list, tuple, dict, set, frozenset)
+_LONGEST, _DEEPEST = 2000, 3  # characters or parts of a value that are looked at, and levels
 
 # Compiled when they are needed, because most runs do without.
 _FROM = r"cannot import name '([^']+)' from (?:partially initialized module )?'([^']+)'"
@@ -234,16 +237,52 @@ def described_hook(function: Any, plugin: Any, paths: Paths) -> dict[str, Any] |
     if not file:
         return None
     line = code.co_firstlineno if code is not None else 0
-    return {"file": file, "line": line, "code": sha256(repr(_content(code)).encode()).hexdigest()}
+    return {"file": file, "line": line, "code": digest_of(content_of(code))}
 
 
-def _content(code: Any) -> Any:
+def content_of(code: Any) -> Any:
     """Return what a function does, without where it stands."""
     if isinstance(code, frozenset):  # a literal of a set, whose order is chance
         return sorted(map(repr, code))  # pyright: ignore[reportUnknownArgumentType]
     if not isinstance(code, CodeType):
         return code
-    return code.co_code, code.co_names, code.co_varnames, [_content(constant) for constant in code.co_consts]
+    constants = [content_of(constant) for constant in code.co_consts]
+    return code.co_code, code.co_names, code.co_varnames, constants
+
+
+def digest_of(content: Any) -> str:
+    """Return the same for the same content."""
+    return sha256(repr(content).encode("utf-8", "replace")).hexdigest()
+
+
+def innermost(function: Any) -> Any:
+    """Return what lies within decorators, and behind a method of a class or an instance."""
+    if issubclass(type(function), (MethodType, staticmethod, classmethod)):
+        function = function.__func__
+    while type(function) is FunctionType and "__wrapped__" in vars(function):
+        function = vars(function)["__wrapped__"]
+    return function
+
+
+def named_like(value: Any, depth: int = 0) -> str:
+    """Return the same for values that are the same, without asking them anything of their own."""
+    if type(value) in _PLAIN:
+        return repr(value)[:_LONGEST]
+    if type(value) in VALUES:
+        held: Any = value.items() if isinstance(value, dict) else value  # type: ignore[reportUnknownVariableType]
+        parts = [named_like(item, depth + 1) for item in list(held)[:_LONGEST]] if depth < _DEEPEST else []
+        return str(
+            sorted(parts) if isinstance(value, (set, frozenset)) else [isinstance(value, list), *parts]
+        )
+    if type(value) is ModuleType:
+        return value.__name__
+    inner = innermost(value)
+    if type(inner) is FunctionType:
+        return f"{inner.__module__}.{inner.__qualname__} {digest_of(content_of(inner.__code__))}"
+    if type(inner) is BuiltinFunctionType:
+        return f"{inner.__module__}.{inner.__qualname__}"
+    owner: Any = inner if issubclass(type(inner), type) else inner.__class__
+    return f"{'' if owner is inner else 'a '}{owner.__module__}.{owner.__qualname__}"
 
 
 def _file_of(module: str) -> str | None:

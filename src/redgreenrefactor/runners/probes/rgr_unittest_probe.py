@@ -10,6 +10,7 @@ import unittest.loader
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rgr_around import Around
 from rgr_imports import Redirection, foreign_files, installed_modules, redirect
 from rgr_reach import Reach, hiding
 from rgr_records import Order, Report, definition, describe, describe_collection, in_fixture
@@ -30,6 +31,7 @@ class Probe:
             Reach(self.paths, closely=bool(self.order.tests)),
             self.order.originals,
         )
+        self._around = Around(self.paths, self.report.write_later)
         self._lines: Any = None
         self._disguise: Any = None
         self._take_off: Callable[[], None] | None = None
@@ -54,7 +56,7 @@ class Probe:
         tests = list(_flat(suite))
         if self.order.tests:
             tests = [test for test in tests if self._is_chosen(test)]
-            suite = unittest.TestSuite(tests)
+            suite = _only(suite, {id(test) for test in tests})
         self._classes = {test.id(): type(test) for test in tests if not _is_stand_in(test)}
         self._reach.note_loaded()
         canaries = _canaries(self.order.canary)
@@ -104,8 +106,18 @@ class Probe:
         if _is_stand_in(test):
             return
         names = [test.id()] if isinstance(test, unittest.TestCase) else self._behind(test.id())
+        around = self._serving(test)
         for name in names:
-            self.report.write("part", id=name, status=status, seconds=seconds, **facts)
+            self.report.write("part", id=name, status=status, seconds=seconds, around=around, **facts)
+
+    def _serving(self, test: Any) -> list[int]:
+        """Return what serves a test: set-ups, helpers, all that it names."""
+        try:
+            cls: Any = test.__class__
+            method: Any = getattr(cls, str(getattr(test, "_testMethodName", "")), None)
+            return self._around.of(method, cls, ()) if test.id() not in self.canaries else []
+        except Exception:  # noqa: BLE001 - somebody else's objects
+            return []
 
     def _behind(self, fixture: str) -> list[str]:
         """Return the tests that a failed `setUpClass (tests.A)` kept from running, or whom its end concerns."""
@@ -282,6 +294,20 @@ def _flat(suite: Any) -> Iterator[Any]:
         return
     for test in inner:
         yield from _flat(test)
+
+
+def _only(suite: Any, chosen: set[int]) -> Any:
+    """Return a suite with the chosen tests alone; its own ways stay."""
+    held: Any = getattr(suite, "_tests", None)
+    if not isinstance(held, list):
+        return unittest.TestSuite(test for test in _flat(suite) if id(test) in chosen)
+    kept: list[Any] = [test for test in held if _holds(test) or id(test) in chosen]  # type: ignore[reportUnknownVariableType]
+    held[:] = [_only(test, chosen) if _holds(test) else test for test in kept]
+    return suite
+
+
+def _holds(test: Any) -> bool:
+    return hasattr(test, "__iter__")
 
 
 def _is_failed(test: Any) -> bool:
