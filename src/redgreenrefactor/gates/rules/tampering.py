@@ -29,6 +29,16 @@ SNIFFING = re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|/proc/(self
 RUNNER_NAME = re.compile(r"^(_?pytest|unittest|nose|py\.test)$")
 PLACES_TO_LOOK = ("modules", "argv", "orig_argv", "__main__")
 SHORTEST = 3  # letters that are enough to recognise a runner by
+LOOKING = (
+    "[",
+    "find",
+    "grep",
+    "ls",
+    "rg",
+    "stat",
+    "test",
+    "wc",
+)  # programs that look at what was made, and run nothing
 ASKING = ("any", "all", "startswith", "endswith", "get", "find", "index", "count")
 
 
@@ -119,7 +129,8 @@ def configuration(evidence: Evidence) -> Iterator[Finding]:
 def _is_run_by(evidence: Evidence, change: Change) -> bool:
     """Tell whether the test command names a file, or is a tool that reads it."""
     local = inside(evidence, change.path)
-    words = evidence.command.replace("=", " ").split()
+    steps = [step.replace("=", " ").split() for step in re.split(r"[;&|!\n]+", evidence.command)]
+    words = [word for step in steps if step and step[0] not in LOOKING for word in step]
     tools = {
         "make": ("Makefile", "makefile", "GNUmakefile"),
         "tox": ("tox.ini",),

@@ -117,6 +117,7 @@ def test_a_project_in_a_subfolder_has_its_own_settings() -> None:
         ("just check", "justfile"),
         ("python tools/check.py", "tools/check.py"),
         ("pytest --config-file=conf/p.ini", "conf/p.ini"),
+        ("test -s out.txt; diff out.txt wanted.txt", "wanted.txt"),
     ],
 )
 def test_a_file_the_test_command_runs_is_left_alone(command: str, path: str) -> None:
@@ -131,6 +132,8 @@ def test_a_file_the_test_command_runs_is_left_alone(command: str, path: str) -> 
         ("pytest test_thing.py", "test_thing.py"),
         ("pytest tests", "tests/a.py"),
         ("make", "src/make.py"),
+        ("grep -q Cart README.md", "README.md"),
+        ("! grep -q TODO README.md && test -s README.md", "README.md"),
     ],
 )
 def test_a_file_the_test_command_only_tests_is_not_its_configuration(command: str, path: str) -> None:
