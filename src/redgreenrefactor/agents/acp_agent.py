@@ -53,8 +53,7 @@ def _any(command: str) -> AcpPreset:
             f"the command of --agent acp:{command} cannot be read: {error}",
             hint="Name a program and its arguments, as in 'acp:goose acp'.",
         ) from error
-    install = f"see how {first} is installed"
-    program = ForeignProgram(title=first, command=first, install=install, sign_in=first)
+    program = ForeignProgram(title=first, command=first, sign_in=first)
     return AcpPreset(program=program, always=StartingKit(arguments=tuple(rest)), tried=False)
 
 

@@ -33,7 +33,7 @@ class ForeignProgram:
     command: str
     oldest: str = ""  # version that works as we need it; nothing: it is not asked
     calls_itself: str = ""  # a word of what it answers to --version
-    install: str  # what to type
+    install: str = ""  # what to type; nothing: that is not known
     signed_in: tuple[str, ...] = ()  # arguments to which it answers with 0 where somebody is signed in
     account: AccountFile | None = None  # by which somebody is signed in
     keeps: tuple[HomePlace, ...] = ()  # folders in which it writes; where it is held, it has others
@@ -113,9 +113,10 @@ def installed(
     path = place_of(program.command, wanted, project, env)
     if path is None:
         where = f"at {wanted} (agent.path)" if wanted else "on PATH"
+        how = f"Type '{program.install}'" if program.install else "Install it"
         raise NotReadyError(
             f"{program.title} is not installed: there is no program {program.command!r} {where}",
-            hint=f"Type '{program.install}', or name where it lies with agent.path in tdd.properties.",
+            hint=f"{how}, or name where it lies with agent.path in tdd.properties.",
             type="AgentMissing",
         )
     if not program.oldest:

@@ -584,6 +584,12 @@ def test_one_that_is_not_there_is_told_with_what_installs_it(acted: Stage, name:
     assert PRESETS[name].program.install in refused.value.hint
 
 
+def test_how_a_mere_command_is_installed_is_not_known(acted: Stage) -> None:
+    with pytest.raises(NotReadyError) as refused:
+        acted.agent("acp:nowhere acp", env={"PATH": str(acted.bin)})
+    assert refused.value.hint.startswith("Install it, or name where it lies")
+
+
 def test_one_that_is_too_old_is_not_taken(acted: Stage) -> None:
     acted.installs("opencode", "0.1.0")
     with pytest.raises(NotReadyError, match="too old"):
