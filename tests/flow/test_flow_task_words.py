@@ -37,7 +37,7 @@ def test_each_end_of_a_task_names_its_own_reason(make_repo: MakeRepo) -> None:
     assert process.returncode == 130, out
     assert last_section(out)[2:] == [
         "**Blocker:** The run was interrupted by SIGINT.",
-        "**Need:** Type the same command again to go on.",
+        "**Need:** Nothing is lost: type the same command again, or 'rgr resume', to go on.",
         "**Attempted:** RED (1 try), GREEN (2 tries)",
         "**Phase:** green",
     ]
