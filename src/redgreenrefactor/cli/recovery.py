@@ -84,7 +84,7 @@ def _tell_carried(carried: Carried, what: str, flags: dict[str, Any]) -> None:
 @click.option("--starter", type=click.Choice(KINDS), help="Write a small project with one passing test.")
 @common
 def init(properties: bool, starter: str | None, **flags: Any) -> None:  # noqa: FBT001
-    """Have git keep notes and commits together: through amend and rebase, and with every fetch.
+    """Set up this repository: a run's notes follow its commits through amend and rebase, and come with every fetch.
 
     Example: rgr init --properties
 

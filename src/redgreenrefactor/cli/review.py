@@ -32,7 +32,7 @@ INSTEAD = ("list_tasks", "resume", "clean", "prs")
 @click.option("--prs", metavar="BRANCH", help="Show the pull requests of a branch.")
 @agents_work
 def tdd(spec: str | None, **flags: Any) -> int:
-    """Let a coder and a reviewer work on SPEC.md in a worktree until a pull request stands.
+    """Let a coder and a reviewer work on SPEC.md in a worktree until it is approved, then open a pull request.
 
     Example: rgr tdd SPEC.md --max-reviews 2
 

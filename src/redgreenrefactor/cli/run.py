@@ -35,7 +35,7 @@ from redgreenrefactor.views.text import result_text
 @click.option("--new", is_flag=True, help="Start even though an unfinished run is here.")
 @working
 def run(feature: str | None, file: str | None, issue: int | None, **flags: Any) -> int:
-    """Run the whole workflow for FEATURE ('-' reads it from standard input).
+    """Build FEATURE ('-' reads it from standard input): a list of cases, then for each a failing test, code, refactoring.
 
     Example: rgr run "Convert numbers to Roman numerals"
 
@@ -57,7 +57,7 @@ def run(feature: str | None, file: str | None, issue: int | None, **flags: Any) 
 @click.command()
 @working
 def resume(**flags: Any) -> int:
-    """Go on from the last handoff: the phase that was due, with the error context it had.
+    """Continue the run that was left here after a stop, a failure or a crash, with the phase that was due.
 
     Example: rgr resume --max-cycles 1
     """

@@ -41,7 +41,7 @@ def history(
     graph: bool,  # noqa: FBT001
     **flags: Any,
 ) -> None:
-    """Show the handoffs of the latest run, newest first.
+    """Show the accepted steps (handoffs) of the latest run, newest first.
 
     Example: rgr history --attempts
 

@@ -20,7 +20,7 @@ COLORS = {"good": "green", "bad": "red", "hint": "cyan"}
 @click.argument("turn")
 @common
 def show(turn: str, **flags: Any) -> None:
-    """Show a turn: its verdict with the evidence, and what its session did in short.
+    """Show one step of a run, a turn: its verdict with the evidence, and what its session did in short.
 
     TURN is a commit, CYCLE-PHASE, or CYCLE-PHASE-ATTEMPT of the latest run.
 
@@ -36,7 +36,7 @@ def show(turn: str, **flags: Any) -> None:
 @click.argument("turn")
 @common
 def diff(turn: str, **flags: Any) -> None:
-    """Show what a turn changed, as git does.
+    """Show what one step of a run, a turn, changed, as git does.
 
     TURN is a commit, CYCLE-PHASE, or CYCLE-PHASE-ATTEMPT of the latest run.
 

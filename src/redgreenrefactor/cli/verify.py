@@ -29,7 +29,7 @@ from redgreenrefactor.views.verified import verified_text
 )
 @common
 def verify(**flags: Any) -> int:
-    """Judge a workflow again from its commits and notes, each commit in a clean checkout (RANGE as for git log).
+    """Prove that a run was made test by test: every commit is judged again in a clean checkout (RANGE as for git log).
 
     Example: rgr verify main..HEAD
     """
