@@ -9,7 +9,6 @@ Ours is our own process and the keeper's; medians are told. The exit code is 1 i
 
 import argparse
 import multiprocessing
-import os
 import resource
 import statistics
 import subprocess
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agent_setup import setup_with
-from model_server import KEY, Answer, Asked, Reply, model_server
+from model_server import Answer, Asked, Reply, model_server
 from program_rows import PROGRAMS
 from redgreenrefactor.agents.program_agent import ProgramAgent, SessionOrder
 from redgreenrefactor.agents.session_environment import of_a_program
@@ -57,14 +56,11 @@ def cost(what: Callable[[], object]) -> tuple[float, float]:
 
 
 def made(name: str, url: str, folder: Path) -> ProgramAgent:
-    programs = Path(os.environ["RGR_AGENTS"]) / "node_modules/.bin"
-    (folder / "home").mkdir(parents=True, exist_ok=True)
-    env = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(folder / "home"), PROGRAMS[name].key: KEY}
     agent = agent_for(
         name,
         setup_with(
             project=folder / "project",
-            env=env,
+            env=PROGRAMS[name].signed_in(folder / "home"),
             model=PROGRAMS[name].model or ("gpt-5.1" if name == "codex" else ""),
             url=url,
             session_timeout=300.0,
@@ -98,6 +94,7 @@ def alone(agent: ProgramAgent, folder: Path) -> None:
 def through(agent: ProgramAgent, folder: Path) -> None:
     report = agent.work(BRIEF, folder, lambda _: None)
     assert report.failure is None, report
+    assert (folder / "numbers.txt").exists(), report
 
 
 def measured(name: str, url: str, repeat: int) -> Iterator[tuple[float, float, float]]:

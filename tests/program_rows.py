@@ -48,6 +48,16 @@ class ProgramRow:
         """Return the call that runs a command."""
         return Call.of(self.shell, **{self.cmd: command, **self.beside})
 
+    def signed_in(self, home: Path, path: str = os.environ["PATH"]) -> dict[str, str]:
+        """Return what a person has who has set its key: nothing of this machine's own home is there.
+
+        Codex runs no command where its own folder lies in the one for temporary files, as tests' folders do.
+        """
+        tmp = home / "tmp"
+        tmp.mkdir(parents=True, exist_ok=True)
+        found = f"{programs_folder()}{os.pathsep}{path}"
+        return {"PATH": found, "HOME": str(home), "TMPDIR": str(tmp), self.key: KEY}
+
     def writes(self, path: Path, text: str) -> Call:
         """Return the call that writes a file, by its own tool for that if it has one."""
         if self.write is None:

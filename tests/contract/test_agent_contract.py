@@ -15,7 +15,7 @@ import pytest
 
 from agent_setup import setup_with
 from model_server import KEY, Answer, Asked, Call, Reply, Status, model_server
-from program_rows import PROGRAMS, THOROUGH, programs_folder
+from program_rows import PROGRAMS
 from redgreenrefactor.agents.api import ApiAgent
 from redgreenrefactor.agents.command_agent import CommandAgent
 from redgreenrefactor.agents.providers import access
@@ -107,7 +107,7 @@ def api_agents() -> Generator[Build]:
 @contextmanager
 def real_agents(name: str, folder: Path) -> Generator[Build]:
     """Make agents that are this program: its model writes the file by a command, and one that fails is refused the next request."""
-    row, programs = PROGRAMS[name], programs_folder()
+    row = PROGRAMS[name]
     with ExitStack() as stack:
 
         def real_agent(message: str, fails: bool) -> Agent:
@@ -117,15 +117,10 @@ def real_agents(name: str, folder: Path) -> Generator[Build]:
                     return Reply("Next.", (row.runs(f"printf %s {phase and phase[1]} > made.txt"),))
                 return Status(400, "no more", "invalid_request_error") if fails else Reply(message)
 
-            env = {
-                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "HOME": str(folder / "home"),
-                row.key: KEY,
-            }
             return agent_for(
                 name,
                 setup_with(
-                    env=env,
+                    env=row.signed_in(folder / "home"),
                     project=folder / "project",
                     model=row.model,
                     url=stack.enter_context(model_server(mind)).url,
@@ -138,11 +133,10 @@ def real_agents(name: str, folder: Path) -> Generator[Build]:
 
 
 @pytest.mark.programs
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {*THOROUGH}))  # which are tried at more
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_a_real_program_keeps_them_too(name: str, tmp_path: Path) -> None:
     project = tmp_path / "project"
-    for folder in (project, tmp_path / "home"):
-        folder.mkdir()
+    project.mkdir()
     with real_agents(name, tmp_path) as build:
         test_it_has_a_name(build)
         test_progress_is_said_in_single_lines(build, project)

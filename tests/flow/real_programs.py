@@ -1,10 +1,9 @@
 """The real programs that are agents, and a model on loopback that they think with: nothing they do leaves the machine."""
 
 import json
-import os
 import re
 import shlex
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ import stage
 from stage import CASES, Json, Parts
 
 from model_server import KEY, Answer, Asked, ModelServer, Reply, model_server
-from program_rows import PROGRAMS, programs_folder
+from program_rows import PROGRAMS
 from redgreenrefactor import WorkflowResult, library
 from redgreenrefactor.model.events import Event, SessionSaid
 from redgreenrefactor.model.task_result import TaskFileResult
@@ -35,17 +34,9 @@ def turn_of(asked: Asked) -> str:
 
 
 def environ(agent: str, repo: Repo, home: Path) -> dict[str, str]:
-    """Return what a person has who has set a key: nothing of this machine's own home is there."""
-    env, tmp = stage.surroundings(repo), home / "tmp"
-    tmp.mkdir(parents=True, exist_ok=True)
-    return {
-        **env,
-        "HOME": str(home),
-        "XDG_CACHE_HOME": str(home / "cache"),
-        "TMPDIR": str(tmp),
-        "PATH": f"{programs_folder()}{os.pathsep}{env['PATH']}",
-        PROGRAMS[agent].key: KEY,
-    }
+    """Return the surroundings of a person who has set a key for it."""
+    env = stage.surroundings(repo)
+    return {**env, "XDG_CACHE_HOME": str(home / "cache"), **PROGRAMS[agent].signed_in(home, env["PATH"])}
 
 
 def written(path: str, text: str) -> str:
@@ -83,14 +74,16 @@ class Theatre:
     repo: Repo
     home: Path
     parts: Parts
+    cast: Mapping[str, str] = field(default_factory=dict[str, str])  # roles that have an agent of their own
     server: ModelServer = field(init=False)
     events: list[Event] = field(default_factory=list[Event])
 
     def mind(self, asked: Asked) -> Answer:
-        part = self.parts[turn_of(asked)]
+        turn = turn_of(asked)
+        part, agent = self.parts[turn], self.cast.get(turn.partition("-")[0].lower(), self.agent)
         steps = commands_of(part)
         if asked.said < len(steps):
-            return Reply("Next.", (PROGRAMS[self.agent].runs(steps[asked.said]),))
+            return Reply("Next.", (PROGRAMS[agent].runs(steps[asked.said]),))
         return Reply(part.get("say", "Done."))
 
     def run(self, **more: Any) -> WorkflowResult:
@@ -100,9 +93,10 @@ class Theatre:
         return library.task(file, **self._usual({}))
 
     def _usual(self, more: dict[str, Any]) -> dict[str, Any]:
-        more.setdefault("environ", environ(self.agent, self.repo, self.home))
+        keys = {PROGRAMS[agent].key: KEY for agent in self.cast.values()}
+        more.setdefault("environ", environ(self.agent, self.repo, self.home) | keys)
         more.setdefault("on_event", self.events.append)
-        more.setdefault("agent", self.agent)
+        more.setdefault("agent", None if self.cast else self.agent)  # said here, it is everybody's
         more.setdefault("model", PROGRAMS[self.agent].model or None)
         more.setdefault("project", self.repo.path)
         return more
@@ -113,10 +107,12 @@ class Theatre:
 
 
 @contextmanager
-def theatre(agent: str, repo: Repo, home: Path, parts: Parts) -> Generator[Theatre]:
-    """Open the theatre; the model's address stands in the repository's settings."""
-    found = Theatre(agent, repo, home, parts)
+def theatre(agent: str, repo: Repo, home: Path, parts: Parts, **cast: str) -> Generator[Theatre]:
+    """Open the theatre; the model's address stands in the repository's settings, with the cast if there is one."""
+    found = Theatre(agent, repo, home, parts, cast)
     with model_server(found.mind) as found.server:
-        url = f"agent.url={found.server.url}\n"
-        repo.commit("chore: where the model is", {"tdd.properties": stage.PLAIN_SETTINGS + url})
+        told = [f"agent.url={found.server.url}", *([f"agent={agent}"] if cast else [])]
+        told += [f"agent.{role}={name}" for role, name in cast.items()]
+        lines = "".join(f"{line}\n" for line in told)
+        repo.commit("chore: where the model is", {"tdd.properties": stage.PLAIN_SETTINGS + lines})
         yield found

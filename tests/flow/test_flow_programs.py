@@ -6,7 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from real_programs import FEATURE, Theatre, environ, script_of, theatre, written
+from real_programs import FEATURE, Theatre, environ, script_of, theatre, turn_of, written
 from stage import PLAIN, Stage, alive_with, calculator, subjects, wait_for
 
 from model_server import Answer, Asked, Reply
@@ -81,6 +81,22 @@ def _replayed(played: Theatre, make_repo: MakeRepo, tmp_path: Path) -> list[dict
     result = played.run(project=repo.path, agent=f"replay:{script}", model=None)
     assert result.status is RunStatus.COMPLETE, result.error
     return _left(repo)
+
+
+def test_roles_may_have_different_programs(make_repo: MakeRepo, tmp_path: Path) -> None:
+    repo = make_repo(files=PLAIN)
+    cast = {"red": "codex", "green": "claude-code"}
+    with theatre("claude-code", repo, tmp_path / "home", calculator(1), **cast) as played:
+        result = played.run()
+
+    assert result.status is RunStatus.COMPLETE, (result.error, played.said)
+    assert repo.subjects()[2:] == subjects(1)
+    asking = {(turn_of(asked), asked.dialect) for asked in played.server.asked}
+    assert asking == {(turn, "responses" if turn == "RED-1" else "anthropic") for turn in played.parts}
+    commits = repo.git("log", "--reverse", "--format=%H").splitlines()[2:]
+    notes = [json.loads(repo.git("notes", "--ref=tdd-handoffs", "show", commit)) for commit in commits]
+    agents = [note["agent"] for note in notes]
+    assert agents == ["claude-code", "codex", "claude-code", "claude-code", "claude-code"]
 
 
 @pytest.mark.parametrize("agent", THOROUGH)
