@@ -94,7 +94,7 @@ def alone(agent: ProgramAgent, folder: Path) -> None:
 def through(agent: ProgramAgent, folder: Path) -> None:
     report = agent.work(BRIEF, folder, lambda _: None)
     assert report.failure is None, report
-    assert (folder / "numbers.txt").exists(), report
+    assert (folder / "numbers.txt").read_text().endswith(f"{COMMANDS - 1}\n"), report
 
 
 def measured(name: str, url: str, repeat: int) -> Iterator[tuple[float, float, float]]:
