@@ -116,7 +116,7 @@ def installed(
         how = f"Type '{program.install}'" if program.install else "Install it"
         raise NotReadyError(
             f"{program.title} is not installed: there is no program {program.command!r} {where}",
-            hint=f"{how}, or name where it lies with agent.path in tdd.properties.",
+            hint=f"{how}, or name where it lies with agent.path=… in tdd.properties.",
             type="AgentMissing",
         )
     if not program.oldest:
