@@ -151,9 +151,7 @@ def test_a_test_that_is_locked_stays_and_other_files_are_changed(rehearsal: Rehe
 def test_what_the_project_says_is_told_once_and_nothing_that_lies_in_a_home(rehearsal: Rehearsal) -> None:
     root, row = rehearsal.repo.path, rehearsal.row
     own = rehearsal.home / "agents" / row.command
-    for place in (rehearsal.home / row.memory, *(own / name for name in row.left)):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("The kingfisher is blue.")
+    _remember(rehearsal.home / row.memory, rehearsal.home / SKILL, *(own / name for name in row.left))
     (root / "AGENTS.md").write_text("The heron is grey.")
 
     for guides in ([root / "AGENTS.md"], []):
@@ -163,6 +161,25 @@ def test_what_the_project_says_is_told_once_and_nothing_that_lies_in_a_home(rehe
         told = [asked.raw.decode() for asked in rehearsal.server.asked]
         assert [text.count("The heron is grey.") for text in told] == [len(guides) + row.reads] * len(told)
         assert not any("kingfisher" in text for text in told)
+
+
+def test_what_lies_in_the_home_is_told_where_it_is_to_be_inherited(rehearsal: Rehearsal) -> None:
+    _remember(rehearsal.home / rehearsal.row.memory)
+
+    report = rehearsal.plays(lambda _: Reply("Done."), inherit=True)
+
+    assert report.failure is None, (report, rehearsal.said)
+    assert all(b"kingfisher" in asked.raw for asked in rehearsal.server.asked)
+
+
+SKILL = ".agents/skills/birds/SKILL.md"  # where several programs look for them
+
+
+def _remember(*places: Path) -> None:
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        said = "The kingfisher is blue."
+        place.write_text(f"---\nname: birds\ndescription: {said}\n---\n{said}\n")
 
 
 def test_sessions_are_gone_on_with_and_forked(rehearsal: Rehearsal) -> None:

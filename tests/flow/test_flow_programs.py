@@ -110,8 +110,8 @@ def test_a_run_that_is_killed_leaves_nothing_running_and_is_resumed(
         words = ["run", FEATURE, "--agent", agent, *(["--model", model] if model else [])]
         with Stage(played.repo).started(*words, env=environ(agent, played.repo, played.home)) as process:
             wait_for(lambda: alive_with(marker) or process.poll() is not None, "a command at work")
+            assert process.poll() is None, process.communicate()
             process.kill()
-            assert alive_with(marker), process.communicate()
         wait_for(lambda: not alive_with(marker), "the end of everything it started", 30)
 
         del played.parts["RED-1"]["first"]

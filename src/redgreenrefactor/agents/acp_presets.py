@@ -152,10 +152,11 @@ PRESETS: Mapping[str, AcpPreset] = {
             provider="google",
         ),
         always=StartingKit(
-            arguments=("--acp", "-e", "none"),
+            arguments=("--acp",),
             env={"GEMINI_CLI_NO_RELAUNCH": "1", "GEMINI_SYSTEM_MD": "$role"},
         ),
         apart=StartingKit(
+            arguments=("-e", "none"),
             env={"GEMINI_CLI_HOME": "$home"},
             files={".gemini/settings.json": json.dumps(_GEMINI_SETTINGS).replace('"$attempts"', "$attempts")},
         ),

@@ -182,6 +182,8 @@ def _settings(order: SessionOrder, instructions: Path, models: Path) -> Iterator
     yield "agents.enabled", "false"
     yield "tools.experimental_request_user_input.enabled", "false"
     yield "skills.bundled.enabled", "false"
+    if not order.setup.inherit:
+        yield "skills.include_instructions", "false"  # of ~/.agents/skills, which lies in no home of its own
     yield "include_permissions_instructions", "false"
     yield "include_collaboration_mode_instructions", "false"
     yield "allow_login_shell", "false"  # its PATH would not be the user's, with the project's environment
