@@ -11,8 +11,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from redgreenrefactor.agents.foreign_program import place_of, version_line
-from redgreenrefactor.agents.table import AGENTS, kind_of
+from redgreenrefactor.agents.foreign_program import ForeignProgram, installed
+from redgreenrefactor.agents.table import AGENTS, kind_of, program_of
 from redgreenrefactor.config import Settings, load
 from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import NotReadyError, RgrError, some_of
@@ -38,7 +38,6 @@ from redgreenrefactor.runners.virtual import run_with
 from redgreenrefactor.sandbox.availability import means_for
 from redgreenrefactor.sandbox.cage import NO_MEANS, Means
 from redgreenrefactor.sandbox.policy import Level
-from redgreenrefactor.sandbox.secrets import without_secrets
 from redgreenrefactor.surroundings import Surroundings, properties, trusted
 
 LITTLE, SCARCE = 500_000_000, 20_000_000  # bytes free on the disk: worth a word, too few
@@ -235,11 +234,21 @@ def agents(patient: Patient) -> Iterator[Remark]:
         roles.setdefault((spec, model), []).append(phase.key)
     for (spec, model), names in roles.items():
         yield from _agent(patient, spec, model, ", ".join(names))
-    for name, kind in AGENTS.items():
-        environ = patient.around.environ
-        if kind.program and (found := place_of(kind.program, None, patient.repository.root, environ)):
-            said = version_line(found, without_secrets(environ), patient.around.interrupt)
-            yield Remark(f"{name}: {said}")
+    for name in AGENTS:
+        if program := program_of(name):
+            yield from _found(patient, name, program)
+
+
+def _found(patient: Patient, name: str, program: ForeignProgram) -> Iterator[Remark]:
+    """Yield what is found of a program, if it is there."""
+    env, root, interrupt = patient.around.environ, patient.repository.root, patient.around.interrupt
+    try:
+        here = installed(program, wanted=None, project=root, env=env, interrupt=interrupt)
+    except NotReadyError as error:
+        if error.type == "AgentOutdated":
+            yield Remark(f"{name}: {error.message}", RemarkLevel.WARNING, error.hint)
+        return
+    yield Remark(f"{name}: {here.version or here.path}")
 
 
 def _agent(patient: Patient, spec: str, model: str, names: str) -> Iterator[Remark]:

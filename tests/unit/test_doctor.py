@@ -140,13 +140,25 @@ def test_an_agent_s_program_that_is_not_there_is_told(healthy: Repo, interrupt: 
         assert f"{agent.split()[-1]!r} is not there, or may not be run" in told(health, RemarkLevel.ERROR)[0]
 
 
-def test_programs_that_could_be_agents_are_found(healthy: Repo, interrupt: Interrupt, tmp_path: Path) -> None:
-    program = tmp_path / "bin" / "codex"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho codex 1.2.3\n")
-    program.chmod(0o755)
-    path = f"{program.parent}{os.pathsep}{healthy.env['PATH']}"
-    assert "agents: codex: codex 1.2.3" in told(looked(healthy, interrupt, PATH=path), RemarkLevel.OK)
+def test_programs_that_could_be_agents_are_found_and_those_too_old_are_told(
+    healthy: Repo, interrupt: Interrupt, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    said = {"codex": "codex 1.2.3", "claude": "2.1.100 (Claude Code)", "gemini": "a game", "goose": "1.0"}
+    for name, words in said.items():
+        (folder / name).write_text(f"#!/bin/sh\necho '{words}'\n")
+        (folder / name).chmod(0o755)
+    health = looked(healthy, interrupt, PATH=f"{folder}{os.pathsep}{healthy.env['PATH']}")
+
+    assert [line for line in told(health, RemarkLevel.OK) if str(folder) in line or "1.2.3" in line] == [
+        "agents: codex: 1.2.3",
+        f"agents: goose: {folder / 'goose'}",
+    ]
+    old = f"agents: claude-code: Claude Code 2.1.100 at {folder / 'claude'} is too old: 2.1.325 or newer is needed"
+    assert old in told(health, RemarkLevel.WARNING)
+    assert not any("gemini" in remark.message for _, remark in health.remarks)
+    assert health.ok
 
 
 def test_no_credential_is_ever_shown(healthy: Repo, interrupt: Interrupt) -> None:

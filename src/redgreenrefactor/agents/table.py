@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from redgreenrefactor.agents.acp_presets import PRESETS
+from redgreenrefactor.agents.foreign_program import ForeignProgram
 from redgreenrefactor.agents.session_environment import Confine
 from redgreenrefactor.model.events import Emit, SessionNoted
 from redgreenrefactor.model.session import Brief, Step
@@ -82,6 +83,14 @@ class AgentSetup:
 def kind_of(spec: str) -> AgentKind:
     """Return what is known of the agent that is asked for, NAME or NAME:ARGUMENT."""
     return AGENTS.get(spec.partition(":")[0], AgentKind())
+
+
+def program_of(name: str) -> ForeignProgram | None:
+    """Return what is known of the program that the agent of this name is; None where it is none, or any."""
+    if name in PRESETS:
+        return PRESETS[name].program
+    kind = kind_of(name)
+    return import_module(f"{__package__}.{kind.module}").PROGRAM if kind.program else None
 
 
 def agent_for(spec: str, setup: AgentSetup) -> Agent:
