@@ -33,7 +33,7 @@ MOMENT = (
 )  # while a gate asks, of the case whose first GREEN cheats
 SHOWN = ("cycle 3 · ", " done · ")  # from the case's first line to the last one that moves
 CLOSING, AFTERWARDS = (
-    "complete: ",
+    "✓ complete after ",
     "The repository is ",
 )  # the summary of the whole run; what only a demo says
 THEME = TerminalTheme(

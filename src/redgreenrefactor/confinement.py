@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from textwrap import shorten
 
 from redgreenrefactor.agents.table import Holding, kind_of
 from redgreenrefactor.config import Settings
@@ -83,7 +84,7 @@ class Confinement:
         outside = [spec for spec in agents if spec not in ours and self.holds(spec) == "off"]
         if len(ours) + len(outside) < len(agents):
             parts.append("the agent (with the network)")
-        parts += [f"not {spec:.40}, which runs outside" for spec in outside]
+        parts += [f"not {shorten(spec, 40, placeholder=' …')}, which runs outside" for spec in outside]
         shown = [str(lead.folder) for lead in self._tools.leads]
         return ", ".join([*parts, *([f"shows {' and '.join(shown)}"] if shown else ())])
 

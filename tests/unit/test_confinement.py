@@ -478,6 +478,11 @@ def test_paths_below_others_need_no_rule_of_their_own() -> None:
             ["claude-code"],
             "landlock: suites (no network unless they need it), not claude-code, which runs outside",
         ),
+        (
+            "",
+            ["command:python3 ../tools/an-agent-of-our-own.py --fast"],
+            "landlock: suites (no network unless they need it), not command:python3 ../tools/an-agent-of- …, which runs outside",
+        ),
         ("sandbox=off", ["api"], "off, nothing is held"),
     ],
 )

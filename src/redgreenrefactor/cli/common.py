@@ -11,10 +11,12 @@ from typing import Any, NoReturn
 
 from redgreenrefactor.errors import RgrError, UsageError
 from redgreenrefactor.model.codec import readable_json
+from redgreenrefactor.model.values import replace
 from redgreenrefactor.sandbox.secrets import masked_in, masking
-from redgreenrefactor.views.lines import ink_for
+from redgreenrefactor.views.lines import Ink, Tone, in_color, ink_for, led
 
 _USUAL = 100  # columns, where nobody knows
+ENDLESS = 1_000_000  # columns and lines: what other programs read is not broken
 
 Command = Callable[..., Any]
 
@@ -92,6 +94,12 @@ def echo(text: str, *, err: bool = False) -> None:
     print(text, file=sys.stderr if err else sys.stdout, flush=True)
 
 
+def pen(flags: dict[str, Any]) -> Ink:
+    """Return what standard output is written with: signs that it can show, and colours where they are wanted."""
+    color = in_color(sys.stdout, os.environ, unwanted=flags["no_color"])
+    return replace(ink_for(sys.stdout), color=color)
+
+
 def width() -> int:
     """Return how many characters a line of the terminal holds."""
     wanted = os.environ.get("COLUMNS", "")
@@ -119,11 +127,15 @@ def fail(error: RgrError, *, as_json: bool) -> NoReturn:
 
 def complain(message: str, hint: str) -> None:
     """Say what went wrong, and what to type."""
-    ink = ink_for(sys.stderr)
-    for line in ink.lines(f"rgr: {message}"):
-        say(line, err=True)
+    color = in_color(sys.stderr, os.environ, unwanted="--no-color" in sys.argv)
+    ink, room = replace(ink_for(sys.stderr), color=color), width() if sys.stderr.isatty() else ENDLESS
+    rows = led(message, room, ink, lead="rgr: ", most=ENDLESS, tones=(Tone.BAD, Tone.PLAIN))
     for line in ink.lines(hint):
-        say(f"  {ink.arrow} {line}", err=True)
+        rows += led(
+            line, room, ink, indent=2, lead=f"{ink.arrow} ", most=ENDLESS, tones=(Tone.HINT, Tone.HINT)
+        )
+    for row in rows:
+        say(ink.painted(row), err=True)
 
 
 def unheard() -> None:

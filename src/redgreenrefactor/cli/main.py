@@ -43,7 +43,7 @@ def _called(words: list[str]) -> int | None:
     if words[:1] == ["status"] and PLAIN.issuperset(words[1:]):
         from redgreenrefactor.cli.looking import show_status  # noqa: PLC0415
 
-        return show_status(as_json="--json" in words)
+        return show_status({"as_json": "--json" in words, "no_color": "--no-color" in words})
     from redgreenrefactor.cli.commands import called  # noqa: PLC0415
 
     return called()

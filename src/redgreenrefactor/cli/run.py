@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from redgreenrefactor import demo as demonstration
-from redgreenrefactor.cli.common import common, complain, print_json, say, width
+from redgreenrefactor.cli.common import common, complain, pen, print_json, say, width
 from redgreenrefactor.cli.recovery import pushing
 from redgreenrefactor.cli.task import answer_task
 from redgreenrefactor.cli.work import surroundings, tell_worktree, working
@@ -23,7 +23,7 @@ from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.reviews import issue_text
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.tasks.running import resume_task
-from redgreenrefactor.views.text import result_text
+from redgreenrefactor.views.result_text import result_text
 
 
 @click.command()
@@ -109,7 +109,7 @@ def _answer(result: WorkflowResult, flags: dict[str, Any], unpushed: RgrError | 
     if flags["as_json"]:
         print_json(result.to_json())
     elif not flags["quiet"]:
-        say(result_text(result, width=width(), resume=_resuming(flags)))
+        say(result_text(result, width=width(), ink=pen(flags), resume=_resuming(flags)))
     if unpushed is not None:
         code = code or 3
         told = f"what came of the run is here, but not pushed: {unpushed.message}"

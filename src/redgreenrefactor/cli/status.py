@@ -1,16 +1,14 @@
 """Looking at a run: reads git only."""
 
 import os
-import sys
 from itertools import islice
 from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import common, print_json, project, tell, width
+from redgreenrefactor.cli.common import common, pen, print_json, project, tell, width
 from redgreenrefactor.cli.looking import entry_to_json, show_status
 from redgreenrefactor.lifecycle import status as runs
-from redgreenrefactor.views.lines import ink_for
 from redgreenrefactor.views.text import history_text
 
 SCREEN, MANY = 50, 2000  # lines of a history that are shown at once: the first ones soon, the others cheaply
@@ -23,7 +21,7 @@ def status(**flags: Any) -> None:
 
     Example: rgr status --json
     """
-    show_status(flags["project"], as_json=flags["as_json"])
+    show_status(flags)
 
 
 @click.command()
@@ -61,7 +59,7 @@ def history(
     if flags["as_json"]:
         print_json([entry_to_json(entry) for entry in entries])
         return
-    lines = (f"{line}\n" for line in history_text(entries, width=width()))
+    lines = (f"{line}\n" for line in history_text(entries, width=width(), ink=pen(flags)))
     at_once = SCREEN
     while shown := "".join(islice(lines, at_once)):
         click.echo(shown, nl=False)
@@ -76,4 +74,4 @@ def _draw(flags: dict[str, Any], limit: int | None) -> None:
 
     run = cycles_here(project(flags), os.environ)
     shown = replace(run, cycles=run.cycles[-limit:]) if limit else run
-    click.echo("\n".join(graph_text(shown, width=width(), ink=ink_for(sys.stdout))))
+    click.echo("\n".join(graph_text(shown, width=width(), ink=pen(flags))))

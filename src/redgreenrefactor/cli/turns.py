@@ -6,14 +6,11 @@ from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import common, print_json, project, tell, width
+from redgreenrefactor.cli.common import common, pen, print_json, project, tell, width
 from redgreenrefactor.model.run_report import turn_object
 from redgreenrefactor.reports.turns import steps_of, turn_named
 from redgreenrefactor.views.diffs import files_of
-from redgreenrefactor.views.lines import ink_for
 from redgreenrefactor.views.turn_text import diff_rows, turn_text
-
-COLORS = {"good": "green", "bad": "red", "hint": "cyan"}
 
 
 @click.command()
@@ -28,7 +25,7 @@ def show(turn: str, **flags: Any) -> None:
     """
     found = turn_named(project(flags), os.environ, turn)
     steps = steps_of(project(flags), os.environ, found)
-    text = turn_text(found, steps, width=width(), ink=ink_for(sys.stdout))
+    text = turn_text(found, steps, width=width(), ink=pen(flags))
     tell(flags, {**turn_object(found), "transcript": steps}, text)
 
 
@@ -55,7 +52,6 @@ def diff(turn: str, **flags: Any) -> None:
             patch.encode("utf-8", "surrogateescape"), nl=bool(patch)
         )  # for another program, as git prints it
     else:
-        plain = flags["no_color"] or bool(os.environ.get("NO_COLOR"))
-        for (span,) in diff_rows(patch, ink_for(sys.stdout)):
-            bold = span.tone == "strong"
-            click.echo(span.text if plain else click.style(span.text, fg=COLORS.get(span.tone), bold=bold))
+        ink = pen(flags)
+        for row in diff_rows(patch, ink):
+            click.echo(ink.painted(row))

@@ -16,6 +16,7 @@ from redgreenrefactor.views.lines import (
     Span,
     Tone,
     cut,
+    in_color,
     ink_for,
     measure,
 )
@@ -110,7 +111,8 @@ class TerminalView:
             rows = [story.progress.track(room), *rows, figures]
         frame = ink.spinner[int(elapsed * FRAMES_A_SECOND) % len(ink.spinner)]
         marks = (frame, *" " * len(rows))
-        return [(Span(mark, Tone.HINT), Span(" "), *row) for mark, row in zip(marks, rows, strict=False)]
+        drawn = [(Span(mark, Tone.HINT), Span(" "), *row) for mark, row in zip(marks, rows, strict=False)]
+        return [(), *drawn] if waiting.turn else drawn
 
 
 View = PlainView | TerminalView
@@ -123,7 +125,7 @@ def view_for(
     if not stream.isatty() or environ.get("TERM") == "dumb":
         told = environ.get("COLUMNS", "")
         return PlainView(stream, quiet=quiet, width=min(int(told), WIDEST) if told.isdecimal() else WIDEST)
-    return TerminalView(stream, quiet=quiet, color=not (no_color or environ.get("NO_COLOR")))
+    return TerminalView(stream, quiet=quiet, color=in_color(stream, environ, unwanted=no_color))
 
 
 def same_wait(one: Waiting | None, two: Waiting | None) -> bool:

@@ -4,7 +4,7 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from typing import TextIO
@@ -46,6 +46,22 @@ class Tone(StrEnum):
     REFACTOR = "refactor"
 
 
+STYLES = {
+    Tone.PLAIN: "",
+    Tone.STRONG: "1",
+    Tone.FAINT: "2",
+    Tone.GOOD: "32",
+    Tone.BAD: "1;31",
+    Tone.WARN: "33",
+    Tone.COMMIT: "33",
+    Tone.HINT: "36",
+    Tone.PLAN: "1;35",
+    Tone.RED: "1;31",
+    Tone.GREEN: "1;32",
+    Tone.REFACTOR: "1;34",
+}
+
+
 @frozen
 class Span:
     """A piece of a line."""
@@ -69,6 +85,11 @@ class Ink:
     bar: str = "│"
     spinner: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
     encoding: str = "utf-8"
+    color: bool = False
+
+    def painted(self, row: Row) -> str:
+        """Return the row as it is written, in colours if they are wanted."""
+        return painted(row, color=self.color)
 
     def line(self, text: str) -> str:
         """Return the text on one line, with nothing in it that could move a cursor or pass for nothing."""
@@ -96,6 +117,22 @@ class Ink:
 
 
 ASCII = Ink("ok", "x", "->", "-", "...", "|", "|/-\\", "ascii")
+
+
+def painted(row: Row, *, color: bool) -> str:
+    """Return a row as it is written."""
+    return "".join(
+        f"\x1b[{style}m{span.text}\x1b[0m"
+        if color and span.text.strip() and (style := STYLES[span.tone])
+        else span.text
+        for span in row
+    ).rstrip(" ")
+
+
+def in_color(stream: TextIO, environ: Mapping[str, str], *, unwanted: bool = False) -> bool:
+    """Tell whether colours are shown there, and wanted."""
+    plain = unwanted or environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
+    return stream.isatty() and not plain
 
 
 def ink_for(stream: TextIO) -> Ink:
@@ -205,6 +242,22 @@ def block(text: str, width: int, ink: Ink, *, indent: int = 0, lead: str = "", m
             cut(rest if most > FEW else f"{rows[most - 1]} {rows[most]} {ink.more}", room, ink)
         ]
     return [((hang if index else start) + row).rstrip() for index, row in enumerate(rows)]
+
+
+def led(
+    text: str,
+    width: int,
+    ink: Ink,
+    *,
+    indent: int = 0,
+    lead: str = "",
+    most: int = 12,
+    tones: tuple[Tone, Tone] = (Tone.PLAIN, Tone.PLAIN),
+) -> list[Row]:
+    """Return the same as rows: the lead in one tone, the text in another."""
+    start = indent + len(lead)
+    rows = block(text, width, ink, indent=indent, lead=lead, most=most)
+    return [(Span(row[:start], tones[0]), Span(row[start:], tones[1])) for row in rows]
 
 
 def aligned(

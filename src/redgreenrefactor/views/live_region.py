@@ -5,25 +5,11 @@ import threading
 from collections.abc import Callable, Sequence
 from math import ceil
 
-from redgreenrefactor.views.lines import NARROWEST, Outlet, Row, Tone, measure
+from redgreenrefactor.views.lines import NARROWEST, Outlet, Row, measure, painted
 
 FRAMES_A_SECOND = 8
 USUAL = os.terminal_size((80, 25))
 UP, ERASE, HIDE, SHOW = "\x1b[1A", "\x1b[2K", "\x1b[?25l", "\x1b[?25h"
-STYLES = {
-    Tone.PLAIN: "",
-    Tone.STRONG: "1",
-    Tone.FAINT: "2",
-    Tone.GOOD: "32",
-    Tone.BAD: "1;31",
-    Tone.WARN: "33",
-    Tone.COMMIT: "33",
-    Tone.HINT: "36",
-    Tone.PLAN: "1;35",
-    Tone.RED: "1;31",
-    Tone.GREEN: "1;32",
-    Tone.REFACTOR: "1;34",
-}
 
 
 class LiveRegion:
@@ -67,11 +53,11 @@ class LiveRegion:
     def refresh(self, above: Sequence[Row] = ()) -> None:
         """Draw anew, below rows that are to stay."""
         with self._lock:
-            text = self._erased() + "".join(f"{self._styled(row)}\n" for row in above)
+            text = self._erased() + "".join(f"{painted(row, color=self._color)}\n" for row in above)
             if self._stopped is not None:
                 columns, lines = self.size
                 self._drawn = self._draw(columns - 1)[: max(lines - 1, 1)]
-                text += "\n".join(map(self._styled, self._drawn))
+                text += "\n".join(painted(row, color=self._color) for row in self._drawn)
             self._outlet.write(text)
 
     def _tick(self, stopped: threading.Event) -> None:
@@ -87,12 +73,3 @@ class LiveRegion:
         taken = sum(max(ceil(measure(row) / self.size.columns), 1) for row in self._drawn)
         self._drawn = ()
         return f"\r{ERASE}" + f"{UP}{ERASE}" * (taken - 1)
-
-    def _styled(self, row: Row) -> str:
-        """Return the row in colours, if they are wanted."""
-        return "".join(
-            f"\x1b[{style}m{span.text}\x1b[0m"
-            if self._color and span.text and (style := STYLES[span.tone])
-            else span.text
-            for span in row
-        ).rstrip(" ")

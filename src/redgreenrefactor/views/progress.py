@@ -104,8 +104,9 @@ class Progress:
     def figures(self, clock: str, width: int) -> Row:
         """Return cases, tests, money, tokens and time as far as they are known; where there is no room, fewer of them."""
         used = self._used + self._using
+        done = self._done()
         wanted = [
-            (0, self._done()),
+            (0, "".join(span.text for span in done)),
             (4, tally(self._suite) if self._suite else ""),
             (5, f"{short_number(used.tokens)} tokens" if used.tokens else ""),
             (1, self._money(used)),
@@ -116,7 +117,9 @@ class Progress:
         dot = f" {self._ink.dot} "
         while len(parts) > 1 and measure((Span(dot.join(text for _, text in parts)),)) > width:
             parts.remove(max(parts))
-        return cut_row((Span(dot.join(text for _, text in parts), Tone.FAINT),), width, self._ink)
+        rest = dot.join(text for rank, text in parts if rank)
+        gap = dot if done and rest else ""
+        return cut_row((*done, Span(f"{gap}{rest}", Tone.FAINT)), width, self._ink)
 
     def _money(self, used: Usage) -> str:
         spent = "" if used.cost_usd is None else dollars(used.cost_usd)
@@ -130,16 +133,16 @@ class Progress:
         turn = self._turn
         return turn.to_do + (turn.phase is not PhaseName.PLAN) if turn else 0
 
-    def _done(self) -> str:
+    def _done(self) -> Row:
         """Return how many of the cases are done; nothing before the first list is there."""
         turn = self._turn
         if turn is None or not turn.done + turn.to_do:
-            return ""
+            return ()
         total = turn.done + self._cases_left
         full, empty = ("#", ".") if self._ink.more == "..." else ("▰", "▱")
         filled = round(turn.done / total * min(total, LONGEST_BAR))
-        bar = full * filled + empty * (min(total, LONGEST_BAR) - filled)
-        return f"{bar} {turn.done} of {total} done"
+        rest = empty * (min(total, LONGEST_BAR) - filled)
+        return (Span(full * filled, Tone.GOOD), Span(f"{rest} {turn.done} of {total} done", Tone.FAINT))
 
     def _left(self) -> str:
         """Return how long the other cases may take if they go on like those before."""

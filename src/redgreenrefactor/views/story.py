@@ -148,7 +148,7 @@ class Story:
         ]
 
     def _baseline(self, event: SuiteEnded, width: int) -> list[Row]:
-        left: Row = (Span(f"  tests: {tally(event)}", Tone.FAINT),)
+        left: Row = (Span(f"suite: {tally(event)}", Tone.FAINT),)
         return aligned(left, [seconds(event.seconds)], width, self._ink, indent=2)
 
     def _beginnings(self, event: Event, width: int) -> list[Row]:

@@ -7,8 +7,8 @@ from redgreenrefactor.model.codec import json_object
 from redgreenrefactor.model.decision import accepted_with
 from redgreenrefactor.model.run_report import ReportedTurn
 from redgreenrefactor.views.diffs import files_of
-from redgreenrefactor.views.lines import Ink, Row, Span, Tone, block, count, cut, seconds, short
-from redgreenrefactor.views.turn_words import evidence
+from redgreenrefactor.views.lines import Ink, Row, Span, Tone, count, cut_row, led, seconds, short
+from redgreenrefactor.views.turn_words import PHASE_TONES, evidence
 
 LABEL = 18
 MOST_STEPS = 20  # of a session that are told
@@ -21,41 +21,53 @@ def turn_text(
 ) -> str:
     """Return the verdict and its evidence, the files it changed, and the transcript folded to a line a call."""
     pen, note = ink or Ink(), turn.handoff
-    ruling = f"{pen.ok} accepted" if turn.accepted else f"{pen.bad} rejected"
+    good = turn.accepted
+    ruling = Span(f"{pen.ok} accepted" if good else f"{pen.bad} rejected", Tone.GOOD if good else Tone.BAD)
+    name, dot = Span(turn.name, PHASE_TONES[note.phase]), Span(f" {pen.dot} ")
     taken = f", {seconds(note.seconds)}" if note.seconds else ""
     commit = short(turn.commit) or "no commit"
-    lines = [f"{turn.name} {pen.dot} {ruling} {pen.dot} {commit}{taken}"]
+    rows: list[Row] = [(name, dot, ruling, dot, Span(commit, Tone.COMMIT), Span(taken, Tone.FAINT)), ()]
     about = [
         ("case", note.current_test.description if note.current_test else ""),
         ("subject", turn.patch.subject),
         ("by", " ".join(part for part in (note.agent, note.model) if part)),
         *evidence(note),
     ]
-    for name, words in about:
-        lines += block(words, width, pen, lead=f"  {name:<{LABEL}}") if words else []
-    for found in accepted_with(note) if turn.accepted else note.findings:
-        lines += block(f"{found.type}: {found.message}", width, pen, indent=2, lead="! ")
-        lines += block(found.hint, width, pen, indent=4, lead=f"{pen.arrow} ") if found.hint else []
-    for file in files_of(turn.patch.text):
+    for label, words in about:
+        rows += _fact(label, words, width, pen) if words else []
+    found = accepted_with(note) if turn.accepted else note.findings
+    rows += [()] if found else []
+    for finding in found:
+        words, tones = f"{finding.type}: {finding.message}", (Tone.WARN, Tone.WARN)
+        rows += led(words, width, pen, indent=2, lead="! ", tones=tones)
+        tones = (Tone.HINT, Tone.HINT)
+        rows += led(finding.hint or "", width, pen, indent=4, lead=f"{pen.arrow} ", tones=tones)
+    rows.append(())
+    for number, file in enumerate(files_of(turn.patch.text)):
         changed = f"+{file.added} -{file.removed}" if file.lines else file.what
-        lines += block(f"{file.path} {changed}", width, pen, lead=f"  {'changed':<{LABEL}}")
-    return "\n".join([*lines, *_session(steps, turn, width, pen)])
+        rows += _fact("" if number else "changed", f"{file.path} {changed}", width, pen)
+    rows += _session(steps, turn, width, pen)
+    return "\n".join(map(pen.painted, rows))
 
 
-def _session(steps: Iterable[Mapping[str, Any]], turn: ReportedTurn, width: int, ink: Ink) -> Iterator[str]:
+def _fact(label: str, words: str, width: int, ink: Ink) -> list[Row]:
+    return led(words, width, ink, lead=f"  {label:<{LABEL}}", tones=(Tone.FAINT, Tone.PLAIN))
+
+
+def _session(steps: Iterable[Mapping[str, Any]], turn: ReportedTurn, width: int, ink: Ink) -> Iterator[Row]:
     calls = [step for step in steps if step.get("type") == "call"]
-    for step in calls[:MOST_STEPS]:
+    for number, step in enumerate(calls[:MOST_STEPS]):
         given = json_object(step.get("arguments"))
         asked = next((str(given[name]) for name in ASKED if name in given), "")
-        yield cut(
-            f"  {'did':<{LABEL}}{ink.line(str(step.get('tool')))} {ink.headline(asked)}".rstrip(), width, ink
-        )
+        told = f"{ink.line(str(step.get('tool')))} {ink.headline(asked)}"
+        label = Span(f"  {'' if number else 'did':<{LABEL}}", Tone.FAINT)
+        yield cut_row((label, Span(told.rstrip())), width, ink)
     if len(calls) > MOST_STEPS:
-        yield f"  {'':<{LABEL}}and {count(len(calls) - MOST_STEPS, 'more call')}"
-    yield ""
-    yield f"  {ink.arrow} rgr diff {turn.name}"
+        yield (Span(f"  {'':<{LABEL}}and {count(len(calls) - MOST_STEPS, 'more call')}", Tone.FAINT),)
+    yield ()
+    yield (Span(f"  {ink.arrow} rgr diff {turn.name}", Tone.HINT),)
     if calls:
-        yield f"  {ink.arrow} rgr history --transcript {turn.name}"
+        yield (Span(f"  {ink.arrow} rgr history --transcript {turn.name}", Tone.HINT),)
 
 
 def diff_rows(patch: str, ink: Ink) -> Iterator[Row]:

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -6,7 +7,7 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.run_report import run_report
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.graph_text import graph_text
-from redgreenrefactor.views.lines import ASCII, cells
+from redgreenrefactor.views.lines import ASCII, Ink, cells
 from told_runs import OPENING, PLAN_1, REJECTED, entries
 
 
@@ -28,6 +29,15 @@ def test_a_graph_shows_every_cycle_with_its_way_and_what_was_rejected() -> None:
         "✓ 3  no case left                                                  closed  4.0 s",
         "│    PLAN ✓ 0000000",
     ]
+
+
+def test_colours_are_laid_over_the_same_graph() -> None:
+    report = run_report(entries(), {})
+    assert report is not None
+    plain, colourful = (list(graph_text(report, width=80, ink=Ink(color=color))) for color in (False, True))
+
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in colourful] == plain
+    assert all("\x1b[" in line for line in colourful)
 
 
 @pytest.mark.parametrize("width", [20, 40, 60])

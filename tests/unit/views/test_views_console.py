@@ -144,7 +144,7 @@ def test_a_resumed_run_and_a_suite_that_tells_little_are_told_as_such() -> None:
 
 def test_the_suite_before_the_first_turn_is_told() -> None:
     for told in both([RUN, SuiteStarted("suite"), suite(3, 1, total=5)]):
-        assert re.search(r"  tests: 3 passed, 1 failed, 1 skipped +0\.4 s\n", told)
+        assert re.search(r"\nsuite: 3 passed, 1 failed, 1 skipped +0\.4 s\n", told)
 
 
 def test_a_plan_that_is_accepted_tells_its_case() -> None:

@@ -1,3 +1,4 @@
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +19,8 @@ from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.verdict import FindingType, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import ASCII, Ink, cells
-from redgreenrefactor.views.text import history_text, result_text, status_text
+from redgreenrefactor.views.result_text import result_text
+from redgreenrefactor.views.text import history_text, status_text
 from redgreenrefactor.views.turn_words import evidence
 
 OPENING = Handoff(
@@ -59,6 +61,7 @@ FINISHED = replace(
     test_result=None,
     pending_tests=(),
 )
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 COMMIT = "9c1d2ef0aaaabbbbccccddddeeeeffff00001111"
 DONE = CycleResult(1, "1 is I", "done", CycleCommits("a" * 40, "b" * 40, "c" * 40, "d" * 40), 1, 3.2, None)
 RESULT = WorkflowResult(
@@ -335,13 +338,33 @@ def test_only_notes_of_rejected_attempts_are_attempts() -> None:
     assert not Entry("", replace(OPENING, error="the first plan was rejected")).is_attempt
 
 
+@pytest.mark.parametrize("handoff", [OPENING, PLANNED, REFUSED, COVERED, FINISHED])
+def test_colours_are_laid_over_the_same_words(handoff: Handoff) -> None:
+    bright, attempt = Ink(color=True), Entry(COMMIT, ATTEMPT)
+    failed = replace(RESULT, cycles=(replace(DONE, outcome="failed"),), error="it was edited")
+    told = [
+        (status(handoff), status(handoff, ink=bright)),
+        (result_text(failed, width=80), result_text(failed, width=80, ink=bright)),
+        *(
+            zip(
+                history_text([Entry(COMMIT, handoff), attempt], width=80),
+                history_text([Entry(COMMIT, handoff), attempt], width=80, ink=bright),
+                strict=True,
+            )
+        ),
+    ]
+    for plain, colourful in told:
+        assert COLOUR.sub("", colourful) == plain
+        assert COLOUR.search(colourful)
+
+
 def test_a_complete_result_lists_its_cycles_and_where_to_look() -> None:
     told = result_text(RESULT, width=80)
-    assert told.startswith("complete: 1 cycle (1 done) in 12.3 s by the clock\n")
+    assert "\n\n  cycles 1 done\n  time   12.3 s by the clock\n" in told
     assert "    1  ✓ done        1 is I                           1 retry  ddddddd     3.2 s\n" in told
     assert "  run    20261115-091512-3f2a\n  head   9c1d2ef\n" in told
     worked = result_text(replace(RESULT, worked=9.5), width=80)
-    assert "  work   9.5 s in sessions and gates, rejected attempts included\n" in worked
+    assert "  time   12.3 s by the clock, 9.5 s in sessions and gates\n" in worked
     assert "  → git log --oneline aaaaaaa^..9c1d2ef  shows its commits\n" in told
     assert told.endswith("  → rgr report -o ../report.html         shows all of it in a browser")
     assert "rgr resume" not in told
@@ -362,7 +385,7 @@ def test_a_failed_result_says_why_and_how_to_go_on() -> None:
         ),
         width=80,
     )
-    assert "failed: 3 cycles (1 done, 1 covered, 1 failed) in 12.3 s by the clock\n" in told
+    assert "  cycles 1 done, 1 covered, 1 failed\n" in told
     assert "    2  ✗ failed      1 is I                         3 retries  eeeeeee     3.2 s\n" in told
     assert "    3  ✓ covered     1 is I                                    fffffff     3.2 s\n" in told
     assert "  why    TestTampering: it was edited\n" in told
@@ -373,7 +396,7 @@ def test_a_failed_result_says_why_and_how_to_go_on() -> None:
 @pytest.mark.parametrize("ended", [RunStatus.STOPPED, RunStatus.INTERRUPTED])
 def test_a_result_without_cycles_still_says_how_to_go_on(ended: RunStatus) -> None:
     told = result_text(replace(RESULT, status=ended, cycles=()), width=80)
-    assert f"{ended}: 0 cycles in 12.3 s by the clock\n" in told
+    assert told.startswith("  time   12.3 s by the clock\n")
     assert told.endswith("  → rgr resume  goes on where this ended")
 
 
