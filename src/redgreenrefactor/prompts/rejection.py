@@ -136,7 +136,9 @@ def _said(phase: PhaseName, kind: FindingType, ref: str) -> str:
     if phase is not PhaseName.REFACTOR or kind is not FindingType.TEST_TAMPERING:
         return _ADVICE[kind]
     again = f": `git checkout {ref} -- FILES`" if ref else ""
-    return f"Put back the tests named above as they were; the rest of the rejected commit may be used again{again}."
+    return (
+        f"Put back what is named above as it was; the rest of the rejected commit may be used again{again}."
+    )
 
 
 _STUB = "Where planned code does not exist yet, put a stub into the implementation file or import inside the test."

@@ -117,7 +117,7 @@ def _parts(
     task = told.task
     inside = f"The project is the folder `{told.prefix}` of its repository. Change nothing outside of it."
     parts: dict[str, Iterator[str]] = {
-        "cases": _cases(task, phase),
+        "cases": _cases(task),
         "steps": _steps(task, phase),
         "conventions": _shared(task),
         "sessions": _parents(told.parents),
@@ -141,15 +141,11 @@ def _parts(
     }
 
 
-def _cases(task: Task, phase: PhaseName) -> Iterator[str]:
+def _cases(task: Task) -> Iterator[str]:
     for number, cycle in enumerate(task.cycles, 1):
         lines = [f"- {in_line(case, 1000)}" for case in cycle.test_cases]
         count = f"{cycle.test_count} test cases" if cycle.test_count != 1 else "1 test case"
-        scope = (
-            f"Scope of the code: {in_line(cycle.scope, 1000)}"
-            if cycle.scope and phase is not PhaseName.RED
-            else ""
-        )
+        scope = f"Scope of the code: {in_line(cycle.scope, 1000)}" if cycle.scope else ""
         wanted = f"Expected coverage: {cycle.expected_coverage}" if cycle.expected_coverage else ""
         head = f"Cycle {number}: {count}" + (":" if lines else ".")
         yield "\n".join(filter(None, [head, *lines, scope, wanted]))
@@ -162,6 +158,12 @@ def _steps(task: Task, phase: PhaseName) -> Iterator[str]:
     shown = [step for step in task.steps if everything or step.phase in (None, mine)]
     if shown:
         yield "### What the task says about it\n\n" + "\n\n".join(_step(step) for step in shown)
+    code = [
+        place for step in task.steps if step.phase is PhaseName.GREEN for place in step.modification_points
+    ]
+    if phase is PhaseName.RED and code:
+        lines = [f"- {in_line(place, 1000)}" for place in code]
+        yield "\n".join(["Where GREEN will write the code, so that your tests can import it:", *lines])
 
 
 def _step(step: Step) -> str:

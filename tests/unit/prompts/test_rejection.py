@@ -80,7 +80,7 @@ def test_a_refactoring_that_touched_too_much_may_use_the_rest_again() -> None:
 
     text = told(REFACTOR, failed(REFACTOR), attempt=2, findings=findings)
 
-    assert "Put back the tests named above as they were" in text
+    assert "Put back what is named above as it was" in text
     assert "`git checkout refs/tdd/attempts/run-7/2-REFACTOR-1 -- FILES`" in text
     assert "does not know whether it is being tested" not in text
     green = told(GREEN, failed(GREEN), attempt=2, findings=findings)

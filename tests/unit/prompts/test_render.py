@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from notes import with_keys
+from redgreenrefactor.agents.schemas import TOOLS as SCHEMAS
 from redgreenrefactor.loop.workflows import TDD
 from redgreenrefactor.model.goal import LONG, Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff
@@ -322,6 +323,17 @@ def test_all_sessions_of_a_run_share_what_comes_first_however_long_the_feature_i
     assert len({role.preamble for role in roles}) == 1
     assert all(role.system_prompt.startswith(role.preamble) for role in roles)
     assert "The tests are run with: `pytest -q`" in roles[0].preamble
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("length", [20, 2_000, 500_000])
+def test_four_fifths_of_a_first_request_are_what_all_sessions_of_a_run_share(
+    length: int, phase: Phase
+) -> None:
+    made = brief(PROMPTS, asked(phase, due(phase, "x " * (length // 2))))
+    tools = sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in SCHEMAS)
+    shared, whole = len(made.role.preamble), len(made.role.system_prompt) + len(made.task)
+    assert (tools + shared) / (tools + whole) >= 0.8
 
 
 def test_a_feature_that_fits_is_whole_for_everybody() -> None:

@@ -59,6 +59,10 @@ def test_red_is_told_the_cases_its_own_step_and_the_conventions() -> None:
     ):
         assert part in found.task, part
     assert "Green: implement" not in found.task
+    assert "Scope of the code: two functions" in found.task
+    place = "Where GREEN will write the code, so that your tests can import it:\n- calc.py"
+    assert place in found.task
+    assert place not in told(PhaseName.GREEN).task
     assert (found.role.model, found.cycle, found.session, found.resume_from) == (
         "some-model",
         1,
