@@ -13,6 +13,7 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.filesystem import below, cleared, head_of, is_pipe, remove
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.executable import Git, encoded, scrubbed
+from redgreenrefactor.git.laid_out import SETTLED, LaidOut, Original, laid_out
 from redgreenrefactor.git.local_files import (
     COPY_BYTES,
     CopyAllowance,
@@ -36,11 +37,9 @@ LOOKS = {
 }
 STAT_DIRTY = ("diff-files", "--name-only", "-z", "--ignore-submodules")
 LARGEST_REPLACED = 10_000_000  # bytes of a file that we put back ourselves
-SETTLED = 2_000_000_000  # nanoseconds: a folder that was changed later than that may change again under the same stamp
 
 BESIDE = "-beside-"  # and a number: how the folders of further checkouts end
 Stamp = tuple[str, int, int, int]  # a folder's tree, and what tells the folder from what it was
-Original = tuple[int, bytes]  # a file's mode, and what is in it
 
 
 class CleanCheckout:
@@ -61,9 +60,8 @@ class CleanCheckout:
         self._way: frozenset[str] = frozenset()  # the folders they lie in
         self._overlay: tuple[str, ...] = ()  # what was replaced, or taken away
         self._replaced: dict[str, Original] = {}  # what has been since git laid out the tree, as it was then
-        self._touched: tuple[str, ...] | None = (
-            None  # what is not as git laid it out; None: nobody has looked
-        )
+        self._laid_out: LaidOut | None = None  # all files as git laid them out; None: git is asked
+        self._touched: tuple[str, ...] | None = None  # what is not any more; None: nobody has looked
         self._submodules: set[str] = set()  # whose files are there
         self._allowance = CopyAllowance()
         self._ready = False
@@ -144,6 +142,7 @@ class CleanCheckout:
         self._git.raw("checkout", "--quiet", "--force", "--detach", commit)
         self._sweep(tree)
         self._tree, self._replaced = tree, {}
+        self._laid_out = laid_out(self._objects, tree, self._path, self._content)
 
     def _look(self) -> tuple[str, ...]:
         """Return the files that are not, by all git can tell without reading them, what it has laid out.
@@ -152,11 +151,10 @@ class CleanCheckout:
         whatever they look like. It is looked once after each layout: every file is, and there may be very many.
         """
         if self._touched is None:
-            if self._tree is not None:
-                self._sweep(self._tree)
-            self._touched = tuple(
-                path for path in self._git.fields(*STAT_DIRTY) if path not in self._replaced
-            )
+            whole = self._tree is not None and self._sweep(self._tree)
+            known = self._laid_out if whole else None
+            found = known.changed(self._content) if known else self._git.fields(*STAT_DIRTY)
+            self._touched = tuple(path for path in found if path not in self._replaced)
         return self._touched
 
     def _original(self, path: str) -> Original | None:
@@ -167,10 +165,14 @@ class CleanCheckout:
                 return place.lstat().st_mode, head_of(place, LARGEST_REPLACED, follow=False)
         return None
 
+    def _content(self, path: str) -> Original | None:
+        """Return such a file whole; None where it is too large for that."""
+        found = self._original(path)
+        return found if found and len(found[1]) < LARGEST_REPLACED else None
+
     def _remember(self, path: str) -> None:
         """Keep what a file is before it is replaced; of what is no file git brings back everything."""
-        found = None if path in self._replaced else self._original(path)
-        if found and len(found[1]) < LARGEST_REPLACED:
+        if path not in self._replaced and (found := self._content(path)):
             self._replaced[path] = found
 
     def _put_back(self, path: str, was: Original) -> None:
@@ -280,18 +282,19 @@ class CleanCheckout:
         home = Path(folder).relative_to(self._repository.root).as_posix()
         return left | {name for name in names if self.untracked.made(f"{home}/{name}")}
 
-    def _sweep(self, tree: str) -> None:
-        """Remove pipes, and everything that neither a tree nor the local files accounts for.
+    def _sweep(self, tree: str) -> bool:
+        """Remove pipes, and everything that neither a tree nor the local files accounts for; tell if no folder is missing.
 
         Only folders are looked into that have changed since: whatever comes, goes or is replaced changes its folder.
         """
         swept: dict[str, Stamp] = {}
-        moment = time.time_ns() - SETTLED
+        whole, moment = True, time.time_ns() - SETTLED
         waiting = [("", tree)]
         while waiting:
             prefix, oid = waiting.pop()
             stamp = self._stamp(prefix, oid)
             if stamp is None:
+                whole = False
                 continue  # git brings it back
             if self._swept.get(prefix) != stamp:
                 waiting += ((path, EMPTY) for path in self._cleared(prefix, oid))
@@ -302,6 +305,7 @@ class CleanCheckout:
                 (f"{prefix}{name}/", node.oid) for name, node in self._objects.inner(oid) if node.is_tree
             )
         self._swept = swept
+        return whole
 
     def _stamp(self, prefix: str, oid: str) -> Stamp | None:
         """Return what tells a folder from what it was; None where there is none. Asked of every folder, every time."""

@@ -1,12 +1,16 @@
 """Tracked files that git was told not to look at: what the user has hidden stays hidden, and nothing else does."""
 
+import hashlib
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from redgreenrefactor.errors import some_of
+from redgreenrefactor.filesystem import head_of
 from redgreenrefactor.git.executable import Git, decoded, encoded
 
+LARGEST = 1 << 30  # bytes of an index
 NAMED = 5  # files that a warning names before it counts the rest
 ASSUMED, SKIPPED = "assume-unchanged", "skip-worktree"
 # How `git ls-files -v` spells it: small letters are assumed to be unchanged, an S is not to be in the checkout.
@@ -22,10 +26,21 @@ def hidden_in(git: Git) -> dict[str, str]:
     return {path: tag for path, tag in found.items() if any(has(tag) for has in _BITS.values())}
 
 
-def shown_again(git: Git, before: Mapping[str, str]) -> tuple[str, ...]:
-    """Let git look at every file but those that were hidden before, and not at those; return what was hidden since."""
-    now = hidden_in(git)
-    if now == before:
+def index_digest(git: Git) -> str:
+    """Return what is another one if anything has been changed in what git knows of the files of a checkout."""
+    digest, git_dir = hashlib.sha256(), Path(git.env["GIT_DIR"])
+    for place in (git_dir / "index", *sorted(git_dir.glob("sharedindex.*"))):
+        with suppress(OSError):
+            digest.update(head_of(place, LARGEST, follow=False))
+    return digest.hexdigest()
+
+
+def shown_again(git: Git, before: Mapping[str, str], index: str = "") -> tuple[str, ...]:
+    """Let git look at every file but those that were hidden before, and not at those; return what was hidden since.
+
+    `index`: the digest of one in which nothing else was hidden; as long as it is the same, git is not asked.
+    """
+    if (index and index_digest(git) == index) or (now := hidden_in(git)) == before:
         return ()
     found: set[str] = set()
     for bit, has in _BITS.items():

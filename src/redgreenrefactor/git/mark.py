@@ -4,15 +4,14 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.git.executable import encoded
 from redgreenrefactor.git.guard import Steering
 from redgreenrefactor.git.refs import Refs
-from redgreenrefactor.model.values import field, frozen
+from redgreenrefactor.model.values import attributes, field, frozen, is_of_values
 
 Found = TypeVar("Found")
 
@@ -37,12 +36,17 @@ def place_of(home: Path, root: Path) -> Path:
 
 
 def write(place: Path, what: Any) -> None:
-    """Remember a mark, or another dataclass that goes with it, at once."""
+    """Remember a mark, or another value that goes with it, at once."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    body = json.dumps(
-        asdict(what), default=lambda value: str(value) if isinstance(value, Path) else sorted(value)
-    )
-    replace_file(place, encoded(body))
+    replace_file(place, encoded(json.dumps(what, default=_plain)))
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has no word for in words that it has."""
+    kind = cast("type[Any]", value.__class__)
+    if is_of_values(kind):
+        return {one.name: getattr(value, one.name) for one in attributes(kind)}
+    return str(value) if isinstance(value, Path) else sorted(value)
 
 
 def read(place: Path, kind: type[Found]) -> Found | None:

@@ -5,6 +5,7 @@ A feature that is too long for every note is kept once in the same tree, and tra
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from redgreenrefactor.errors import LedgerError
 from redgreenrefactor.git.executable import Git, advice, decoded, encoded, said, temporary_index
@@ -66,10 +67,15 @@ def find_note(objects: Objects, tree: str, commit: str) -> str | None:
 def handoff_in(raw: bytes, objects: Objects) -> Handoff:
     """Return the handoff a note holds, features in full; one that cannot be read is a LedgerError."""
     try:
-        handoff = from_json(raw.decode())
+        handoff = _parsed(raw.decode())
     except UnicodeDecodeError as error:
         raise LedgerError(str(error)) from error
     return expanded(handoff, lambda blob: _text(objects, blob)) if b'"featureBlob"' in raw else handoff
+
+
+@lru_cache(256)  # a run asks for its own notes again and again
+def _parsed(text: str) -> Handoff:
+    return from_json(text)
 
 
 def read_note(objects: Objects, blob: str | None) -> Handoff | None:

@@ -17,6 +17,7 @@ DIGITS = frozenset("0123456789abcdef")  # of ids
 TREE = "40000"
 LINK = "120000"
 SUBMODULE = "160000"
+SMALL, SMALL_ONES = 1 << 16, 500  # bytes of a blob that is remembered, and how many are
 
 
 @frozen
@@ -57,6 +58,7 @@ class Objects:
         self._trees: dict[str, Mapping[str, Node]] = {}
         self._inner: dict[str, tuple[tuple[str, Node], ...]] = {}
         self._extents: dict[str, int] = {}
+        self._blobs: dict[str, tuple[str, str, bytes]] = {}  # small ones, the last that were asked for
         self._commits: dict[str, Commit] = {}  # by id; names may come to stand for others
 
     def close(self) -> None:
@@ -71,6 +73,8 @@ class Objects:
 
     def get(self, name: str) -> tuple[str, str, bytes] | None:
         """Return id, type and content of an object, or None where there is none of that name that can be read."""
+        if name in self._blobs:
+            return self._blobs[name]
         if "\n" in name:
             return None  # the partner reads lines; no name that git gives out holds one
         for _ in range(2):
@@ -99,7 +103,11 @@ class Objects:
         content = answer.read(int(header[2]) + 1) if header else b""
         if not content.endswith(b"\n") or len(content) <= int(header[2]):
             raise ValueError("no answer")
-        return header[0].decode(), header[1].decode(), content[:-1]
+        found = header[0].decode(), header[1].decode(), content[:-1]
+        if found[1] == "blob" and name == found[0] and len(content) <= SMALL:
+            self._blobs = {} if len(self._blobs) == SMALL_ONES else self._blobs
+            self._blobs[name] = found
+        return found
 
     def resolve(self, name: str) -> str | None:
         """Return the id a name stands for."""

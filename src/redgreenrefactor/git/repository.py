@@ -10,7 +10,7 @@ from pathlib import Path
 from redgreenrefactor.errors import GitError, NotReadyError
 from redgreenrefactor.filesystem import LARGEST, checkout_around, head_of, replace_file
 from redgreenrefactor.git.executable import Git, advice, check_version, decoded, encoded, said, scrubbed
-from redgreenrefactor.git.objects import Objects
+from redgreenrefactor.git.objects import SUBMODULE, Objects
 from redgreenrefactor.git.programs import ConfigEntry, Overruled, config_files, overruled, parsed
 from redgreenrefactor.model.values import field, frozen, replace
 
@@ -27,6 +27,7 @@ IN_PROGRESS = {
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
 }
+COLUMNS = {"1": 8, "u": 10}  # before a path that is changed, or unmerged, in what `git status` prints
 
 
 @frozen
@@ -38,6 +39,7 @@ class CheckoutStatus:
     tracked: tuple[str, ...]
     untracked: tuple[str, ...]
     ignored: tuple[str, ...] = ()
+    modules: frozenset[str] = frozenset()  # of the tracked ones those that are, or were, repositories
 
     @property
     def dirty(self) -> tuple[str, ...]:
@@ -172,7 +174,7 @@ class Repository:
             )
         return self.cache
 
-    @property
+    @cached_property
     def mark(self) -> Path:
         """Where a session in this checkout is remembered."""
         from redgreenrefactor.git.mark import place_of  # noqa: PLC0415 - whoever only looks leaves none
@@ -358,6 +360,7 @@ def _parsed_status(fields: list[str]) -> CheckoutStatus:
     tracked: list[str] = []
     untracked: list[str] = []
     ignored: list[str] = []
+    modules: set[str] = set()
     for entry in fields:
         kind, _, rest = entry.partition(" ")
         if entry.startswith("# branch.oid "):
@@ -368,8 +371,8 @@ def _parsed_status(fields: list[str]) -> CheckoutStatus:
             untracked.append(rest)
         elif kind == "!":
             ignored.append(rest)
-        elif kind == "1":
-            tracked.append(entry.split(" ", 8)[8])
-        elif kind == "u":
-            tracked.append(entry.split(" ", 10)[10])
-    return CheckoutStatus(head, branch, tuple(tracked), tuple(untracked), tuple(ignored))
+        elif kind in COLUMNS:
+            *columns, path = entry.split(" ", COLUMNS[kind])
+            tracked.append(path)
+            modules |= {path} if SUBMODULE in columns else set()
+    return CheckoutStatus(head, branch, tuple(tracked), tuple(untracked), tuple(ignored), frozenset(modules))

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from redgreenrefactor.filesystem import below, remove
@@ -74,7 +74,7 @@ class Sealer:
     def stage(self, start: Commit, status: CheckoutStatus) -> str:
         """Stage everything but what is left out; return the tree of it."""
         self._absorb([self._repository.root / path for path in status.untracked if path.endswith("/")])
-        self._add(status.dirty)
+        self._add(status)
         tree = self._git.text("write-tree")
         root = self._repository.root
         added = self._objects.added(start.tree, tree)
@@ -92,23 +92,27 @@ class Sealer:
             if inner.is_dir() and not has_commit(inner):
                 remove(inner)
 
-    def _add(self, dirty: Sequence[str]) -> None:
+    def _add(self, status: CheckoutStatus) -> None:
         """Stage everything; repositories in the repository by where they stand, without git going into them.
 
         Adding the usual way, git looks there for changes, with the settings, and so the programs, that it finds. Few
         paths are named, if all are there: then git does not look at all the others.
         """
-        listing = self._git.raw("ls-files", "--stage", "-z")
-        rows = decoded(listing).split("\0") if SUBMODULE.encode() in listing else []
-        inner = [row.partition("\t")[2] for row in rows if row.startswith(f"{SUBMODULE} ")]
-        found = [path for path in dirty if path not in inner]
-        few = len(found) <= NAMED and all(os.path.lexists(self._repository.root / path) for path in found)
-        where = [f":(top,literal){path}" for path in found] if few else [":/"]
+        inner, root = sorted(status.modules), self._repository.root
+        where = [f":(top,literal){path}" for path in status.dirty if path not in inner]
+        if len(where) > NAMED or not all(os.path.lexists(root / path) for path in status.dirty):
+            inner = list(self._modules())
+            where = [":/", *(f":(top,literal,exclude){path}" for path in inner)]
         if where:
-            excluded = (f":(top,literal,exclude){path}" for path in inner)
-            insist(self._git, "add", "--all", "--", *where, *excluded)
+            insist(self._git, "add", "--all", "--", *where)
         if inner:
             self._update_index(inner, "--add", "--remove")
+
+    def _modules(self) -> Iterator[str]:
+        """Yield the repositories in the repository that git tracks, changed or not."""
+        listing = self._git.raw("ls-files", "--stage", "-z")
+        rows = decoded(listing).split("\0") if SUBMODULE.encode() in listing else []
+        return (row.partition("\t")[2] for row in rows if row.startswith(f"{SUBMODULE} "))
 
     def _update_index(self, paths: Sequence[str], *how: str) -> None:
         self._git.raw("update-index", *how, "-z", "--stdin", stdin=nul_terminated(paths))

@@ -47,6 +47,7 @@ class GitWorkspace(GitSnapshots):
         self._rewinder = Rewinder(repository, self._refs)
         self._stand_in = StandIn(repository)
         self._ground: str | None = None  # the tree a session goes on from, where it is not its base
+        self._index = ""  # what git knew of all files when a session began; empty: nobody knows
         self._excluded: set[str] = set()  # environments and build outputs that were met
         self._listed: tuple[str, ...] | None = None  # what lay there untracked when git was asked last
         # What a session that was undone had done beside the files of the project.
@@ -135,7 +136,7 @@ class GitWorkspace(GitSnapshots):
         )
         refs = self._refs.refs().changed(ours)
         self._refs.write_mark(Mark(run_id, base, branch, refs, steering, self._refs.hidden()))
-        self._ground = None
+        self._ground, self._index = None, hidden.index_digest(self._git)
 
     def adopt(self) -> None:
         """Take every untracked file for the user's: nothing that sessions of an earlier run left is theirs any more."""
@@ -168,7 +169,7 @@ class GitWorkspace(GitSnapshots):
         warnings = self._restore_steering()
         self._refs.clear_locks()
         taken = self._stand_in.take_over(base, self._refs.branch())
-        unhidden = hidden.shown_again(self._git, self._refs.hidden())
+        unhidden = hidden.shown_again(self._git, self._refs.hidden(), self._index)
         status, filled = self._status_without_holes()
         status, swept = self._sweep_scratch(base, status)
         later = read_refs(self._git)

@@ -100,7 +100,14 @@ def call(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes
     """Run a short command of our own to its end, whatever is pressed or requested; all its output is kept."""
     began = time.monotonic()
     done = subprocess.run(
-        argv, cwd=cwd, env=env, input=stdin, capture_output=True, check=False, start_new_session=True
+        argv,
+        cwd=cwd,
+        env=env,
+        input=stdin or None,
+        stdin=None if stdin else subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        start_new_session=True,
     )
     return Finished(done.returncode, done.stdout, done.stderr, seconds=time.monotonic() - began)
 

@@ -533,12 +533,13 @@ DISTURBANCES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("age", [0, 100], ids=["fresh", "old"])
+@pytest.mark.parametrize(("age", "more"), [(0, 0), (100, 0), (0, 30)], ids=["fresh", "old", "asking git"])
 @pytest.mark.parametrize("disturb", DISTURBANCES.values(), ids=DISTURBANCES)
 def test_what_tests_disturbed_is_as_the_commit_has_it(
-    place: Place, disturb: Callable[[Path], object], age: int, monkeypatch: pytest.MonkeyPatch
+    place: Place, disturb: Callable[[Path], object], age: int, more: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    head = place.repo.commit("feat: a", {"pkg/a.py": "1\n", "b.py": "2\n", ".gitignore": "*.log\n"})
+    others = {f"data/{n}": "1\n" for n in range(more)}
+    head = place.repo.commit("feat: a", {"pkg/a.py": "1\n", "b.py": "2\n", ".gitignore": "*.log\n", **others})
     later = place.repo.commit("feat: c", {"pkg/c.py": "3\n"})
     clean = place.clean()
     before, then = (everything(clean.lay_out(commit, {})) for commit in (head, later))
@@ -566,6 +567,16 @@ def test_a_change_that_covers_its_tracks_is_told(place: Place, overlay: dict[str
     assert clean.disturbed() == ()
     _as_old(file, lambda it: it.write_text("2\n"))
     assert clean.disturbed() == ("pkg/a.py",)
+
+
+def test_a_change_in_the_moment_of_the_layout_is_told(place: Place) -> None:
+    head = place.repo.commit("feat: a", {"pkg/a.py": "1\n"})
+    later = place.repo.commit("feat: b", {"pkg/a.py": "2\n"})
+    clean = place.clean()
+    for commit in (head, later) * 5:
+        file = clean.lay_out(commit, {}) / "pkg/a.py"
+        _as_old(file, lambda it: it.write_text("3\n"))
+        assert clean.disturbed() == ("pkg/a.py",)
 
 
 def test_git_writes_nothing_where_only_single_files_were_replaced(place: Place) -> None:
