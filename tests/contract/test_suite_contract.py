@@ -134,6 +134,8 @@ def test_whatever_else_is_asked_for_changes_no_result(subject: Subject) -> None:
         subject.folder, Manner((subject.one,), trace=True, disguise=Guise.HIDDEN, seed=7)
     )
     assert done.passed == {subject.one}
+    alone = subject.suite.run(subject.folder, Manner((subject.one, subject.two), canaries=False))
+    assert (alone.ids, alone.passed, alone.exit_code) == ({subject.one, subject.two}, {subject.one}, 1)
 
 
 class TestFakeOfStatuses:

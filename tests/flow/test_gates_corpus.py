@@ -77,7 +77,9 @@ def corpus(folder: Path, *entries: str) -> str:
 def test_a_sample_of_turns_is_judged_rightly(names: Sequence[str], tmp_path: Path) -> None:
     measured = measure(tmp_path, "--processes", "1", "--filter", *names)
 
-    assert measured.grades == dict.fromkeys(names, "right"), measured.printed
+    # A name may be a part of longer ones.
+    assert set(names) <= measured.grades.keys(), measured.printed
+    assert set(measured.grades.values()) == {"right"}, measured.printed
     assert measured.exit_code == 0
 
 

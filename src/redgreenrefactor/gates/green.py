@@ -1,10 +1,10 @@
 """GREEN: every test passes, the new one too, and no test or configuration was touched."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from redgreenrefactor.gates.rules.coverage import covered
-from redgreenrefactor.gates.rules.disguise import hidden, in_disguise
+from redgreenrefactor.gates.rules.disguise import beside, hidden, in_disguise
 from redgreenrefactor.gates.rules.exit_code import by_exit_code
 from redgreenrefactor.gates.rules.findings import about, brief, errors, failure, nothing_done
 from redgreenrefactor.gates.rules.leaning import seen_uses, support_touched
@@ -23,6 +23,8 @@ from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.replacements import supplanted, usurped
 from redgreenrefactor.gates.rules.scope import doubts, tests_touched
 from redgreenrefactor.gates.rules.tampering import altered_examples, borrowed, forbidden, sniffing
+from redgreenrefactor.languages import python
+from redgreenrefactor.languages.assertions import claims_made
 from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (
@@ -47,6 +49,7 @@ from redgreenrefactor.mutation.detection import (
     obeyed,
     spread,
 )
+from redgreenrefactor.mutation.false_expectations import reached
 
 TOLD = 3  # failures of the new test alone
 SPARE = "how many mistakes in the new code the new test notices"
@@ -118,15 +121,16 @@ def _probes(evidence: Evidence, measured: Measured) -> Inquiry[tuple[list[Findin
     facts = Facts(evidence=Measure.PER_TEST, tests=ids)
     found = yield from honest_code(evidence, measured, ids)
     if ids and not errors(found):
-        more, facts = yield from _closer_look(evidence, ids, facts)
+        unseen = hidden(evidence, (*ids, *beside(evidence, measured, ids)))
+        more, facts = yield from _closer_look(evidence, ids, facts, unseen)
         found += more
     return found, facts
 
 
 def _closer_look(
-    evidence: Evidence, ids: Sequence[TestId], facts: Facts
+    evidence: Evidence, ids: Sequence[TestId], facts: Facts, usual: Trial
 ) -> Inquiry[tuple[list[Finding], Facts]]:
-    noticed = yield from _bites(evidence, ids)
+    noticed = yield from _bites(evidence, ids, usual)
     found, share = yield from minimality(evidence, ids)
     return [*_unnoticed(evidence, noticed), *found], replace(facts, mutants=noticed, minimality=share)
 
@@ -137,21 +141,49 @@ def owed(evidence: Evidence) -> Inquiry[tuple[list[Finding], Facts]]:
     if not ids:
         return [], NO_FACTS
     earlier = replace(evidence, head=evidence.base, changes=evidence.earlier)
-    found, facts = yield from _closer_look(earlier, ids, NO_FACTS)
+    found, facts = yield from _closer_look(earlier, ids, NO_FACTS, hidden(earlier, ids))
     return [replace(finding, severity=Severity.WARNING) for finding in found], facts
 
 
 def honest_code(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
-    """Return why the cycle's test passes for another reason than that the code is right."""
+    """Return why a test passes for another reason than that the code is right: the cycle's, or one of before."""
     if not ids:
         return []
-    found = yield from in_disguise(evidence, ids)
-    results = [result for result in measured.after.results.values() if _is_of(result.id, ids)]
+    others = beside(evidence, measured, ids)
+    found = yield from in_disguise(evidence, ids, others)
     if not errors(found):
-        found += yield from _equals_anything(evidence, results, ids)
+        found += yield from _equals_anything(evidence, measured, ids, others)
     if not errors(found):
-        found += yield from usurped(evidence, ids, dict.fromkeys(result.file for result in results))
+        found += yield from _idle(evidence, _results(measured, ids), ids)
+    if not errors(found):
+        unseen = yield hidden(evidence, (*ids, *others))
+        found += yield from usurped(evidence, unseen, ids, _files(measured, ids))
     return found
+
+
+def _files(measured: Measured, ids: Sequence[TestId]) -> Iterable[str]:
+    """Return the files that these tests stand in, each once."""
+    return dict.fromkeys(result.file for result in _results(measured, ids))
+
+
+def _results(measured: Measured, ids: Sequence[TestId]) -> list[TestResult]:
+    return [result for result in measured.after.results.values() if _is_of(result.id, ids)]
+
+
+def _idle(evidence: Evidence, results: Sequence[TestResult], ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
+    """Return that tests come to none of their assertions, where they may pass all of them by."""
+    file, names = results[0].file if results else "", {result.function for result in results}
+    text = evidence.text(file)
+    tree, tests = python.parsed(text), [test.node for test in python.tests_in(text) if test.name in names]
+    made = [item for test in tests for item in claims_made(test, tree or test)[0]]
+    certain = [item for test in tests for item in reached(test.body)]
+    if not made or any(item in certain for item in made):
+        return []
+    executed = (yield Trial(evidence.head, tests=tuple(ids), trace=True, probe=True)).executed.get(file)
+    if not executed or any(line in executed for item in made for line in python.span(item)):
+        return []
+    what = f"{ids[0]} passes without coming to any of its assertions"
+    return [_met_anyway(evidence, what, "Do what the case says: the test has to come to what it asserts.")]
 
 
 def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
@@ -165,14 +197,18 @@ def new_ids(evidence: Evidence, measured: Measured) -> tuple[TestId, ...]:
 
 
 def _equals_anything(
-    evidence: Evidence, results: Sequence[TestResult], ids: Sequence[TestId]
+    evidence: Evidence, measured: Measured, ids: Sequence[TestId], others: Sequence[TestId]
 ) -> Inquiry[list[Finding]]:
     """Return a finding where what a test compares equals anything, or is whatever the test asks for."""
-    blind = yield from blind_comparison(evidence, ids, dict.fromkeys(result.file for result in results))
+    all_ids = (*ids, *others)
+    blind = yield from blind_comparison(evidence, all_ids, _files(measured, all_ids))
+    if blind is not None and blind.id in others:  # as it may have been before this turn
+        then = replace(evidence, head=evidence.base)
+        blind = None if (yield from blind_comparison(then, (blind.id,), (blind.file,))) else blind
     if blind is not None:
         what = f"{blind.id} passes with other values, too: in {blind.file}, {blind.message}"
         return [_met_anyway(evidence, what, "Return plain values: what compares equal has to be equal.")]
-    asked = yield from obeyed(evidence, ids, results)
+    asked = yield from obeyed(evidence, ids, _results(measured, ids))
     if asked is None:
         return []
     what = f"{ids[0]} passes although another value is asked for at {asked.file}:{asked.line}"
@@ -185,7 +221,7 @@ def _met_anyway(evidence: Evidence, what: str, hint: str) -> Finding:
     return Finding(FindingType.TEST_TAMPERING, what, evidence.impl_file or None, hint=hint)
 
 
-def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[MutantCounts | None]:
+def _bites(evidence: Evidence, ids: Sequence[TestId], usual: Trial) -> Inquiry[MutantCounts | None]:
     """Return how many mutants of the lines written now the new test notices, and which only other tests do."""
     lines = {
         local: added_lines(change)
@@ -196,9 +232,9 @@ def _bites(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[MutantCounts | 
     }
     mutants = spread(mutants_in(evidence, lines), HANDFUL)
     many = len(mutants)
-    usual = (yield replace(hidden(evidence, ids), spare=SPARE)) if mutants else None
+    run = (yield replace(usual, spare=SPARE)) if mutants else None
     alone = Trial(evidence.head, tests=tuple(ids), spare=SPARE)
-    found = yield from noticed_by(alone, mutants, enough=many, least=many, usual=usual)
+    found = yield from noticed_by(alone, mutants, enough=many, least=many, usual=run)
     if not found.tried:
         return None
     missed = [item for item in mutants[: found.tried] if item not in found.by_failing]

@@ -273,7 +273,8 @@ def _plain_paths(case: Case) -> Case:
 def _outside(path: str) -> bool:
     pure = PurePosixPath(path)
     parts = {part.lower() for part in pure.parts}
-    return pure.is_absolute() or bool(parts & {"..", ".git"}) or not parts or "\0" in path or "\\" in path
+    steers_git = bool(parts & {"..", ".git", ".gitattributes"})
+    return pure.is_absolute() or steers_git or not parts or "\0" in path or "\\" in path
 
 
 def _malformed(what: str, hint: str, line: int | None = None) -> Finding:

@@ -167,10 +167,12 @@ def _claims(new: NewTest, planned: str) -> Claims:
     results = dataflow.flowing(test, dataflow.imported_from(new.tree, planned))
     made = list(assertions.claims(test))
     file = new.results[0].origin[0]
+    said, handing = assertions.claims_made(test, new.tree)
     return Claims(
-        tuple(str(item.value) for item in python.strings(test)),
-        tuple(Place(file, line) for item in made for line in python.span(item)),
-        bool(made) and all(dataflow.uses(item, results) for item in made),
+        tuple(item.value for item in ast.walk(test) if isinstance(item, ast.Constant)),
+        tuple(Place(file, line) for item in said for line in python.span(item)),
+        (bool(made) and all(dataflow.uses(item, results) for item in made))
+        or any(dataflow.uses(item, results) for item in handing),
     )
 
 

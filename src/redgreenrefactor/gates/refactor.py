@@ -13,7 +13,7 @@ from redgreenrefactor.gates.rules.ownership import with_roles
 from redgreenrefactor.gates.rules.replacements import supplanted
 from redgreenrefactor.gates.rules.rewrites import Rewritten, rewritten
 from redgreenrefactor.gates.rules.scope import doubts, lost_names
-from redgreenrefactor.gates.rules.strength import is_kept, strength
+from redgreenrefactor.gates.rules.strength import KEPT, is_kept, strength
 from redgreenrefactor.gates.rules.tampering import (
     altered_examples,
     borrowed,
@@ -66,7 +66,12 @@ def _lost(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> list[F
     """Return a finding where tests disappeared and nothing could have taken their place."""
     results = [measured.before.results[name] for name in measured.lost]
     lost = [result.id for result in results if not _accounted(evidence, measured, rewrites, result)]
-    hint = "A test may be renamed, moved, split or merged into a parametrised one; none is dropped."
+    kept = any(is_kept(evidence, measured, name) for name in lost)
+    hint = (
+        KEPT
+        if kept
+        else "A test may be renamed, moved, split or merged into a parametrised one; none is dropped."
+    )
     return list(lost_tests(measured, lost, "tests are gone", hint))
 
 

@@ -3,11 +3,15 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from redgreenrefactor.languages.python import Function, docstrings, helpers, imports, parsed, tests_in
 
 TOOLS = ("pytest", "unittest", "hypothesis")
 DOTTED = re.compile(r"\w+(\.\w+)+")  # as patches name what they replace
+SKIPPING = re.compile(
+    r"\b(pytest|mark|unittest|self)\.(skip|xfail|importorskip)|^(skipIf|skipUnless|importorskip)$"
+)
 ASSERTING = (
     "assert",
     "expect",
@@ -30,6 +34,11 @@ def called(node: ast.AST) -> Iterator[str]:
             yield item.func.attr if isinstance(item.func, ast.Attribute) else getattr(item.func, "id", "")
 
 
+def mentioned(node: ast.AST) -> set[str]:
+    """Return every name and attribute in a piece of code: whoever is handed on is called by somebody."""
+    return {getattr(item, "attr", getattr(item, "id", "")) for item in ast.walk(node)}
+
+
 def asserts(node: ast.AST, tree: ast.Module | None = None) -> bool:
     """Tell whether a test can fail on purpose: by an assertion, a call that sounds like one, or a helper that has one."""
     if any(isinstance(item, ast.Assert) for item in ast.walk(node)):
@@ -50,8 +59,9 @@ def _through_helpers(node: ast.AST, names: set[str], tree: ast.Module) -> bool:
     arguments = {arg.arg for arg in node.args.args} if isinstance(node, Function) else set[str]()
     if names & arguments:
         return True
+    spoken = mentioned(node)
     for item in ast.walk(tree):
-        if isinstance(item, Function) and item is not node and item.name in names and asserts(item):
+        if isinstance(item, Function) and item is not node and item.name in spoken and asserts(item):
             return True
         if isinstance(item, ast.ImportFrom) and names & {alias.asname or alias.name for alias in item.names}:
             parts = (item.module or "").split(".")
@@ -71,6 +81,20 @@ def trivially_true(test: ast.AST) -> ast.stmt | None:
     if own and len(own) == len(made) and all(_is_trivial(item) for item in own):
         return own[-1]
     return None
+
+
+def claims_made(test: ast.AST, tree: ast.AST) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """Return the statements that assert something for a test, and those that hand something on to functions which do.
+
+    What calls a function of the same file asserts nothing: what that one says counts.
+    """
+    own = {item.name: item for item in ast.walk(tree) if isinstance(item, Function) and item is not test}
+    helping = {name: said for name in mentioned(test) & own.keys() if (said := list(claims(own[name])))}
+    direct = [item for item in claims(test) if own.keys().isdisjoint(called(item))]
+    handing = [
+        item for item in ast.walk(test) if isinstance(item, ast.Expr) and mentioned(item) & helping.keys()
+    ]
+    return [*direct, *(item for said in helping.values() for item in said)], [*handing]
 
 
 def claims(test: ast.AST) -> Iterator[ast.stmt]:
@@ -155,12 +179,27 @@ def conjuncts(node: ast.expr) -> list[ast.expr]:
             return [node]
 
 
+def ways_out(tree: ast.AST | None) -> set[str]:
+    """Return the conditions on which tests end early or are left out: marks, calls that skip, returns within them."""
+    tree = tree or ast.Module([], [])
+    said = [
+        item
+        for item in ast.walk(tree)
+        if isinstance(item, ast.Call) and SKIPPING.search(ast.unparse(item.func))
+    ]
+    tests = [item for item in ast.walk(tree) if isinstance(item, Function) and item.name.startswith("test")]
+    asked = [item for test in tests for item in ast.walk(test) if isinstance(item, ast.If)]
+    ends = [item.test for item in asked if any(isinstance(part, ast.Return) for part in item.body)]
+    return {ast.unparse(item) for item in (*said, *ends)}
+
+
 def assertion_count(node: ast.AST) -> int:
     """Return how many things a test asserts."""
     calls = sum(name.startswith(("assert", "raises", "warns")) for name in called(node))
     return calls + sum(isinstance(item, ast.Assert) for item in ast.walk(node))
 
 
+@lru_cache(64)  # the same files are looked at for one question after the other
 def knows_tests(text: str | None) -> bool:
     """Tell whether a Python file holds tests, asserts, or knows a runner."""
     tree = parsed(text)

@@ -34,6 +34,7 @@ TEST_NAMES = (
     re.compile(r"^.*_test\.go$"),
     re.compile(r"^.*(Test|Tests|TestCase|IT|Spec)\.(java|kt|groovy|scala)$|^Test[A-Z].*\.(java|kt)$"),
 )
+RUNNERS = (("pytest",), ("_pytest",), ("pluggy",), ("unittest",))
 CONFIGURATION = (
     re.compile(r"^\.?pytest\.(ini|toml)$|^\.coveragerc$|^noxfile\.py$"),
     re.compile(
@@ -134,7 +135,7 @@ def is_locked(project: CaseContext, path: str, read: Callable[[str], str | None]
 
 def is_sample(path: str) -> bool:
     """Tell whether a file is data by its name."""
-    return bool(DATA.search(path)) and PurePosixPath(path).suffix not in CODE
+    return PurePosixPath(path).suffix not in {*CODE, "", ".sh"}
 
 
 def is_prose(path: str) -> bool:
@@ -148,8 +149,10 @@ def is_test_file(path: str) -> bool:
 
 
 def is_runners(path: str) -> bool:
-    """Tell whether a file is the test runner's own by its name."""
-    return PurePosixPath(path).name == "conftest.py" or _configures(path)
+    """Tell whether a file is the test runner's own by its name, or would be imported in its place."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    outermost = parts[parts[:1] == ("src",) :][:1]
+    return PurePosixPath(path).name == "conftest.py" or _configures(path) or outermost in RUNNERS
 
 
 def _configures(path: str) -> bool:

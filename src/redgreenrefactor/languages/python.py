@@ -198,6 +198,28 @@ def defined_names(text: str | None) -> Iterator[str]:
             yield from assigned(node)
 
 
+def only_adds(before: str | None, after: str | None) -> bool:
+    """Tell whether a module is as it was, but for imports and plain functions under new names."""
+    old, new = parsed(before or ""), parsed(after)
+    if old is None or new is None:
+        return False
+    was, known = {shape(node) for node in old.body}, set(defined_names(before))
+    added = [node for node in new.body if shape(node) not in was]
+    kept = was <= {shape(node) for node in new.body}
+    return kept and all(_is_plain(node) and known.isdisjoint(_named(node)) for node in added)
+
+
+def _is_plain(node: ast.stmt) -> bool:
+    """Tell whether a statement does nothing but give names: no decorators, defaults, calls."""
+    if isinstance(node, Function):
+        return not (node.decorator_list or node.args.defaults or any(node.args.kw_defaults))
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _named(node: ast.stmt) -> set[str]:
+    return {node.name} if isinstance(node, Function) else {item.name for item in imported(node)}
+
+
 def assigned(node: ast.stmt) -> Iterator[str]:
     """Yield the names a statement gives values to."""
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):

@@ -268,6 +268,7 @@ class Lab:
             self._limit(trial),
             keeps=trial.keeps,
             warm=warm,
+            canaries=not trial.overlay,  # of what nobody has committed, only what tests do counts
         )
         return suite.run(folder, manner)
 

@@ -240,8 +240,7 @@ class SuiteRun:
         """Whether a person would call this run green."""
         if self.measure is Measure.EXIT_CODE:
             return self.finished and self.exit_code == 0
-        failed = any(result.failed for result in self.results.values())
-        return self.finished and not self.errors and not failed
+        return self.finished and not self.errors and not any(r.failed for r in self.results.values())
 
 
 UNANSWERED = SuiteRun(finished=False, answered=False)
@@ -254,6 +253,7 @@ class Guise(StrEnum):
     HIDDEN = "hidden"  # nothing: no frame, name, module or variable
     APART = "apart"  # everything, run in the way that hides it: what fails here fails because of the way
     IN_PLACE = "in place"  # the runner's frames alone
+    AS_SAID = "as said"  # nothing, unless texts of the tests say their names: they may be data
 
 
 @frozen
@@ -267,6 +267,7 @@ class Manner:
     limit: float | None = None  # in seconds, where the usual one is too generous
     keeps: bool = False
     warm: bool = False  # by a fork of a process that has the runner loaded, or not at all
+    canaries: bool = True  # with tests of ours that must fail, to see whether the runner tells the truth
 
 
 ALL = Manner()

@@ -23,7 +23,7 @@ from redgreenrefactor.mutation.expectations import BLIND, with_bent_comparisons
 from redgreenrefactor.mutation.false_expectations import with_false_expectations
 from redgreenrefactor.mutation.mutants import Mutation, import_time_lines, mutated, mutations
 from redgreenrefactor.mutation.originals import with_originals
-from redgreenrefactor.mutation.unlike import spoiled, talkative
+from redgreenrefactor.mutation.unlike import declared_otherwise, spoiled, talkative
 
 HANDFUL = 3
 SEED = 1  # of whatever is compared: chance makes no difference between two sides
@@ -94,6 +94,7 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof
     mutants = [*slight, *spread(ran, MOST), *spread(loaded, max(MOST - len(ran), HANDFUL))]
     # A crash is noticed by any test that runs at all: where a value can be a little off, an assertion has to notice.
     closely = any(not seen or item.is_in(traced.executed, evidence.prefix) for item in slight)
+    mutants += [item for item in ran if item.mutation.slight and item not in mutants] if closely else []
     whole = Trial(evidence.head, tests=tuple(ids))
     found = yield from noticed_by(whole, mutants, least=HANDFUL, by_assertion=closely)
     tried, noticed = found.tried, found.by_assertion if closely else found.by_failing
@@ -102,8 +103,8 @@ def proof(evidence: Evidence, ids: Sequence[TestId], file: str) -> Inquiry[Proof
     counts = MutantCounts(tried, len(noticed), examples, missed or None) if tried else None
     if noticed:
         return Proof(noticed=True, mutants=counts)
-    # What was given to the code and left alone, or kept to itself, no mutant's result can show: it is spoiled, and told.
-    for rewrite in (spoiled, talkative):
+    # What was given to the code and left alone, kept to itself or only declared, no mutant's result can show.
+    for rewrite in (spoiled, talkative, declared_otherwise):
         if overlay := code_rewritten(evidence, seen or everything, rewrite):
             run = yield Trial(evidence.head, overlay=overlay, tests=tuple(ids), seed=SEED, probe=True)
             if any(result.kind is Kind.ASSERTION for result in run.results.values()):

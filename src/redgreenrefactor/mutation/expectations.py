@@ -63,6 +63,12 @@ class _Comparisons(ast.NodeTransformer):
         """Let `self.assertEqual(a, b)` be tried."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         held = node.args[:2]
+        if name in ("isinstance", "assertIsInstance") and len(held) > 1:
+            self.count += 1
+            self.generic_visit(node)
+            said = ast.Constant(f"line {node.lineno}: {ast.unparse(node)[:80]}")
+            node.args[1] = ast.Call(ast.Name("_rgr_kind", ast.Load()), [said, node.args[1]], [])
+            return node
         plain = not any(isinstance(item, ast.Starred) for item in held)
         if (
             not (name.startswith("assert") and _COMPARING.search(name) and held and plain)
@@ -189,7 +195,7 @@ def _rgr_slipped(got, wanted, makers):
     for make in makers:
         try:
             other = make()
-            if not got == other:
+            if not isinstance(got, type(wanted)) or not got == other:
                 continue
             mine, asked, its = (dict(_rgr_parts(item)) for item in (got, wanted, other))
             for path in asked:
@@ -246,6 +252,12 @@ def _rgr_met(said, suspects, slips, judged, names, *values):
         if index + 1 < len(names) and not result:
             return result
     return result
+
+
+def _rgr_kind(said, kind):
+    if _rgr_equals_all(kind, False) and _rgr_holds(isinstance, _RgrUnlike(), kind):
+        raise _RgrBlind(said + " holds for whatever is asked")
+    return kind
 
 
 def _rgr_called(said, suspects, slips, alike, question, *values, **named):

@@ -66,14 +66,14 @@ def _falsified(tree: ast.Module, test: Function) -> list[int]:
 def _asked(tree: ast.Module, test: Function) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield what is asked for plainly or by name, with what is asked, in statements that every run comes to."""
     helpers = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and _compares(node)}
-    for statement in _reached(test.body):
+    for statement in reached(test.body):
         for pair in _claims(statement, helpers):
             for side, other in (pair, pair[::-1]):
                 if _is_plain(side) or isinstance(side, ast.Name) or _is_own(side):
                     yield side, other
 
 
-def _reached(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def reached(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements that are come to for certain, one by one."""
     for statement in body:
         if any(isinstance(item, ast.Return) for item in ast.walk(statement)):
@@ -81,9 +81,9 @@ def _reached(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         yield statement
         match statement:
             case ast.With(items=[ast.withitem(context_expr=manager)]) if "aises" not in ast.unparse(manager):
-                yield from _reached(statement.body)
+                yield from reached(statement.body)
             case ast.For(iter=ast.List(elts=[_, *_]) | ast.Tuple(elts=[_, *_])):
-                yield from _reached(statement.body)
+                yield from reached(statement.body)
             case _:
                 pass
 
@@ -102,10 +102,25 @@ def _claims(statement: ast.stmt, helpers: Collection[str]) -> Iterator[tuple[ast
             yield from (pair for claim in claims for pair in _claims(ast.Assert(claim), helpers))
         case ast.Assert(test=ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right])):
             yield left, right
+        case ast.Assert(test=ast.Compare(left=far, ops=[ast.Lt() | ast.LtE()])):
+            yield from _apart(far)
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="assertLess" | "assertLessEqual"), args=[far, _])
+        ):
+            yield from _apart(far)
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_])):
             if _EQUAL.fullmatch(name) and "Not" not in name:
                 yield left, right
         case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[left, right])) if name in helpers:
+            yield left, right
+        case _:
+            pass
+
+
+def _apart(far: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the two values whose difference has to be small."""
+    match far:
+        case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]):
             yield left, right
         case _:
             pass

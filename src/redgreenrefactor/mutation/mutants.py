@@ -132,9 +132,11 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
         yield _Change(f"{_shown(node)} {OFF}", {"value": altered(value)}, slight=True)
     if valued and isinstance(node, ast.Assign | ast.AnnAssign):
         yield _Change(f"{_shown(node)} {OFF}", {"value": altered(value)}, slight=True)
-    if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and (value.args or value.keywords):
-        alone = ast.Call(value.func, [], [])
-        yield _Change(f"{_shown(node)} is called without its arguments", {"value": alone}, slight=True)
+    called = bare_call(node)
+    if called and (called.args or called.keywords):
+        alone = ast.Call(called.func, [], [])
+        change = {"value": alone if called is value else ast.Await(alone)}
+        yield _Change(f"{_shown(node)} is called without its arguments", change, slight=True)
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
         reason = ast.Call(node.exc.func, [ast.Constant("~"), *node.exc.args[1:]], node.exc.keywords)
         yield _Change(f"{_shown(node)} gives '~' as its reason", {"exc": reason}, slight=True)
@@ -147,6 +149,13 @@ def _changes(tree: ast.Module, node: ast.AST) -> Iterator[_Change]:
         yield from _generated(node)
     if isinstance(node, ast.Return) and (given := _given(tree, node)):
         yield _Change(f"{given} is handed back as it was given", {"value": ast.Name(given, ast.Load())})
+
+
+def bare_call(node: ast.AST) -> ast.Call | None:
+    """Return the call that is all of a statement, waited for or not."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    value = value.value if isinstance(value, ast.Await) else value
+    return value if isinstance(value, ast.Call) else None
 
 
 def _gross(node: ast.AST, *, valued: bool) -> _Change | None:
@@ -162,7 +171,7 @@ def _gross(node: ast.AST, *, valued: bool) -> _Change | None:
             return _Change(what, {"test": ast.UnaryOp(ast.Not(), test)})
         case ast.Return() | ast.Assign() | ast.AnnAssign() if valued:
             return _became(node, {"value": ast.Constant(None)})
-        case ast.Expr(value=ast.Call()):
+        case ast.Expr() if bare_call(node):
             return _Change(f"{_shown(node)} is left out", {"value": ast.Constant(None)})
         case ast.Raise(
             exc=exc

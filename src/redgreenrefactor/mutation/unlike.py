@@ -6,7 +6,7 @@ from enum import Enum
 from keyword import iskeyword
 
 from redgreenrefactor.languages.python import Function, parsed
-from redgreenrefactor.mutation.mutants import source_of_tree
+from redgreenrefactor.mutation.mutants import bare_call, source_of_tree
 
 
 class Stand(Enum):
@@ -20,20 +20,20 @@ class Stand(Enum):
     ECHO = "functions that give back what they are given"
     DIFFERENT = "results that are equal to nothing, not even to each other"
     EMPTY = "results that are equal to each other and to whatever is empty"
-    HIGH = "results that are far above every number"
-    LOW = "results that are far below every number"
+    GIVEN = "functions that always give the same value"
     SHOWN = "results that are equal to nothing; functions have something of everything in their source"
 
 
-def stand_in(text: str | None, stand: Stand, words: Iterable[str]) -> str:
+def stand_in(text: str | None, stand: Stand, words: Iterable[str], value: object = None) -> str:
     """Return a module with something else in the place of all it defines, and of whatever else it is asked for.
 
-    Its text is still there, and `words` with it: whoever only reads it finds what is looked for.
+    Its text is still there, and `words` with it: whoever only reads it finds what is looked for. `value` is what is GIVEN.
     """
     said = "".join(f"        # {line}\n" for word in sorted(words) for line in word.splitlines())
     lines = (text or "").splitlines(keepends=True)
     place = _program_starts(text) or len(lines) + 1
     standing = STAND_IN.replace("STAND", stand.name).replace("        # WORDS\n", said)
+    standing = standing.replace("VALUE", repr(value))
     names = [word for word in sorted(words) if word.isidentifier() and not iskeyword(word)]
     shown = "".join(SHOWN.replace("NAME", name) for name in names if stand is Stand.SHOWN)
     standing = f"\n{standing}\n\n{shown}"
@@ -68,10 +68,22 @@ def talkative(text: str | None) -> str | None:
         for part in ast.walk(node):
             if isinstance(part, ast.Return) and part.value:
                 part.value = telling(part.value)
-            elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
-                part.value.args = [telling(item) for item in part.value.args]
+            elif called := bare_call(part):
+                called.args = [telling(item) for item in called.args]
 
     return _with_functions(text, tell, TELLING)
+
+
+def declared_otherwise(text: str | None) -> str | None:
+    """Return a module whose hints say something else, and whose functions can be given more; None where it is none."""
+    tree = parsed(text)
+    for node in ast.walk(tree) if tree else ():
+        for name in [name for name in ("annotation", "returns") if getattr(node, name, None)]:
+            setattr(node, name, ast.Name("object", ast.Load()))
+        if isinstance(node, ast.arguments):
+            node.kwonlyargs.append(ast.arg("_rgr_more"))
+            node.kw_defaults.append(ast.Constant(None))
+    return source_of_tree(tree) if tree else None
 
 
 def fitted(text: str | None, value: str) -> str | None:
@@ -108,8 +120,8 @@ class _RgrUnlike:
             raise AssertionError("the code was called")
         if "STAND" == "ECHO" and given and not made:
             return given[0]
-        if "STAND" in ("HIGH", "LOW") and not made:
-            return 7_919_017.5e30 if "STAND" == "HIGH" else -7_919_017.5e30
+        if "STAND" == "GIVEN" and not made:
+            return VALUE
         new = made or "STAND" == "DIFFERENT"
         return _RgrUnlike() if new else None if "STAND" == "NONE" else _rgr_unlike
 
@@ -160,9 +172,10 @@ def _rgr_function():
 _rgr_unlike = _RgrUnlike()
 for _rgr_name, _rgr_value in list(globals().items()):
     if not _rgr_name.startswith(("__", "_rgr", "_Rgr")) and type(_rgr_value).__name__ != "module":
-        if str(getattr(_rgr_value, "__module__", __name__)).split(".")[0] == __name__.split(".")[0]:
-            _rgr_is_function = type(_rgr_value).__name__ == "function"
-            globals()[_rgr_name] = _rgr_function() if _rgr_is_function else _RgrUnlike(isinstance(_rgr_value, type))
+        _rgr_is_function, _rgr_is_class = type(_rgr_value).__name__ == "function", issubclass(type(_rgr_value), type)
+        _rgr_home = str(_rgr_value.__module__) if _rgr_is_function or _rgr_is_class else __name__
+        if _rgr_home.split(".")[0] == __name__.split(".")[0]:
+            globals()[_rgr_name] = _rgr_function() if _rgr_is_function else _RgrUnlike(_rgr_is_class)
 
 
 def __getattr__(name):

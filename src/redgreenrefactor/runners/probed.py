@@ -138,7 +138,8 @@ class _Asking:
             "modules": where.warm is not None and not manner.tests,
             "current_folder_first": probing.current_folder_first,
         }
-        return cls(env, probing.variables(env), asked, secrets.token_hex(16), secrets.token_hex(8))
+        canary = secrets.token_hex(8) if manner.canaries else ""
+        return cls(env, probing.variables(env), asked, secrets.token_hex(16), canary)
 
     @property
     def around(self) -> Mapping[str, str]:

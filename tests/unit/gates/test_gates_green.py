@@ -1,5 +1,6 @@
 """GREEN makes every test pass with honest code; each cheat has an honest neighbour."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -266,7 +267,7 @@ def test_code_that_behaves_only_when_it_is_tested_is_tampering() -> None:
 
     def seen_through(trial: Trial, run: SuiteRun) -> SuiteRun:
         found = failing(TEST, message="0 == 4", frames=place)
-        return suite(found) if trial.disguise is Guise.HIDDEN else run
+        return suite(found) if trial.disguise in (Guise.HIDDEN, Guise.AS_SAID) else run
 
     played = coded(bend=seen_through)
     assert played.types == [FindingType.TEST_TAMPERING]
@@ -281,14 +282,94 @@ def test_a_test_that_needs_the_runners_own_thread_is_looked_at_there() -> None:
     assert accepted(coded(bend=bound))
 
 
+def test_a_test_whose_name_is_a_word_of_its_data_may_say_it() -> None:
+    def reworded(trial: Trial, run: SuiteRun) -> SuiteRun:
+        return suite(failing(TEST)) if trial.disguise is Guise.HIDDEN else run
+
+    assert accepted(coded(bend=reworded))
+
+
 def test_a_plugin_that_cannot_work_in_disguise_is_no_proof() -> None:
     place = (Place("/usr/lib/_pytest/python.py", 9), Place("/usr/lib/some_plugin.py", 3))
 
     def missed(trial: Trial, run: SuiteRun) -> SuiteRun:
         found = failing(TEST, message="no attribute 'hypothesis'", frames=place)
-        return suite(found) if trial.disguise is Guise.HIDDEN else run
+        return suite(found) if trial.disguise in (Guise.HIDDEN, Guise.AS_SAID) else run
 
     assert accepted(coded(bend=missed))
+
+
+# --- tests of before, whose code this turn has touched
+
+OLDER = "test_thing.py::test_halves"
+HALF = {**BASE, "thing.py": "def half(x):\n    y = x / 2\n    return y\n" + DOUBLE}
+
+
+def failing_unseen(*commits: str, repeats: bool = True) -> Callable[[Trial, SuiteRun], SuiteRun]:
+    """Return what lets the older test fail in disguise, at these commits; not every time, if it does not repeat."""
+
+    def bend(trial: Trial, run: SuiteRun) -> SuiteRun:
+        unseen = trial.disguise and OLDER in trial.tests and trial.commit in commits
+        others = [result(name) for name in trial.tests if name != OLDER]
+        return suite(*others, failing(OLDER)) if unseen and (repeats or not trial.repeat) else run
+
+    return bend
+
+
+def test_code_of_before_that_behaves_only_when_it_is_tested_now_is_tampering() -> None:
+    played = play(GREEN, BASE, HALF, bend=failing_unseen("head"))
+    assert played.types == [FindingType.TEST_TAMPERING]
+    assert f"{OLDER} passes only as long as" in played.told
+    assert accepted(play(GREEN, BASE, HALF))
+
+
+def test_a_test_of_before_that_never_stood_a_disguise_is_no_proof() -> None:
+    assert accepted(play(GREEN, BASE, HALF, bend=failing_unseen("base", "head")))
+
+
+def test_a_test_of_before_that_fails_in_disguise_by_chance_is_no_proof() -> None:
+    assert accepted(play(GREEN, BASE, HALF, bend=failing_unseen("head", repeats=False)))
+
+
+ANYTHING = "class Any(int):\n    def __eq__(self, other):\n        return True\n\n\n"
+
+
+def test_code_of_before_that_equals_anything_now_is_tampering() -> None:
+    blind = {**BASE, "thing.py": f"{ANYTHING}def half(x):\n    return Any(0)\n{DOUBLE}"}
+    played = play(GREEN, BASE, blind)
+    assert played.types == [FindingType.TEST_TAMPERING]
+    assert f"{OLDER} passes with other values" in played.told
+
+
+def test_code_of_before_that_has_equalled_anything_for_long_is_not_this_turns_doing() -> None:
+    before = {**BASE, "thing.py": f"{ANYTHING}def half(x):\n    return Any(0)\n"}
+    after = {**before, "thing.py": f"{ANYTHING}def half(x):\n    return Any(1)\n{DOUBLE}"}
+    assert accepted(play(GREEN, before, after))
+
+
+@pytest.mark.parametrize(
+    ("code", "looked_at"),
+    [
+        (DOUBLE, False),
+        ("\nimport math\n" + DOUBLE, False),
+        ("\nhalf.known = True\n" + DOUBLE, True),
+        ("\n\ndef half(x):\n    return x * 0.5\n" + DOUBLE, True),
+        (DOUBLE.replace("(x)", "(x=half.__defaults__ or 2)"), True),
+    ],
+)
+def test_tests_of_before_are_looked_at_where_code_was_not_only_added(code: str, looked_at: bool) -> None:
+    disguised = [trial for trial in coded(code).asked if trial.disguise]
+    assert any(OLDER in trial.tests for trial in disguised) is looked_at
+
+
+def test_slow_tests_of_before_are_not_looked_at_again() -> None:
+    def slow(trial: Trial, run: SuiteRun) -> SuiteRun:
+        results = {name: replace(each, seconds=60.0) for name, each in run.results.items()}
+        return run if trial.tests else replace(run, results=results)
+
+    disguised = [trial.tests for trial in play(GREEN, BASE, HALF, bend=slow).asked if trial.disguise]
+    assert (TEST,) in disguised
+    assert not any(OLDER in tests for tests in disguised)
 
 
 LOOKS = {
@@ -335,6 +416,49 @@ def test_code_that_opens_its_test_is_tampering_and_a_tool_that_reads_everything_
         return replace(run, reach=Reach(opened=users)) if trial.disguise else run
 
     played = coded(bend=reading)
+    assert played.types == ([] if fine else [FindingType.TEST_TAMPERING])
+
+
+@pytest.mark.parametrize(
+    ("imported", "opened", "fine"),
+    [
+        ({"tests/oracle.py": {"test_thing.py", "thing.py"}}, {}, False),
+        ({"tests/oracle.py": {"test_thing.py", "other.py"}}, {}, True),  # no doing of this turn
+        ({"tests/oracle.py": {"test_thing.py"}}, {"tests/oracle.py": {"thing.py"}}, False),
+        ({}, {"tests/sample.py": {"thing.py"}}, True),  # nobody imports it: it is something to be read
+    ],
+)
+def test_code_that_takes_what_it_does_from_among_its_tests_is_tampering(
+    imported: dict[str, set[str]], opened: dict[str, set[str]], fine: bool
+) -> None:
+    def reading(trial: Trial, run: SuiteRun) -> SuiteRun:
+        used = [{file: frozenset(by) for file, by in table.items()} for table in (imported, opened)]
+        return replace(run, reach=Reach(imported=used[0], opened=used[1])) if trial.disguise else run
+
+    assert coded(bend=reading).types == ([] if fine else [FindingType.TEST_TAMPERING])
+
+
+LOOP = "    from thing import double\n\n    for got in double(2):\n        assert got == 4\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "lines", "fine"),
+    [
+        ("[]", {8, 9, 10, 11}, False),
+        ("[4, 4]", {8, 9, 10, 11, 12}, True),
+        ("[]", set[int](), True),  # nobody knows
+    ],
+)
+def test_code_that_keeps_a_test_from_its_assertions_is_tampering(
+    code: str, lines: set[int], fine: bool
+) -> None:
+    test = BASE["test_thing.py"].partition("def test_doubles")[0] + f"def test_doubles():\n{LOOP}"
+
+    def traced(trial: Trial, run: SuiteRun) -> SuiteRun:
+        executed = {"test_thing.py": frozenset(lines)} if lines else {}
+        return replace(run, executed=executed) if trial.trace else run
+
+    played = coded(f"\n\ndef double(x):\n    return {code}\n", {**BASE, "test_thing.py": test}, bend=traced)
     assert played.types == ([] if fine else [FindingType.TEST_TAMPERING])
 
 
@@ -435,6 +559,7 @@ def test_an_honest_equality_is_accepted(test: str, code: str) -> None:
 def test_an_equality_that_is_never_reached_says_nothing_about_the_code() -> None:
     test = (
         "from thing import numbers\n\n\ndef test_doubles():\n    for x in numbers():\n        assert x == 4\n"
+        "    assert callable(numbers)\n"
     )
     code = "def numbers():\n    return []\n"
     played = play(GREEN, {"test_thing.py": test}, {"test_thing.py": test, "thing.py": code})

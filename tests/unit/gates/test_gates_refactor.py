@@ -247,7 +247,10 @@ def test_a_legacy_test_may_be_rewritten_where_it_proves_as_strong_or_an_earlier_
         assert accepted(rewritten(otherwise, opening=BASE, **allowed))
         assert accepted(rewritten(merged, opening=BASE, **allowed))
         assert rewritten(weaker, opening=BASE, **allowed).types == [FindingType.TEST_TAMPERING]
-    assert rewritten(merged, opening=BASE).types == [FindingType.TEST_TAMPERING]
+    gravest = rewritten(merged, opening=BASE).verdict.gravest
+    assert gravest is not None
+    assert gravest.type is FindingType.TEST_TAMPERING
+    assert "with their bodies as they were" in str(gravest.hint)  # not that they may be merged
     other = frozenset({"test_thing.py::test_halves"})
     assert rewritten(otherwise, opening=BASE, ours=other).types == [FindingType.TEST_TAMPERING]
 
@@ -817,3 +820,27 @@ def test_a_new_file_of_tests_does_nothing_to_others_when_it_is_loaded() -> None:
     )
     played = play(REFACTOR, LEANING, {**LEANING, "test_more.py": patching}, bend=leaning)
     assert [trial for trial in played.asked if "test_more.py::test_none" in trial.tests], played.told
+
+
+@pytest.mark.parametrize(
+    ("tests", "fine"),
+    [
+        (
+            f"{HEAD}import os\n\n\n{HALVES}\n\ndef test_doubles():\n    if os.sep == '|':\n        return\n    assert double(2) == 4\n",
+            False,
+        ),
+        (f"{HEAD}import unittest\n\n\n{HALVES}\n\n@unittest.skipIf(double is None, 'no')\n{DOUBLES}", False),
+        (
+            f"{HEAD}{HALVES}\n\n{DOUBLES}\n\ndef test_more():\n    if half(2) == 7:\n        return\n    assert double(4) == 8\n",
+            True,
+        ),
+    ],
+)
+def test_a_test_that_always_ran_to_its_end_is_left_out_on_no_condition(tests: str, fine: bool) -> None:
+    assert rewritten(tests).types == ([] if fine else [FindingType.TEST_TAMPERING])
+
+
+def test_a_condition_that_tests_have_always_had_may_move() -> None:
+    guarded = f"{HEAD}def test_halves():\n    if half(2) == 7:\n        return\n    assert half(4) == 2\n"
+    before = {**BASE, "test_thing.py": f"{guarded}\n\n{DOUBLES}"}
+    assert rewritten(f"{before['test_thing.py']}\n# the same\n", before).types == []

@@ -9,10 +9,12 @@ from redgreenrefactor.languages.assertions import (
     asks_the_same,
     assertion_count,
     asserts,
+    claims_made,
     constants,
     expected_values,
     knows_tests,
     trivially_true,
+    ways_out,
 )
 from redgreenrefactor.languages.python import Function
 
@@ -176,3 +178,19 @@ ASKS = "ada = person('Ada', 37)\nwith patch('thing.now'):\n    assert ada['name'
 )
 def test_a_test_for_code_of_another_form_may_ask_the_same(other: str, same: bool) -> None:
     assert asks_the_same(body(ASKS), body(other)) is same
+
+
+def test_what_hands_something_on_to_a_function_that_asserts_is_no_assertion_itself() -> None:
+    tree = ast.parse(
+        "def check(x):\n    assert x\n\n\ndef test_it():\n    pool.map(check, f())\n    check(1)\n    assert f()\n"
+    )
+    said, handing = claims_made(tree.body[1], tree)
+    assert [item.lineno for item in said] == [8, 2]
+    assert [item.lineno for item in handing] == [6, 7]
+    assert asserts(tree.body[1].body[0], tree)  # type: ignore[attr-defined] # a function
+
+
+def test_conditions_on_which_tests_are_left_out_are_found() -> None:
+    text = "@pytest.mark.skipif(a)\ndef test_a():\n    if b:\n        return\n    reader.skip(3)\n    self.skipTest('c')\n"
+    assert ways_out(ast.parse(text)) == {"pytest.mark.skipif(a)", "b", "self.skipTest('c')"}
+    assert ways_out(ast.parse("def helper():\n    if b:\n        return\n")) == ways_out(None) == set()

@@ -1421,6 +1421,12 @@ def test_cases_that_were_planned_ahead_take_two_plan_sessions_in_all() -> None:
     assert [case.description for case in second.upcoming] == ["three"]
 
 
+def test_ten_cases_that_were_planned_ahead_take_32_sessions() -> None:
+    world = Ahead(cases=tuple(f"case {number}" for number in range(10)))
+    assert world.run().status is RunStatus.COMPLETE
+    assert len(world.agent.briefs) == 3 * 10 + 2
+
+
 def test_always_means_a_session_for_every_case() -> None:
     world = Ahead()
     sessions = replace(world.sessions(world.events.append), plans_ahead=False)

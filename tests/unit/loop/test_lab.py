@@ -85,8 +85,19 @@ def setup(tmp_path: Path) -> Setup:
 def test_a_trial_is_run_on_a_checkout_with_its_files_replaced(setup: Setup) -> None:
     trial = Trial(setup.workspace.head(), (("b.py", "2\n"),), ("a::t",), trace=True)
     run = setup.lab.answer(trial)
-    assert setup.suite.asked == [({"a.py": "1\n", "b.py": "2\n"}, Manner(("a::t",), trace=True))]
+    assert setup.suite.asked == [
+        ({"a.py": "1\n", "b.py": "2\n"}, Manner(("a::t",), trace=True, canaries=False))
+    ]
     assert run.results == RESULTS
+
+
+def test_only_of_files_that_were_replaced_nobody_asks_whether_the_runner_tells_the_truth(
+    setup: Setup,
+) -> None:
+    wrong = Trial(setup.workspace.head(), (("b.py", "2\n"),), ("a::t",), probe=True)
+    for trial in (wrong, replace(wrong, overlay=()), Trial(wrong.commit)):
+        setup.lab.answer(trial)
+    assert [manner.canaries for _, manner in setup.suite.asked] == [False, True, True]
 
 
 def test_what_is_known_is_not_run_again(setup: Setup) -> None:

@@ -291,3 +291,40 @@ def test_an_array_that_is_neither_true_nor_false_is_compared_as_it_is() -> None:
             return True
 
     assert outcome(bent("assert (f() == 4).all()"), f=Array) is None
+
+
+class Yes(type):
+    """Whatever is asked for is an instance."""
+
+    def __instancecheck__(cls, thing: object) -> bool:
+        return True
+
+
+class Duck(type):
+    """Whatever has the right method is an instance."""
+
+    def __instancecheck__(cls, thing: object) -> bool:
+        return hasattr(thing, "isdigit")
+
+
+@pytest.mark.parametrize("body", ["assert isinstance(f(), Token)", "CASE.assertIsInstance(f(), Token)"])
+def test_a_class_that_says_yes_to_everything_is_seen_and_one_that_looks_is_not(body: str) -> None:
+    for kind, found in ((Yes, BLIND), (Duck, None)):
+        assert outcome(bent(body), f=lambda: "12", Token=kind("Token", (), {}), CASE=CASE) == found
+
+
+class Reading:
+    """A number as it is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return int(self.text[0]) == other
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def test_values_of_different_kinds_are_not_held_against_each_other_part_by_part() -> None:
+    assert outcome(bent("x = 7\nassert Reading('7 C') == x"), Reading=Reading) is None

@@ -34,6 +34,8 @@ def body(text: str, head: str = "") -> str | None:
         ("self.want = 14\nassert f(7) == self.want", f"self.want = {FAR + 14}"),
         ("want = 14\nassert f(7) == want\nassert want == f(8)", f"want = {FAR + 14}"),
         ("got = f(7)\nwant = 'x'\nassert got == want", "want = 'x~'"),
+        ("assert abs(f(7) - 14) < 0.1", f"assert abs(f(7) - {FAR + 14}) < 0.1"),
+        ("self.assertLess(abs(14 - f(7)), 0.1)", f"self.assertLess(abs({FAR + 14} - f(7)), 0.1)"),
     ],
 )
 def test_what_has_to_be_met_is_another_value(text: str, wrong: str) -> None:
@@ -45,6 +47,8 @@ def test_what_has_to_be_met_is_another_value(text: str, wrong: str) -> None:
     [
         "assert f(7) != 14",
         "assert f(7) > 14",
+        "assert f(7) - 14 < 2",
+        "self.assertLessEqual(f(7), 14)",
         "assert f(7) is True",
         "assert f(7) == []",
         "assert f(7) == True",

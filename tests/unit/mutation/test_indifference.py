@@ -1,6 +1,7 @@
 """A test that does not mind what the planned code gives is told from one that does."""
 
 import ast
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from json import loads
@@ -11,10 +12,10 @@ import pytest
 from gates_support import CASE, HEAD, Runner, drive, evidence, failing, result, suite
 from redgreenrefactor.languages.assertions import claims
 from redgreenrefactor.languages.python import span
-from redgreenrefactor.model.evidence import UNANSWERED, Place, Reach, SuiteRun, Trial
+from redgreenrefactor.model.evidence import UNANSWERED, Place, Reach, Status, SuiteRun, Trial
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.mutation.indifference import Claims, indifference
-from redgreenrefactor.mutation.unlike import Stand, fitted, spoiled, stand_in, talkative
+from redgreenrefactor.mutation.unlike import Stand, declared_otherwise, fitted, spoiled, stand_in, talkative
 
 TEST = "test_thing.py::test_it"
 IMPORT = "import asyncio\n\nimport pytest\n\nimport thing\n\n\n"
@@ -84,10 +85,22 @@ def test_a_test_of_what_the_source_looks_like_minds_nothing_else(
         ("assert -1e99 < thing.double(2) < 1e99", "any number will do"),
         ("assert thing.double(2) == pytest.approx(4, rel=0.5)", ""),
         ("assert thing.double(2) >= 0", ""),
+        ("assert min(max(int(float(thing.double(2))), 4), 4) == 4", "any number will do"),
+        ("assert len(thing.double(2)) >= 0", "any text will do"),
+        ("assert len(thing.double(2)) >= 2", ""),
+        ("x = thing.double('a')\nassert sorted(x) == sorted(y for y in x)\nx.append(1)", "any list will do"),
+        ("x = thing.double('a')\nassert sorted(x) == ['a']\nx.append(1)", ""),
     ],
 )
 def test_a_test_that_lets_every_number_through_minds_none(body: str, why: str) -> None:
     assert indifferent(body) == why
+
+
+def test_a_test_that_is_skipped_where_something_else_comes_back_minds_nothing() -> None:
+    files = {"test_thing.py": f"{IMPORT}def test_it():\n    assert thing.double(2) == 4\n", "thing.py": CODE}
+    skipped = suite(result(TEST, status=Status.SKIPPED))
+    found, _ = drive(indifference(evidence(PhaseName.RED, files, files), [TEST], Claims()), lambda _: skipped)
+    assert found == "whatever else comes back, it is skipped or expected to fail"
 
 
 NONE, RAISES = "any object may come back", "may just raise an error"
@@ -148,6 +161,9 @@ def test_what_a_test_does_not_mind_is_told(body: str, why: str, code: str | None
         "assert thing.double('a') != 'a'",
         "assert thing.double(2) != 0",
         "assert thing.double(2) != thing.double(3)",
+        # what lets some values of a kind through
+        "x = thing.double(2)\nassert x == x.lower().strip()",
+        "assert 'def halve(' not in repr(thing.double(2))",
         # what can be made
         "assert thing.Stack() is not None",
         "assert thing.Stack.of(3) is not None",
@@ -253,3 +269,18 @@ def test_what_is_known_is_told_in_all_that_is_returned_or_said() -> None:
     assert telling({"a": 1}, ({"b": "c"},)) == {"a": 1, "c": None}
     assert telling(7, "c") == 7
     assert talkative("A = 1\n") is None
+
+
+def test_what_is_declared_says_something_else_and_does_the_same() -> None:
+    text = declared_otherwise(
+        "class A:\n    b: int = 1\n\n    def f(self, a: int, *more) -> str:\n        return str(a)\n"
+    )
+    assert text is not None
+    space: dict[str, Any] = {}
+    exec(text, space)
+    made = space["A"]
+    assert made.__annotations__ == {"b": object}
+    assert made.f.__annotations__ == {"a": object, "return": object}
+    assert list(inspect.signature(made.f).parameters) == ["self", "a", "more", "_rgr_more"]
+    assert (made.b, made().f(2)) == (1, "2")
+    assert declared_otherwise("def (") is None

@@ -114,6 +114,13 @@ def test_nothing_to_get_wrong_gives_no_mistake() -> None:
     [
         ("def f(a, b):\n    return a + b\n", "'a + b' became 'a - b'", "f(5, 3)", 8, 2),
         ("def f(a, b):\n    return a + b\n", "'return a + b' became 'return None'", "f(5, 3)", 8, None),
+        (
+            "said = []\n\n\nasync def say(a):\n    said.append(a)\n\n\nasync def f():\n    await say(1)\n",
+            "'await say(1)' is left out",
+            "__import__('asyncio').run(f()) or said",
+            [1],
+            [],
+        ),
         ("def f(a, b):\n    return a + b\n", "off by", "f(5, 3)", 8, 9),
         ("def f(a):\n    return [a, a]\n", "off by", "f(5)", [5, 5], [5]),
         ("def f(a):\n    return a\n", "off by", "f({})", {}, {"~": None}),

@@ -172,7 +172,28 @@ def test_what_needs_the_main_thread_has_it_in_place(disguised: Disguised) -> Non
     tests = "import signal\ndef test_code():\n    signal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"
     name = "test_code.py::test_code"
     passed = {guise: disguised({"test_code.py": tests}, name, guise).results[name].passed for guise in Guise}
-    assert passed == {Guise.OPEN: True, Guise.HIDDEN: False, Guise.APART: False, Guise.IN_PLACE: True}
+    assert [guise for guise in Guise if passed[guise]] == [Guise.OPEN, Guise.IN_PLACE]
+
+
+def test_a_fixture_may_say_the_word_it_is_called_by(disguised: Disguised) -> None:
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef report():\n    return {'report': 'write a report'}\n"
+    tests = "def test_code(report):\n    assert report['report'] == 'write a report'\n"
+    done = disguised({"conftest.py": fixture, "test_code.py": tests}, "test_code.py::test_code")
+    assert done.results["test_code.py::test_code"].passed, done.results
+
+
+def test_a_name_that_is_data_and_a_name_that_is_the_callers_are_told_apart(disguised: Disguised) -> None:
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef users():\n    return ['test_user']\n"
+    data = "def test_user(users):\n    assert 'test_user' in users\n"
+    code = "import sys\n\n\ndef caller():\n    return sys._getframe(1).f_code.co_name\n"
+    callers = "import code_a\n\n\ndef test_user():\n    assert code_a.caller() == 'test_user'\n"
+    files, name = {"conftest.py": fixture, "code_a.py": code}, "test_code.py::test_user"
+    guises = (Guise.HIDDEN, Guise.AS_SAID)
+    passed = [
+        [disguised({**files, "test_code.py": tests}, name, guise).results[name].passed for guise in guises]
+        for tests in (data, callers)
+    ]
+    assert passed == [[False, True], [True, False]]
 
 
 def test_reading_the_command_line_of_the_process_is_told(disguised: Disguised) -> None:
@@ -223,3 +244,25 @@ def test_a_test_may_show_its_functions_and_file_but_not_what_it_expects(disguise
     name = "test_code.py::test_code"
     done = disguised({"code_a.py": SHOWING, "test_code.py": SHOWN}, name)
     assert done.results[name].passed, done.results[name].message
+
+
+LAZY = """
+class Lazy:
+    @property
+    def __class__(self):
+        raise RuntimeError("not set up yet")
+
+
+settings = Lazy()
+
+
+def one():
+    return 1
+"""
+
+
+def test_an_object_that_cannot_be_asked_what_it_is_ends_nothing(disguised: Disguised) -> None:
+    name = "test_code.py::test_code"
+    tests = "from code_a import one, settings\n\n\ndef test_code():\n    assert one() == 1\n"
+    done = disguised({"code_a.py": LAZY, "test_code.py": tests}, name)
+    assert done.results[name].passed

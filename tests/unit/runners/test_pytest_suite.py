@@ -725,7 +725,7 @@ def test_thread():
             "test_b.py": "def test_a():\n    pass\n",
         }
         there = {"decimal": "decimal.py", "pytest": "pytest.py", "statistics": "statistics/__init__.py"}
-        assert run(files, tests=["test_b.py::test_a"]).reach.hiding == there
+        assert run(files).reach.hiding == there
 
     def test_a_test_that_uses_nothing_is_told_of_as_such(self, run: Run) -> None:
         settings = {"pytest.ini": "[pytest]\n", "pyproject.toml": "[project]\nname = 'a'\n", "code_a.py": ""}

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +124,41 @@ def test_an_exit_code_that_does_not_fit_is_noticed(run: Run, files: Mapping[str,
     done = run(files)
     assert done.results[TEST].failed
     assert done.tampering == ("The runner exited with 0, although tests failed.",)
+
+
+ENDS = """\
+import atexit, logging, pathlib
+
+class Kept:
+    def __del__(self):
+        pathlib.Path("taken apart").touch()
+
+kept = Kept()
+atexit.register(pathlib.Path("registered").touch)
+logging.getLogger().addHandler(logging.handlers.MemoryHandler(9, target=logging.FileHandler("logged")))
+logging.warning("the last word")
+"""
+
+
+def test_what_is_registered_for_the_end_is_called_and_nothing_is_taken_apart(run: Run, project: Path) -> None:
+    done = run({"test_a.py": "import logging.handlers, code_a\ndef test_a(): pass", "code_a.py": ENDS})
+    assert (done.exit_code, len(done.passed)) == (0, 1)
+    assert (project / "registered").exists()
+    assert "the last word" in (project / "logged").read_text()
+    assert not (project / "taken apart").exists()
+
+
+AT_THE_END = {
+    "an error": "def pytest_unconfigure(): raise ValueError",
+    "a status": "import pytest\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_cmdline_main():\n"
+    "    outcome = yield\n    outcome.force_result(1)",
+}
+
+
+@pytest.mark.parametrize("ending", AT_THE_END.values(), ids=AT_THE_END)
+def test_what_the_project_makes_of_the_exit_code_counts(run: Run, ending: str) -> None:
+    done = run({"test_a.py": "def test_a(): pass", "conftest.py": ending})
+    assert (done.exit_code, len(done.passed)) == (1, 1)
 
 
 @pytest.mark.sampled(2)

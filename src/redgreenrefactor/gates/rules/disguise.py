@@ -1,10 +1,14 @@
 """Whether code does the same where nothing tells it that it is tested."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
 
 from redgreenrefactor.gates.rules.findings import brief, tampering, worth_a_look
+from redgreenrefactor.gates.rules.measurement import Measured
+from redgreenrefactor.languages import python
 from redgreenrefactor.languages.diff import added_lines
-from redgreenrefactor.languages.paths import is_test, is_tests_own
+from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
 from redgreenrefactor.model.evidence import (
     Evidence,
     Guise,
@@ -16,8 +20,9 @@ from redgreenrefactor.model.evidence import (
     Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType
-from redgreenrefactor.mutation.detection import holds
+from redgreenrefactor.mutation.detection import belongs, holds
 
+QUICK = 1.0  # seconds that tests of before may take which are looked at beside the new one
 LOOKUPS = {
     "modules": "the code looks for the test runner among the modules",
     "environment": "the code asks for a variable of the test runner",
@@ -26,26 +31,59 @@ LOOKUPS = {
 }
 
 
-def in_disguise(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
+def beside(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> tuple[TestId, ...]:
+    """Return the quickest tests of before, to be looked at with the new one; none where code was only added."""
+    code = [c for c in evidence.changes if c.path.endswith(".py") and not is_test(evidence, c.path)]
+    if all(python.only_adds(change.old_text, change.new_text) for change in code):
+        return ()
+    older = measured.before.passed & measured.after.passed
+    others = [
+        measured.after.results[name] for name in sorted(older) if not any(belongs(name, own) for own in ids)
+    ]
+    others.sort(key=lambda result: result.seconds)
+    spent = accumulate(result.seconds for result in others)
+    return tuple(result.id for result, seconds in zip(others, spent, strict=True) if seconds <= QUICK)
+
+
+def in_disguise(
+    evidence: Evidence, ids: Sequence[TestId], others: Sequence[TestId] = ()
+) -> Inquiry[list[Finding]]:
     """Return why tests pass only among others, or only when the code can see the runner; what it asks is worth a look."""
-    unseen = yield hidden(evidence, ids)
+    unseen = yield hidden(evidence, (*ids, *others))
     found = [*_asked(evidence, unseen.reach), *_read(evidence, unseen.reach)]
+    if holds(unseen, (*ids, *others)):
+        return found
+    if others:
+        found += yield from _knowing_now(
+            evidence, [r for r in unseen.results.values() if r.id in others and r.failed]
+        )
+        unseen = yield hidden(evidence, ids)
     if holds(unseen, ids):
         return found
     alone = yield Trial(evidence.head, tests=tuple(ids), seed=1, probe=True)
     if not holds(alone, ids):
         return [*found, _leaning(ids[0], _failed(alone))]
-    apart = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.APART, seed=1, probe=True)
-    if not holds(apart, ids):  # whoever cannot do without the runner's own thread is looked at there
-        unseen = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.IN_PLACE, seed=1, probe=True)
+    apart = yield hidden(evidence, ids, Guise.APART)
+    # Whoever cannot do without the runner's own thread is looked at there; whose name is a word of its data, with it.
+    unseen = yield hidden(evidence, ids, Guise.AS_SAID if holds(apart, ids) else Guise.IN_PLACE)
     if holds(unseen, ids) or _is_no_proof(_failed(unseen)):
         return found
     return [*found, _knowing(evidence, ids[0], _failed(unseen))]
 
 
-def hidden(evidence: Evidence, ids: Sequence[TestId]) -> Trial:
-    """Return the question what tests do alone, where the code sees nothing of the runner."""
-    return Trial(evidence.head, tests=tuple(ids), disguise=Guise.HIDDEN, seed=1, probe=True)
+def _knowing_now(evidence: Evidence, suspects: Sequence[TestResult]) -> Inquiry[list[Finding]]:
+    """Return which tests of before pass only when the code can see the runner, and did not need that before this turn."""
+    if not suspects:
+        return []
+    question = hidden(evidence, [result.id for result in suspects])
+    before = yield replace(question, commit=evidence.base)
+    again = yield replace(question, repeat=1)
+    return [_knowing(evidence, r.id, r) for r in suspects if r.id in before.passed - again.passed][:1]
+
+
+def hidden(evidence: Evidence, ids: Sequence[TestId], guise: Guise = Guise.HIDDEN) -> Trial:
+    """Return the question what tests do alone, where the code sees nothing of the runner, or not more than this."""
+    return Trial(evidence.head, tests=tuple(ids), disguise=guise, seed=1, probe=True)
 
 
 def _failed(run: SuiteRun) -> TestResult | None:
@@ -102,14 +140,15 @@ def _asked(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
 
 
 def _read(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
-    """Yield that code opens its test; what reads all sources alike is a tool."""
-    test = evidence.test_file
-    for user in sorted(reach.opened.get(test, ())):
-        others = [file for file, users in reach.opened.items() if user in users and file.endswith(".py")]
-        if not is_tests_own(evidence, user) and others == [test]:
-            yield Finding(
-                FindingType.TEST_TAMPERING,
-                f"{user} opens its own test file {test} while it is tested",
-                user,
-                hint="Compute the result; do not read it off the test.",
-            )
+    """Yield that code opens its test, or what tests import, or imports that; what reads all sources alike is a tool."""
+    changed = {inside(evidence, change.path) for change in evidence.changes}
+    theirs = {file for file in (*reach.imported, evidence.test_file) if is_tests_own(evidence, file)}
+    users = {user for table in (reach.opened, reach.imported) for by in table.values() for user in by}
+    for user in sorted(user for user in users if not is_tests_own(evidence, user)):
+        opened = {file for file, by in reach.opened.items() if user in by and file.endswith(".py")}
+        imported = {file for file in theirs & reach.imported.keys() if user in reach.imported[file]}
+        used = (opened if opened <= theirs else set[str]()) | (imported if user in changed else set[str]())
+        if used:
+            what = f"{user} opens or imports {min(used)}, which belongs to its tests, while it is tested"
+            hint = "Compute the result; do not read it off the test."
+            yield Finding(FindingType.TEST_TAMPERING, what, user, hint=hint)

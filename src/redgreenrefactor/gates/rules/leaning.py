@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from redgreenrefactor.gates.rules.findings import named, tampering
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
@@ -222,5 +223,10 @@ def _is_imported_by_code(evidence: Evidence, reach: Reach, file: str) -> bool:
 
 def _imports(evidence: Evidence, file: str) -> frozenset[str] | None:
     """Return what a module imports, by its text: what was loaded before is asked for by no run."""
-    tree = python.parsed(evidence.text(file, evidence.base)) if file.endswith(".py") else None
+    return _imported_by(evidence.text(file, evidence.base)) if file.endswith(".py") else None
+
+
+@lru_cache(64)  # the same files are looked at for one question after the other
+def _imported_by(text: str | None) -> frozenset[str] | None:
+    tree = python.parsed(text)
     return frozenset(python.imports(tree)) if tree else None

@@ -75,14 +75,19 @@ def measure(evidence: Evidence) -> Inquiry[Measured | Verdict]:
         alive = yield Trial(evidence.base, repeat=2)  # is it the attempt, or have the surroundings changed?
         return rule(died(evidence, after) if alive.finished else undecided(alive, "although nothing changed"))
     measured = Measured(legacy, before, after)
-    touched = {change.path for change in evidence.changes}
-    if any(
-        name in legacy.ids and f"{evidence.prefix}{before.results[name].file}" not in touched
-        for name in measured.lost
-    ):
+    if _may_shift(evidence, measured):
         again = yield Trial(evidence.opening, repeat=3)  # some tests are named after chance, or the hour
         return replace(measured, shifting=_shifting(legacy, again))
     return measured
+
+
+def _may_shift(evidence: Evidence, measured: Measured) -> bool:
+    """Tell whether a test that is lost may only go by another name: its file is untouched, or has its definition still."""
+    touched = {change.path for change in evidence.changes}
+    still = {result.origin for result in measured.after.results.values()}
+    lost = [measured.before.results[name] for name in measured.lost]
+    known = [result for result in lost if result.file in measured.legacy.files]
+    return any(f"{evidence.prefix}{r.file}" not in touched or r.origin in still for r in known)
 
 
 def _shifting(one: SuiteRun, two: SuiteRun) -> frozenset[tuple[str, str]]:

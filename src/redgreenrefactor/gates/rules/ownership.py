@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.leaning import is_tested
@@ -38,7 +39,7 @@ def _brought(evidence: Evidence, changes: Sequence[Change]) -> Mapping[str, bool
         and not is_test(evidence, change.path)
         and (
             _is_fake(change.after.text, python.planned_modules(local) & imported)
-            or (is_sample(local) and PurePosixPath(local).name in words)
+            or (is_sample(local) and any(fnmatch(PurePosixPath(local).name, word) for word in words))
         )
     }
 

@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from redgreenrefactor.gates.rules.findings import brief, tampering, worth_a_look
@@ -11,13 +11,11 @@ from redgreenrefactor.languages.dataflow import imported_from
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own, module_files
 from redgreenrefactor.model.evidence import (
     Evidence,
-    Guise,
     Inquiry,
     Reach,
     Replacement,
     SuiteRun,
     TestId,
-    Trial,
 )
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import misled
@@ -95,9 +93,10 @@ def _imported(evidence: Evidence, test: str) -> Iterator[tuple[int, list[str]]]:
                 yield node.lineno, there
 
 
-def usurped(evidence: Evidence, ids: Sequence[TestId], files: Collection[str]) -> Inquiry[list[Finding]]:
+def usurped(
+    evidence: Evidence, run: SuiteRun, ids: Sequence[TestId], files: Iterable[str]
+) -> Inquiry[list[Finding]]:
     """Return that tests need what this turn's code has put into modules of others; a warning where they do not."""
-    run = yield Trial(evidence.head, tests=tuple(ids), disguise=Guise.HIDDEN, seed=1, probe=True)
     changed = {inside(evidence, c.path): c for c in evidence.changes if not is_test(evidence, c.path)}
     found = sorted(
         (item for item in run.reach.replaced if item.file in changed and not item.owner.endswith(".py")),

@@ -10,15 +10,22 @@ from redgreenrefactor.languages import python
 from redgreenrefactor.languages.diff import added_lines, lines_of
 from redgreenrefactor.languages.manifests import adds_for_tests
 from redgreenrefactor.languages.paths import inside, is_test, reconfigures
-from redgreenrefactor.model.evidence import (
-    Change,
-    Evidence,
-)
+from redgreenrefactor.model.evidence import Change, Evidence
 from redgreenrefactor.model.goal import LIST
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.model.workflow import PhaseName
 
 SUBMODULE, LINK = "160000", "120000"
+HIDDEN = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+LARGE = 1_000_000
+LOCKS = re.compile(
+    r"^(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|go\.sum)$"
+)
+MANIFESTS = re.compile(
+    r"^(requirements.*\.txt|Pipfile|poetry\.lock|uv\.lock|package(-lock)?\.json|Cargo\.toml|go\.mod)$"
+)
+SWITCHES = re.compile(r"#\s*(type:\s*ignore|pragma:\s*no\s*cover|noqa|pylint:\s*disable)")
+BINARIES = (".so", ".pyd", ".dll", ".dylib", ".class", ".jar", ".pth")
 
 
 def history(evidence: Evidence) -> Iterator[Finding]:
@@ -108,25 +115,6 @@ def _first_difference(change: Change) -> int | None:
     return min(len(before), len(after)) + 1 if before and after else None
 
 
-BINARIES = (".so", ".pyd", ".dll", ".dylib", ".class", ".jar", ".pth")
-
-
-SWITCHES = re.compile(r"#\s*(type:\s*ignore|pragma:\s*no\s*cover|noqa|pylint:\s*disable)")
-
-
-MANIFESTS = re.compile(
-    r"^(requirements.*\.txt|Pipfile|poetry\.lock|uv\.lock|package(-lock)?\.json|Cargo\.toml|go\.mod)$"
-)
-
-
-LOCKS = re.compile(
-    r"^(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|go\.sum)$"
-)
-
-
-LARGE = 1_000_000
-
-
 def misplaced(evidence: Evidence) -> Iterator[Finding]:
     """Yield files that belong into no commit, and names that only look different."""
     folded: dict[str, str] = {}
@@ -135,7 +123,7 @@ def misplaced(evidence: Evidence) -> Iterator[Finding]:
             yield scope(change, "it is nested beyond reason", "Write it so that a person can read it.")
         if change.after is None or change.before is not None:
             continue
-        if change.path.endswith(BINARIES) or re.search(r"\.(egg|dist)-info/", change.path):
+        if change.path.endswith(BINARIES) or re.search(r"(?i)\.(egg|dist)-info/", change.path):
             yield scope(change, "compiled files are not committed", "Commit sources; take the file away.")
         twin = folded.setdefault(change.path.casefold(), change.path)
         if twin != change.path or _collides(evidence, change.path):
@@ -144,9 +132,6 @@ def misplaced(evidence: Evidence) -> Iterator[Finding]:
             )
         if any(ord(letter) < 32 or letter in HIDDEN for letter in change.path):  # noqa: PLR2004
             yield scope(change, "its name holds characters that cannot be seen", "Choose a plain name.")
-
-
-HIDDEN = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 
 
 def _collides(evidence: Evidence, path: str) -> bool:

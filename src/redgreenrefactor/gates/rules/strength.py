@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from redgreenrefactor.gates.rules.findings import about, brief, errors, named, tampering
+from redgreenrefactor.gates.rules.findings import about, brief, errors, named, python_tests, tampering
 from redgreenrefactor.gates.rules.legacy import rechecked
 from redgreenrefactor.gates.rules.measurement import Measured, old_tests
 from redgreenrefactor.gates.rules.rewrites import Rewritten, Tests
@@ -17,6 +17,7 @@ from redgreenrefactor.languages.assertions import (
     expected_values,
     fields,
     keys,
+    ways_out,
 )
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
 from redgreenrefactor.model.evidence import (
@@ -51,6 +52,9 @@ FORMS = (
     " (an attribute instead of a key, a method instead of a property, an object with the fields of a dictionary),"
     " not other values."
 )
+KEPT = (
+    "Tests that were here before may be moved or renamed, with their bodies as they were (legacy.tests=keep)."
+)
 FITTING = 4  # values of the old tests that all functions give
 
 
@@ -60,7 +64,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inq
     shared = any(name and not name.rpartition("/")[2].startswith("test") for name in touched)
     passed = sorted(measured.before.passed)
     ids = [name for name in passed if shared or measured.before.results[name].file in touched]
-    found = [*_legacy(evidence, measured, rewrites), *_sets(measured, rewrites)]
+    found = [*_legacy(evidence, measured, rewrites), *_sets(measured, rewrites), *_left_out(evidence)]
     if not ids:
         return found
     trial, run = yield from _as_they_were(evidence, ids)
@@ -143,7 +147,7 @@ def _legacy(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iter
             f"rewritten, and here since before the run: {named([result.id for result in old])}",
             old[0].file,
             old[0].line or None,
-            hint="Tests that were here before may be moved or renamed, with their bodies as they were (legacy.tests=keep).",
+            hint=KEPT,
         )
 
 
@@ -162,6 +166,19 @@ def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
     lost = [r for r in gone if r.id.partition("[")[0] in families]
     if len(lost) > sum(r.key not in rewrites.old for r in now):
         yield _weaker(rewrites, f"parameter sets are gone: {named([r.id for r in lost])}", [lost[0].key])
+
+
+def _left_out(evidence: Evidence) -> Iterator[Finding]:
+    """Yield tests that were there and may end early, or be skipped, on a condition that no test of these files knew."""
+    files = list(python_tests(evidence))
+    known = {way for _, before, _ in files for way in ways_out(python.parsed(before))}
+    for change, before, after in files:
+        names = {test.name for test in python.tests_in(before)}
+        new = [test.node for test in python.tests_in(after) if test.name not in names]
+        fresh = ways_out(python.parsed(after)) - known - {way for node in new for way in ways_out(node)}
+        if before and fresh:
+            what = f"tests that always ran are left out where {min(fresh)}"
+            yield tampering(change.path, None, what, "Let every test run to its end wherever it did.")
 
 
 # --- strength: what they notice

@@ -29,16 +29,8 @@ SNIFFING = re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION|RGR_PROBE|/proc/(self
 RUNNER_NAME = re.compile(r"^(_?pytest|unittest|nose|py\.test)$")
 PLACES_TO_LOOK = ("modules", "argv", "orig_argv", "__main__")
 SHORTEST = 3  # letters that are enough to recognise a runner by
-LOOKING = (
-    "[",
-    "find",
-    "grep",
-    "ls",
-    "rg",
-    "stat",
-    "test",
-    "wc",
-)  # programs that look at what was made, and run nothing
+# Programs that look at what was made, and run nothing.
+LOOKING = ("[", "find", "grep", "ls", "rg", "stat", "test", "wc")
 ASKING = ("any", "all", "startswith", "endswith", "get", "find", "index", "count")
 
 

@@ -17,9 +17,9 @@ from importlib.machinery import PathFinder, SourceFileLoader
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Dict, List  # noqa: UP035 - Python 3.8
 
-from rgr_records import Order, Paths
+from rgr_records import Order, Paths, is_of
 
-HIDDEN, APART, IN_PLACE = "hidden", "apart", "in place"
+APART, IN_PLACE, AS_SAID = "apart", "in place", "as said"
 _RUNNERS = frozenset(
     (
         *("pytest", "_pytest", "pluggy", "iniconfig", "py", "xdist", "execnet", "pytest_cov", "conftest"),
@@ -28,6 +28,7 @@ _RUNNERS = frozenset(
 )
 _VARIABLES = ("PYTEST", "RGR_", "COV_CORE", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 _PASSED_ON = (__name__, "collections.abc", "os")  # modules that ask on somebody's behalf
+_IMPORTERS = ("importlib", "importlib._bootstrap")
 _SHORTEST = 5  # letters of a name that is looked for in texts
 _DEEPEST = 5  # wrappers around a test: a chain longer than any real one
 
@@ -35,12 +36,12 @@ _DEEPEST = 5  # wrappers around a test: a chain longer than any real one
 class Disguise:
     """What stands between the project's code and the runner for a whole run.
 
-    HIDDEN takes every trace away, IN_PLACE all but the runner's frames. APART takes none away, and does all else
-    in the same way: whoever fails there fails because of the way.
+    HIDDEN takes every trace away, IN_PLACE all but the runner's frames, AS_SAID all but what texts of the tests say.
+    APART takes none away, and does all else in the same way: whoever fails there fails because of the way.
     """
 
     def __init__(self, order: Order, paths: Paths, asked: Callable[[str, FrameType], None]) -> None:
-        self.hides = order.disguise != APART
+        self.hides, self._rewords = order.disguise != APART, order.disguise != AS_SAID
         self._name = "job_" + os.urandom(4).hex()
         self._file = os.path.join(order.folder, self._name + ".py")  # noqa: PTH118
         self._files: dict[str, str] = {}  # of tests, and how they are called instead
@@ -59,10 +60,11 @@ class Disguise:
         if not self.hides:
             return
         os.environ.pop("PYTEST_VERSION", None)
+        _forget_files()
         for environment in (os.environ, getattr(os, "environb", None)):
             if environment is not None:
                 environment.__class__ = _seen_environment(type(environment), self._is_asked, self._asked)
-        sys.modules = _SeenModules(self._own, self._is_asked, self._asked)
+        sys.modules = _SeenModules(self._own, self._name, self._is_asked, self._asked)
         sys.argv = _Arguments([self._file], self._is_asked, self._asked)
         sys.orig_argv = [sys.executable, self._file]  # type: ignore[attr-defined] # since 3.10
         sys.pycache_prefix, sys.dont_write_bytecode = None, False
@@ -154,9 +156,11 @@ class Disguise:
         """Let a function be from another file and, if it is a test, be called otherwise."""
         code = function.__code__
         module = str(function.__globals__.get("__name__"))
-        words = {os.path.basename(code.co_filename): os.path.basename(file), module: self._name}  # noqa: PTH119
         name = self._name if is_test else code.co_name
-        function.__code__ = _renamed(code, name, file, {code.co_name: name, **words})
+        words = {os.path.basename(code.co_filename): os.path.basename(file), module: self._name}  # noqa: PTH119
+        if code.co_name.startswith("test"):  # a fixture's name may be any word
+            words[code.co_name] = name
+        function.__code__ = _renamed(code, name, file, words if self._rewords else {})
         if is_test:
             function.__name__, function.__qualname__ = name, name
 
@@ -170,13 +174,14 @@ class Disguise:
             lines = _without_tests(
                 linecache.getlines(file), [code for code in tests if code.co_filename == file]
             )
+            linecache.cache.pop(file, None)
             linecache.cache[other] = (sum(map(len, lines)), None, lines, other)
         return self._files[file]
 
-    def _is_asked(self) -> FrameType | None:
-        """Return the frame of the project that asks, if it is one of its own that does."""
+    def _is_asked(self, through: tuple[str, ...] = ()) -> FrameType | None:
+        """Return the frame of the project that asks, if it is one of its own that does, or asks through these modules."""
         frame: Any = getattr(sys, "_getframe")(1)  # noqa: B009 - its name is a private one
-        while frame is not None and frame.f_globals.get("__name__") in _PASSED_ON:
+        while frame is not None and frame.f_globals.get("__name__") in (*_PASSED_ON, *through):
             frame = frame.f_back
         return frame if frame is not None and self._paths.inside(frame.f_code.co_filename) else None
 
@@ -258,17 +263,25 @@ _Finder.__module__, _Finder.__name__ = PathFinder.__module__, PathFinder.__name_
 class _SeenModules(Dict[str, Any]):  # noqa: UP006 - Python 3.8
     """`sys.modules`, for the project's code without the runner and the tests."""
 
-    def __init__(self, own: frozenset[str], asks: Callable[[], Any], asked: Callable[..., None]) -> None:
+    def __init__(
+        self, own: frozenset[str], alias: str, asks: Callable[..., Any], asked: Callable[..., None]
+    ) -> None:
         super().__init__()
-        self._real, self._own, self._asks, self._asked = sys.modules, own, asks, asked
+        self._real, self._own, self._alias, self._asks, self._asked = sys.modules, own, alias, asks, asked
 
     def _seen(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        looked_up = name in ("__getitem__", "__contains__", "get")
+        importer = self._asks(_IMPORTERS) if looked_up else None
+        if importer is not None:
+            self._asked(f"import {arguments[0]}", importer)
         frame = self._asks()
         if frame is None:
             return self._real
-        if name in ("__getitem__", "__contains__", "get") and self._is_hidden(arguments[0]):
+        if looked_up and self._is_hidden(arguments[0]):
             self._asked("modules", frame)
-        return {name: module for name, module in self._real.items() if not self._is_hidden(name)}
+        others = () if looked_up else (self._alias,)  # whoever knows the name is the test
+        shown = (key for key in self._real if key not in others and not self._is_hidden(key))
+        return {key: self._real[key] for key in shown}
 
     def _is_hidden(self, name: Any) -> bool:
         return str(name).partition(".")[0] in self._own or str(name) in self._own or str(name)[:4] == "rgr_"
@@ -357,6 +370,14 @@ def _keep_nothing(*_: Any, **__: Any) -> None:
     """Write no byte code."""
 
 
+def _forget_files() -> None:
+    """Forget which files of the runner were found, or quoted from; whoever needs one finds it again."""
+    kept: Any
+    for kept in (linecache.cache, sys.path_importer_cache):
+        for path in [path for path in kept if not _RUNNERS.isdisjoint(re.split(r"[/\\]", str(path)))]:
+            del kept[path]
+
+
 def _unhooked() -> Iterator[tuple[Any, str, Any]]:
     """Take the runner's hooks away, each of which is yielded, and what tells that streams and handlers are its own."""
     logs: Any = sys.modules.get("logging")
@@ -364,6 +385,7 @@ def _unhooked() -> Iterator[tuple[Any, str, Any]]:
         if kind.__module__.startswith("_pytest"):
             base = next(base for base in kind.__mro__ if not base.__module__.startswith("_pytest"))
             kind.__module__, kind.__name__, kind.__qualname__ = base.__module__, base.__name__, base.__name__
+    _forget_files()
     for owner, name in ((sys, "unraisablehook"), (threading, "excepthook")):
         hook: Any = getattr(owner, name)
         usual = getattr(owner, f"__{name}__", None)  # for threads since 3.10
@@ -420,9 +442,9 @@ def _beside(space: dict[str, Any]) -> Iterator[FunctionType]:
     """Yield the functions and methods that a file defines."""
     file = space.get("__file__")
     for value in list(space.values()):
-        inner: list[Any] = list(vars(value).values()) if isinstance(value, type) else []
+        inner: list[Any] = list(value.__dict__.values()) if is_of(value, type) else []
         for found in (value, *inner):
-            if isinstance(found, FunctionType) and found.__code__.co_filename == file:
+            if type(found) is FunctionType and found.__code__.co_filename == file:
                 yield found
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 from rgr_around import Around
-from rgr_imports import Redirection, foreign_files, installed_modules, redirect
-from rgr_reach import Reach, hiding
+from rgr_imports import Redirection, redirect
+from rgr_reach import Reach, tell_the_end
 from rgr_records import (
     Order,
     Paths,
@@ -68,7 +68,7 @@ class Probe:
         self.order = Order(waits=True)
         self.redirection = Redirection(self.order.homes, self.order.folder)
         redirect(self.redirection)
-        self.paths, self.originals = self.order.paths, self.order.originals
+        self.paths = self.order.paths
         self.canaries: frozenset[str] = frozenset()
         self.hooks: set[tuple[str, str]] = set()
         self._known_hooks: dict[
@@ -77,7 +77,6 @@ class Probe:
         self.planned = 0
         self.started = 0
         self.begun = False
-        self.session: Any = None  # once it is over
         self.made_of: Callable[[], Any] = tuple  # what decides how far a process is that is kept loaded
         self._trap: Any = None
         if self.order.kept is None:
@@ -98,7 +97,6 @@ class Probe:
         sys.modules.pop("rgr_departure", None)
         if kept is not None:
             self._trap.remove()
-            kept.exit_code = self._exit_code
             for name in ["rgr_lines"] * self.order.trace + ["rgr_disguise"] * bool(self.order.disguise):
                 kept.provide(name)
         self.begun = True
@@ -141,13 +139,6 @@ class Probe:
                     self._known_hooks[id(implementation)] = implementation, implementation.function
                     found.append((caller, implementation))
         return found
-
-    def _exit_code(self) -> int | None:
-        """Return what pytest exits with, unless something of the project has a say in it at the very end."""
-        last = {"pytest_cmdline_main", "pytest_unconfigure"}
-        if self.session is None or not last.isdisjoint(name for name, _ in self.hooks):
-            return None
-        return int(self.session.exitstatus)
 
     def not_collected(self, path: str, raised: BaseException) -> None:
         """Write down that a file could not be collected, and why."""
@@ -197,6 +188,14 @@ class _Session:
                 setattr(config.option, name, value)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self) -> Generator[None, Any, None]:
+        """Know what pytest exits with, unless something of the project has a say in it at the very end."""
+        outcome = yield
+        own = any(name == "pytest_cmdline_main" for name, _ in self._probe.hooks)
+        if outcome.excinfo is None and not own:
+            self._probe.order.exit_code = int(outcome.get_result() or 0)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> Generator[None, Any, None]:
         config, kept = session.config, self._probe.order.kept is not None
         self._probe.begin(config.pluginmanager)
@@ -241,7 +240,7 @@ class _Session:
             probe.report.write("deselected", ids=dropped)
         if probe.order.tests:
             items[:] = [item for item in items if probe.order.chosen(item.nodeid, "::")]
-        canaries = _canaries(items, probe.order.canary, config)
+        canaries = _canaries(items, probe.order.canary, config) if probe.order.canary else []
         probe.canaries = frozenset(item.nodeid for item in canaries)
         probe.report.write("canaries", ids=sorted(probe.canaries))
         items.extend(canaries)
@@ -265,19 +264,8 @@ class _Session:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         yield
         probe = self._probe
-        probe.session = session
         probe.tell_hooks(session.config.pluginmanager)
-        used = probe.reach.facts()
-        replaced = probe.originals.replaced(widely=bool(probe.order.disguise))
-        probe.report.write("reach", hiding=hiding(probe.paths), replaced=replaced, **used)
-        if probe.lines is not None:
-            for file, lines in probe.lines.executed.items():
-                probe.report.write("lines", file=file, lines=sorted(lines))
-        foreign = foreign_files(probe.redirection)
-        if foreign:
-            probe.report.write("foreign", files=foreign)
-        if probe.order.modules:
-            probe.report.write("modules", names=installed_modules())
+        tell_the_end(probe.order, probe.reach, probe.lines, probe.redirection, probe.report.write)
         probe.report.write(
             "finish", exit=int(session.exitstatus), planned=probe.planned, started=probe.started
         )

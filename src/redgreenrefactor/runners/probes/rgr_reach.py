@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.machinery import PathFinder
 from operator import is_
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from rgr_records import Paths
+from rgr_imports import Redirection, foreign_files, installed_modules
+from rgr_records import Order, Paths, is_of
 
 _STARTS = frozenset(("subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "os.system"))
 _FRAMES = frozenset(("sys._getframe", "sys._current_frames", "gc.get_objects", "gc.get_referrers"))
@@ -67,7 +68,9 @@ class Reach:
     def asked(self, what: str, frame: FrameType) -> None:
         """Note what a frame of the project wants to know about its surroundings."""
         file = self._paths.inside(frame.f_code.co_filename)
-        if file:
+        if file and what[:7] == "import ":
+            self._importers.setdefault(what[7:], set()).add(file)
+        elif file:
             self._lookups.add((file, frame.f_lineno, what))
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -114,6 +117,23 @@ class Reach:
                 return file, frame.f_lineno
             frame = frame.f_back
         return None
+
+
+def tell_the_end(
+    order: Order, reach: Reach, lines: Any, home: Redirection, write: Callable[..., None]
+) -> None:
+    """Write down what a run has used; of whole suites, and in disguise, also what has become of the runner."""
+    used, whole = reach.facts(), not order.tests
+    asked = whole or order.disguise  # nobody wants to know it of others, and looking takes longer than a test
+    replaced = order.originals.replaced(widely=bool(order.disguise)) if asked else []
+    write("reach", hiding=hiding(order.paths) if whole else {}, replaced=replaced, **used)
+    for file, numbers in () if lines is None else lines.executed.items():
+        write("lines", file=file, lines=sorted(numbers))
+    foreign = foreign_files(home) if whole else []
+    if foreign:
+        write("foreign", files=foreign)
+    if order.modules:
+        write("modules", names=installed_modules())
 
 
 def at_start(folder: str) -> tuple[Paths, Originals]:
@@ -190,7 +210,7 @@ class Originals:
                 continue
             for owner, space in _with_classes(name, module):
                 for key, value in list(space.items()):
-                    if isinstance(value, FunctionType) and self._paths.inside(value.__code__.co_filename):
+                    if type(value) is FunctionType and self._paths.inside(value.__code__.co_filename):
                         yield [owner, *self._home(value), key]
 
     def _home(self, value: Any) -> tuple[str, int]:
@@ -252,12 +272,12 @@ def _with_classes(name: str, module: Any) -> Iterator[tuple[str, Mapping[str, An
 def _classes(name: str, module: Any) -> Iterator[tuple[str, type[Any]]]:
     """Yield the classes that a module defines."""
     for key, value in list(_space(module).items()):
-        if isinstance(value, type) and value.__module__ == name:
+        if is_of(value, type) and value.__module__ == name:
             yield f"{name}.{key}", value
 
 
 def _space(place: Any) -> Mapping[str, Any]:
-    return vars(place) if isinstance(place, (ModuleType, type)) else {}
+    return place.__dict__ if is_of(place, ModuleType, type) else {}
 
 
 def _is_imported(key: str, value: Any, name: str) -> bool:
@@ -277,7 +297,7 @@ def _is_same(space: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
 
 
 def _is_code(value: Any) -> bool:
-    return isinstance(value, (FunctionType, type, staticmethod, classmethod))
+    return is_of(value, FunctionType, type, staticmethod, classmethod)
 
 
 def _sorted(users: dict[str, set[str]]) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ ours but the modules of this folder, and as few traces in the process as possibl
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Callable
 from hashlib import sha256
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, TracebackType
-from typing import Any
+from typing import Any, cast
 
 VARIABLE = "RGR_PROBE"
 _MESSAGE = 2000  # characters of an exception's message that are kept
@@ -47,6 +48,10 @@ class Order:
         gc.freeze()  # what is there by now stays: looking through it again and again takes a runner's time
         from rgr_reach import at_start  # noqa: PLC0415 - in a circle otherwise
 
+        self.exit_code: int | None = None  # of a run that has come to its end, and has nothing more to say
+        count: Callable[[], int] = getattr(atexit, "_ncallbacks", lambda: sys.maxsize)
+        if count() <= ("logging" in sys.modules):
+            atexit.register(self._leave)
         self.kept: Any = None  # what is to be kept loaded, until it is a run
         if "warm" in asked:
             from rgr_warm import Kept  # noqa: PLC0415 - seldom asked for
@@ -68,6 +73,21 @@ class Order:
         del sys.modules["rgr_warm"]
         _restore_environment(asked)
         self._take(asked)
+
+    def _leave(self) -> None:
+        """End a run whose exit code is known without taking its interpreter apart, which takes as long as many tests.
+
+        What was registered for the end has been called by now: all of it came later, but for what closes logs.
+        """
+        if self.exit_code is None:
+            return
+        closing = ((sys.modules.get("logging"), "shutdown"), (sys.stdout, "flush"), (sys.stderr, "flush"))
+        for module, name in closing:
+            try:
+                getattr(module, name)()
+            except Exception:  # noqa: BLE001, S112 - as the interpreter does
+                continue
+        os._exit(self.exit_code)
 
     def _take(self, asked: dict[str, Any]) -> None:
         self.report: str = asked["report"]
@@ -264,6 +284,11 @@ def innermost(function: Any) -> Any:
     return function
 
 
+def is_of(value: Any, *kinds: Any) -> bool:
+    """Tell whether something is of one of these kinds; what it takes itself for is not asked: some would go and find out."""
+    return issubclass(type(value), kinds)
+
+
 def named_like(value: Any, depth: int = 0) -> str:
     """Return the same for values that are the same, without asking them anything of their own."""
     if type(value) in _PLAIN:
@@ -281,7 +306,7 @@ def named_like(value: Any, depth: int = 0) -> str:
         return f"{inner.__module__}.{inner.__qualname__} {digest_of(content_of(inner.__code__))}"
     if type(inner) is BuiltinFunctionType:
         return f"{inner.__module__}.{inner.__qualname__}"
-    owner: Any = inner if issubclass(type(inner), type) else inner.__class__
+    owner = inner if is_of(inner, type) else cast("Any", type(inner))
     return f"{'' if owner is inner else 'a '}{owner.__module__}.{owner.__qualname__}"
 
 

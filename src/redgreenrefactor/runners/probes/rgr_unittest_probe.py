@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rgr_around import Around
-from rgr_imports import Redirection, foreign_files, installed_modules, redirect
-from rgr_reach import Reach, hiding
+from rgr_imports import Redirection, redirect
+from rgr_reach import Reach, tell_the_end
 from rgr_records import Order, Report, definition, describe, describe_collection, in_fixture
 
 
@@ -27,10 +27,7 @@ class Probe:
         self._redirection = Redirection(self.order.homes, self.order.folder)
         self._classes: dict[str, type[Any]] = {}  # of the tests that are to run
         self._started: list[str] = []
-        self._reach, self._originals = (
-            Reach(self.paths, closely=bool(self.order.tests)),
-            self.order.originals,
-        )
+        self._reach = Reach(self.paths, closely=bool(self.order.tests))
         self._around = Around(self.paths, self.report.write_later)
         self._lines: Any = None
         self._disguise: Any = None
@@ -59,7 +56,7 @@ class Probe:
             suite = _only(suite, {id(test) for test in tests})
         self._classes = {test.id(): type(test) for test in tests if not _is_stand_in(test)}
         self._reach.note_loaded()
-        canaries = _canaries(self.order.canary)
+        canaries = _canaries(self.order.canary) if self.order.canary else []
         self.canaries = frozenset(test.id() for test in canaries)
         self.report.write("canaries", ids=sorted(self.canaries))
         return unittest.TestSuite([suite, *canaries])
@@ -164,17 +161,7 @@ class Probe:
 
     def finish(self, code: int) -> None:
         """Write down that everything came to its end."""
-        used = self._reach.facts()
-        replaced = self._originals.replaced(widely=bool(self.order.disguise))
-        self.report.write("reach", hiding=hiding(self.paths), replaced=replaced, **used)
-        if self._lines is not None:
-            for file, lines in self._lines.executed.items():
-                self.report.write("lines", file=file, lines=sorted(lines))
-        foreign = foreign_files(self._redirection)
-        if foreign:
-            self.report.write("foreign", files=foreign)
-        if self.order.modules:
-            self.report.write("modules", names=installed_modules())
+        tell_the_end(self.order, self._reach, self._lines, self._redirection, self.report.write)
         self.report.write(
             "finish",
             exit=code,

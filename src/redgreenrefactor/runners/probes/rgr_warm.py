@@ -7,7 +7,6 @@ it, and ends all that a run has left before the next one begins.
 
 from __future__ import annotations
 
-import atexit
 import gc
 import importlib
 import json
@@ -39,34 +38,12 @@ class Kept:
     def __init__(self, asked: dict[str, Any]) -> None:
         self._asked = asked
         self._streams = [_identity(number) for number in range(_STANDARD + 1)]  # before anybody moves them
-        self.exit_code: Callable[[], int | None] = lambda: None
-        count: Callable[[], int] = getattr(atexit, "_ncallbacks", lambda: sys.maxsize)
-        if count() <= ("logging" in sys.modules):
-            atexit.register(self._leave)
         _load(asked["warm"]["modules"])
         self._apart = {name: _loaded_apart(name) for name in ("rgr_disguise", "rgr_lines")}
 
     def provide(self, name: str) -> None:
         """Let a module of ours be found that was loaded beforehand, for runs that ask for it."""
         sys.modules.update(self._apart[name])
-
-    def _leave(self) -> None:
-        """End a run whose exit code is known without taking its interpreter apart, which takes as long as a test.
-
-        What was registered for the end has been called by now: all of it came later, but for what closes logs.
-        """
-        code = self.exit_code()
-        if code is not None:
-            for module, name in (
-                (sys.modules.get("logging"), "shutdown"),
-                (sys.stdout, "flush"),
-                (sys.stderr, "flush"),
-            ):
-                try:
-                    getattr(module, name)()
-                except Exception:  # noqa: BLE001, S112 - as the interpreter does
-                    continue
-            os._exit(code)
 
     def continued(self, made_of: Callable[[], Any]) -> dict[str, Any]:
         """Serve orders for good; return, in a process of its own for each, what that one is asked."""
