@@ -121,8 +121,7 @@ def _probes(evidence: Evidence, measured: Measured) -> Inquiry[tuple[list[Findin
     facts = Facts(evidence=Measure.PER_TEST, tests=ids)
     found = yield from honest_code(evidence, measured, ids)
     if ids and not errors(found):
-        unseen = hidden(evidence, (*ids, *beside(evidence, measured, ids)))
-        more, facts = yield from _closer_look(evidence, ids, facts, unseen)
+        more, facts = yield from _closer_look(evidence, ids, facts, hidden(evidence, ids))
         found += more
     return found, facts
 
@@ -156,7 +155,7 @@ def honest_code(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -
     if not errors(found):
         found += yield from _idle(evidence, _results(measured, ids), ids)
     if not errors(found):
-        unseen = yield hidden(evidence, (*ids, *others))
+        unseen = yield hidden(evidence, ids)
         found += yield from usurped(evidence, unseen, ids, _files(measured, ids))
     return found
 

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from redgreenrefactor.gates.rules.findings import brief, tampering, worth_a_look
+from redgreenrefactor.gates.rules.findings import brief, errors, tampering, worth_a_look
 from redgreenrefactor.gates.rules.measurement import Measured
 from redgreenrefactor.languages import python
+from redgreenrefactor.languages.assertions import knows_tests
 from redgreenrefactor.languages.diff import added_lines
-from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
+from redgreenrefactor.languages.paths import inside, is_test, is_tests_own, may_be_code
 from redgreenrefactor.model.evidence import (
+    NO_REACH,
     Evidence,
     Guise,
     Inquiry,
@@ -49,26 +51,29 @@ def in_disguise(
     evidence: Evidence, ids: Sequence[TestId], others: Sequence[TestId] = ()
 ) -> Inquiry[list[Finding]]:
     """Return why tests pass only among others, or only when the code can see the runner; what it asks is worth a look."""
-    unseen = yield hidden(evidence, (*ids, *others))
+    unseen = yield hidden(evidence, ids)
     found = [*_asked(evidence, unseen.reach), *_read(evidence, unseen.reach)]
-    if holds(unseen, (*ids, *others)):
+    if not holds(unseen, ids):
+        found += yield from _unlike_seen(evidence, ids)
+    if not others or errors(found):
         return found
-    if others:
-        found += yield from _knowing_now(
-            evidence, [r for r in unseen.results.values() if r.id in others and r.failed]
-        )
-        unseen = yield hidden(evidence, ids)
-    if holds(unseen, ids):
-        return found
+    older = yield hidden(evidence, others)
+    found += [*_asked(evidence, older.reach, unseen.reach), *_read(evidence, older.reach)]
+    failed = [result for result in older.results.values() if result.id in others and result.failed]
+    return [*found, *(yield from _knowing_now(evidence, failed))]
+
+
+def _unlike_seen(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[list[Finding]]:
+    """Return why the new test does not hold in disguise, if it is not for want of something that is no proof."""
     alone = yield Trial(evidence.head, tests=tuple(ids), seed=1, probe=True)
     if not holds(alone, ids):
-        return [*found, _leaning(ids[0], _failed(alone))]
+        return [_leaning(ids[0], _failed(alone))]
     apart = yield hidden(evidence, ids, Guise.APART)
     # Whoever cannot do without the runner's own thread is looked at there; whose name is a word of its data, with it.
     unseen = yield hidden(evidence, ids, Guise.AS_SAID if holds(apart, ids) else Guise.IN_PLACE)
     if holds(unseen, ids) or _is_no_proof(_failed(unseen)):
-        return found
-    return [*found, _knowing(evidence, ids[0], _failed(unseen))]
+        return []
+    return [_knowing(evidence, ids[0], _failed(unseen))]
 
 
 def _knowing_now(evidence: Evidence, suspects: Sequence[TestResult]) -> Inquiry[list[Finding]]:
@@ -125,10 +130,12 @@ def _leaning(name: TestId, failed: TestResult | None) -> Finding:
     )
 
 
-def _asked(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
+def _asked(evidence: Evidence, reach: Reach, told: Reach = NO_REACH) -> Iterator[Finding]:
     """Yield what lines of this turn have asked about their surroundings; what cannot be hidden is not asked for."""
     changes = {change.path: change for change in evidence.changes if not is_test(evidence, change.path)}
-    for lookup in sorted(reach.lookups, key=lambda lookup: (lookup.file, lookup.line, lookup.what)):
+    for lookup in sorted(
+        reach.lookups - told.lookups, key=lambda lookup: (lookup.file, lookup.line, lookup.what)
+    ):
         change = changes.get(f"{evidence.prefix}{lookup.file}")
         if change is None or lookup.line not in added_lines(change):
             continue
@@ -142,7 +149,7 @@ def _asked(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
 def _read(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
     """Yield that code opens its test, or what tests import, or imports that; what reads all sources alike is a tool."""
     changed = {inside(evidence, change.path) for change in evidence.changes}
-    theirs = {file for file in (*reach.imported, evidence.test_file) if is_tests_own(evidence, file)}
+    theirs = {file for file in (*reach.imported, evidence.test_file) if _is_theirs(evidence, file)}
     users = {user for table in (reach.opened, reach.imported) for by in table.values() for user in by}
     for user in sorted(user for user in users if not is_tests_own(evidence, user)):
         opened = {file for file, by in reach.opened.items() if user in by and file.endswith(".py")}
@@ -152,3 +159,11 @@ def _read(evidence: Evidence, reach: Reach) -> Iterator[Finding]:
             what = f"{user} opens or imports {min(used)}, which belongs to its tests, while it is tested"
             hint = "Compute the result; do not read it off the test."
             yield Finding(FindingType.TEST_TAMPERING, what, user, hint=hint)
+
+
+def _is_theirs(evidence: Evidence, file: str) -> bool:
+    """Tell whether a file is the tests' own; `spec` is a word for other things, too, and what lies there may be code."""
+    if not is_tests_own(evidence, file):
+        return False
+    known = file == evidence.test_file or file in evidence.roles
+    return known or not may_be_code(file) or knows_tests(evidence.text(file))
