@@ -141,7 +141,10 @@ def _progress(ask: Ask) -> str:
         return _unplanned(handoff)
     coming = _next(handoff) if phase in (PhaseName.PLAN, PhaseName.RED) else ""
     more = " …" if pending > NEXT_FEW else ""
-    told = f"Cases done: {completed}. Still to come: {pending}" + (f" ({coming}{more})." if coming else ".")
+    after = "" if phase is PhaseName.PLAN else " after this one"
+    told = f"Cases done: {completed}. Still to come{after}: {pending}" + (
+        f" ({coming}{more})." if coming else "."
+    )
     if phase is PhaseName.PLAN and handoff.cycle_number == 0:
         return f"{told} All of these were on the list before this run: add the cases of the feature that are missing."
     if phase is PhaseName.GREEN and handoff.outcome is Outcome.WARNED:

@@ -270,25 +270,25 @@ def test_a_plan_that_is_asked_again_ticks_nothing() -> None:
 
 
 def test_progress_is_counted_and_the_next_few_are_named() -> None:
-    assert "Cases done: 2. Still to come: 4 (5 is V; 9 is IX; 10 is X …)." in told(RED)
+    assert "Cases done: 2. Still to come after this one: 4 (5 is V; 9 is IX; 10 is X …)." in told(RED)
 
 
 def test_whoever_writes_code_is_not_told_what_comes_next() -> None:
     for phase in (GREEN, REFACTOR):
-        assert "Cases done: 2. Still to come: 4." in told(phase)
+        assert "Cases done: 2. Still to come after this one: 4." in told(phase)
         assert "5 is V" not in told(phase)
 
 
 def test_a_short_rest_is_named_whole() -> None:
-    assert "Still to come: 1 (5 is V)." in told(RED, replace(due(RED), pending_tests=("5 is V",)))
-    assert "Still to come: 0." in told(RED, replace(due(RED), pending_tests=()))
+    assert "Still to come after this one: 1 (5 is V)." in told(RED, replace(due(RED), pending_tests=("5 is V",)))
+    assert "Still to come after this one: 0." in told(RED, replace(due(RED), pending_tests=()))
 
 
 def test_lists_too_long_for_a_note_are_counted_there() -> None:
     handoff = replace(due(RED), completed_tests=(), pending_tests=())
     counted = with_keys(handoff, completedCount=150, pendingCount=100)
 
-    assert "Cases done: 150. Still to come: 100." in told(RED, counted)
+    assert "Cases done: 150. Still to come after this one: 100." in told(RED, counted)
 
 
 def test_green_after_a_warning_may_change_nothing() -> None:
