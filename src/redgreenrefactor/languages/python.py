@@ -187,15 +187,16 @@ def _defined(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def defined_names(text: str | None) -> Iterator[str]:
-    """Yield what a module defines or imports, and what its classes define, by name."""
-    tree = parsed(text)
-    for node in ast.walk(tree) if tree else ():
+    """Yield what a module defines or imports, and what its classes define, by name; what is in functions is their own."""
+    nodes: list[ast.AST] = [tree] if (tree := parsed(text)) else []
+    for node in nodes:
         if isinstance(node, Function | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from (item.name for item in imported(node))
         elif isinstance(node, ast.stmt):
             yield from assigned(node)
+        nodes += [] if isinstance(node, Function) else ast.iter_child_nodes(node)
 
 
 def only_adds(before: str | None, after: str | None) -> bool:

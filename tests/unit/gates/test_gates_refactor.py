@@ -74,6 +74,13 @@ def test_a_name_that_the_feature_promises_and_that_goes_is_told(
     assert [item.message.split("`")[1] for item in found] == told
 
 
+def test_a_name_that_only_a_function_knew_may_go() -> None:
+    inner = {"thing.py": "class Codes:\n    def read(self):\n        codes = table()\n        return codes\n"}
+    outer = {"thing.py": "class Codes:\n    def read(self):\n        return table()\n"}
+    feature = Handoff(REFACTOR, REFACTOR, feature="Read them from `codes.json`.")
+    assert not list(lost_names(evidence(REFACTOR, inner, outer, handoff=feature)))
+
+
 def test_a_name_that_the_case_promises_and_that_goes_is_only_a_warning() -> None:
     other = {"thing.py": CODE.replace("double", "twofold")}
     tests = BASE["test_thing.py"].replace("double(", "twofold(").replace("double,", "twofold,")

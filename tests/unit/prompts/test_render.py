@@ -280,7 +280,9 @@ def test_whoever_writes_code_is_not_told_what_comes_next() -> None:
 
 
 def test_a_short_rest_is_named_whole() -> None:
-    assert "Still to come after this one: 1 (5 is V)." in told(RED, replace(due(RED), pending_tests=("5 is V",)))
+    assert "Still to come after this one: 1 (5 is V)." in told(
+        RED, replace(due(RED), pending_tests=("5 is V",))
+    )
     assert "Still to come after this one: 0." in told(RED, replace(due(RED), pending_tests=()))
 
 
