@@ -210,7 +210,7 @@ def _failing(ask: Ask) -> str:
     if ask.phase.name is not PhaseName.GREEN:
         return ""
     names = ask.handoff.facts.new_tests
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    more = f" (with {len(names)} sets of values)" if len(names) > 1 else ""
     lines = [f"- test: {_code(names[0])}{more}"] if names else []
     failure = (ask.handoff.facts.failure or "").strip()
     if failure and "\n" not in failure and len(failure) <= _SHORT:
