@@ -6,7 +6,7 @@ from pathlib import Path
 from redgreenrefactor.model.evidence import ALL, Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
 from redgreenrefactor.runners.detect import is_python_only
-from redgreenrefactor.runners.probed import Hearing, ProbeInsertion, listen, printed, told
+from redgreenrefactor.runners.probed import Hearing, ProbeInsertion, listen, printed, told, translation
 from redgreenrefactor.runners.pytest_suite import pytest_probing
 from redgreenrefactor.runners.suite_context import SuiteContext
 from redgreenrefactor.sandbox import process
@@ -29,7 +29,9 @@ class ExitCodeSuite:
 
     def run(self, folder: Path, manner: Manner = ALL) -> SuiteRun:
         """Run all the tests, because single ones cannot be asked for."""
-        return by_exit_code(self._where.run(self._where.anchored(self.command), folder, manner))
+        return by_exit_code(
+            self._where.run(self._where.anchored(self.command), folder, manner), folder, self._where
+        )
 
 
 class OpaqueSuite:
@@ -62,7 +64,11 @@ class OpaqueSuite:
         if self._heard:
             return self._told(hearing)
         self._harmful = _PROBE in hearing.ended.stdout + hearing.ended.stderr
-        return self._plain.run(folder, manner) if self._harmful else by_exit_code(hearing.ended)
+        return (
+            self._plain.run(folder, manner)
+            if self._harmful
+            else by_exit_code(hearing.ended, folder, self._where)
+        )
 
     def _told(self, hearing: Hearing) -> SuiteRun:
         run = told(hearing, self._where, exits_as_runner=False)
@@ -77,13 +83,13 @@ def suite(command: str, where: SuiteContext) -> Suite:
     return ExitCodeSuite(command, where)
 
 
-def by_exit_code(ended: process.Finished) -> SuiteRun:
-    """Return all that an exit code tells."""
+def by_exit_code(ended: process.Finished, folder: Path, where: SuiteContext) -> SuiteRun:
+    """Return all that an exit code tells of a run in a checkout."""
     return SuiteRun(
         exit_code=ended.exit_code,
         finished=not ended.timed_out and ended.exit_code >= 0 and ended.exit_code not in _NOT_STARTED,
         timed_out=ended.timed_out,
         measure=Measure.EXIT_CODE,
         seconds=ended.seconds,
-        output=printed(ended),
+        output=translation(folder, where.project)(printed(ended)),
     )

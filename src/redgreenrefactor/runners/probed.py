@@ -164,7 +164,7 @@ def told(hearing: Hearing, where: SuiteContext, *, exits_as_runner: bool = True)
     heard, ended = hearing.heard, hearing.ended
     exit_codes = [max((ending.exit_code for ending in heard.endings), default=1)]
     exit_codes += [ended.exit_code] if exits_as_runner else []
-    translate = _translation(hearing.folder, where.project)
+    translate = translation(hearing.folder, where.project)
     results = {
         name: _translated(result, translate)
         for name, result in heard.results.items()
@@ -201,7 +201,7 @@ def printed(ended: process.Finished, canary: str = "") -> str:
     return text[-_OUTPUT:]
 
 
-def _translation(folder: Path, project: Path) -> Callable[[str], str]:
+def translation(folder: Path, project: Path) -> Callable[[str], str]:
     """Return what turns paths of the checkout into the person's own."""
     spellings = sorted({str(folder), str(folder.absolute()), str(folder.resolve())}, key=len, reverse=True)
 

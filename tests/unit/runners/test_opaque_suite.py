@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from redgreenrefactor.model.evidence import Measure, SuiteRun
+from redgreenrefactor.model.evidence import Manner, Measure, SuiteRun
 from redgreenrefactor.ports import Suite
 
 Run = Callable[..., SuiteRun]
@@ -54,6 +54,14 @@ class TestExitCode:
         done = run({}, "seq 1 10000")
         assert len(done.output) == 8000
         assert done.output.endswith("9999\n10000\n")
+
+    def test_paths_are_those_of_the_persons_own_folder(
+        self, suite: MakeSuite, project: Path, tmp_path: Path
+    ) -> None:
+        checkout = tmp_path / "checkout"
+        checkout.mkdir()
+        done = suite('echo "at $PWD/a.js"').run(checkout, Manner())
+        assert done.output == f"at {project}/a.js\n"
 
     def test_bytecode_does_not_go_to_the_checkout(self, run: Run, project: Path) -> None:
         assert run({"code_a.py": ""}, f"{sys.executable} -c 'import code_a' && true").green

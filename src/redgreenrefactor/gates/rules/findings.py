@@ -14,6 +14,8 @@ _ERROR = re.compile(
     r"(?:Error|Exception|Failure)(?: \[\w+\])?: *\S|(?:^|[\s:])error(?:\[\w+\]| TS\d+)?: "
     r"|panicked at |--- FAIL: |^\s*● |^not ok "
 )
+# What node's runner tells of a test before it says what was wrong.
+_BESIDE = re.compile(r"^\s*(---$|(duration_ms|location|failureType|type): |error: \|-$)")
 NAMED = 5  # tests a message names before it counts the rest
 
 
@@ -74,7 +76,7 @@ def tail(run: SuiteRun) -> str:
 
 def printed_error(run: SuiteRun) -> str:
     """Return the first error that the runner printed, in one line; the end of it all where none is known as one."""
-    lines = _printed(run)
+    lines = [line for line in _printed(run) if not _BESIDE.search(line)]
     start = next((index for index, line in enumerate(lines) if _ERROR.search(line)), None)
     return tail(run) if start is None else " | ".join(map(str.strip, lines[start : start + 5]))[:500]
 

@@ -387,6 +387,20 @@ undefined
 JEST = "FAIL ./a.test.js\n  ● 1 is I\n\n    expect(received).toBe(expected)\n\n    Expected: 1\n    Received: 2\n\n at a.js\n"
 CARGO = "running 1 test\nthread 'one' panicked at src/lib.rs:9:9:\nassertion failed\n left: 1\n right: 2\nerror: test failed"
 GO = "=== RUN TestOne\n--- FAIL: TestOne (0.00s)\n    a_test.go:8: got 1, want 2\nFAIL\nFAIL\texample\t0.002s\n"
+NODE = """TAP version 13
+# Subtest: 1 is I
+not ok 1 - 1 is I
+  ---
+  duration_ms: 1.5
+  location: 'a.test.js:5:1'
+  failureType: 'testCodeFailure'
+  error: |-
+    Expected values to be strictly equal:
+
+    + undefined
+    - 'I'
+  code: 'ERR_ASSERTION'
+"""
 JAVAC = "[INFO] compiling\nA.java:3: error: cannot find symbol\n  int a = b;\n          ^\n[INFO] 1 error\nBUILD FAILURE\n"
 
 
@@ -403,6 +417,10 @@ JAVAC = "[INFO] compiling\nA.java:3: error: cannot find symbol\n  int a = b;\n  
             "thread 'one' panicked at src/lib.rs:9:9: | assertion failed | left: 1 | right: 2 | error: test failed",
         ),
         (GO, "--- FAIL: TestOne (0.00s) | a_test.go:8: got 1, want 2 | FAIL | FAIL\texample\t0.002s"),
+        (
+            NODE,
+            "not ok 1 - 1 is I | Expected values to be strictly equal: | + undefined | - 'I' | code: 'ERR_ASSERTION'",
+        ),
         (JAVAC, "A.java:3: error: cannot find symbol | int a = b; | ^ | [INFO] 1 error | BUILD FAILURE"),
         ("a\nb\n0 errors, as usual\nno\n", "b | 0 errors, as usual | no"),
     ],
