@@ -42,6 +42,9 @@ class ProgramRow:
     goes_on: bool = True  # when something was refused
     memory: str  # a file of the home that says how the user wants to work
     left: tuple[str, ...] = ()  # such files in the home that we give it
+    starts: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # files below HOME or PROJECT that have it start PROGRAM, as a server of tools or for an event
     reads: bool = False  # what the project says, whatever it is told: so that comes once more
 
     def runs(self, command: str) -> Call:
@@ -67,6 +70,11 @@ class ProgramRow:
 
 
 _NEXT = {"description": "the next step"}
+_HOOK = '{"hooks": [{"type": "command", "command": "PROGRAM"}]}'
+_SERVER = '{"birds": {"command": "PROGRAM", "args": []}}'
+_SETTINGS = f'{{"mcpServers": {_SERVER}, "hooks": {{"SessionStart": [{_HOOK}]}}}}'
+_SERVER_OF_OPENCODE = '{"mcp": {"birds": {"type": "local", "command": ["PROGRAM"], "enabled": true}}}'
+_SERVER_OF_CODEX = '[mcp_servers.birds]\ncommand = "PROGRAM"\n'
 PROGRAMS: Mapping[str, ProgramRow] = {
     "claude-code": ProgramRow(
         package="@anthropic-ai/claude-code@2.1.325",
@@ -79,6 +87,15 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         bills=True,
         speaks=False,
         memory=".claude/CLAUDE.md",
+        starts=dict.fromkeys(
+            (
+                "HOME/.claude.json",
+                "HOME/.claude/settings.json",
+                "PROJECT/.claude/settings.json",
+                "PROJECT/.mcp.json",
+            ),
+            _SETTINGS,
+        ),
         sign_in=(
             ".claude/.credentials.json",
             {
@@ -103,6 +120,7 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         speaks=False,
         memory=".codex/AGENTS.md",
         left=("AGENTS.md", "AGENTS.override.md"),
+        starts=dict.fromkeys(("HOME/.codex/config.toml", "PROJECT/.codex/config.toml"), _SERVER_OF_CODEX),
         sign_in=(
             ".codex/auth.json",
             {
@@ -126,10 +144,11 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         shell="bash",
         beside=_NEXT,
         write=("create", "path", "file_text"),
-        largest=60_000,
+        largest=30_000,
         thorough=False,
         memory=".copilot/copilot-instructions.md",
         left=(".copilot/copilot-instructions.md",),
+        starts=dict.fromkeys(("HOME/.copilot/mcp-config.json", "PROJECT/.mcp.json"), _SETTINGS),
         sign_in=(".copilot/config.json", {"logged_in_users": [], "token": "a"}),
         account=False,
         reads=True,
@@ -146,6 +165,10 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         largest=20_000,
         memory=".gemini/GEMINI.md",
         left=(".gemini/GEMINI.md",),
+        starts={
+            **dict.fromkeys(("HOME/.gemini/settings.json", "PROJECT/.gemini/settings.json"), _SETTINGS),
+            "HOME/.gemini/trustedFolders.json": '{"PROJECT": "TRUST_FOLDER"}',
+        },
         sign_in=(
             ".gemini/oauth_creds.json",
             {"access_token": "a", "refresh_token": "b", "expiry_date": _LATER},
@@ -163,6 +186,10 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         largest=20_000,
         memory=".config/opencode/AGENTS.md",
         left=("opencode/AGENTS.md", "AGENTS.md"),
+        starts=dict.fromkeys(
+            ("HOME/.config/opencode/opencode.json", "HOME/.opencode/opencode.json", "PROJECT/opencode.json"),
+            _SERVER_OF_OPENCODE,
+        ),
         sign_in=(
             ".local/share/opencode/auth.json",
             {
@@ -184,6 +211,7 @@ PROGRAMS: Mapping[str, ProgramRow] = {
         thorough=False,
         memory=".qwen/QWEN.md",
         left=(".qwen/QWEN.md", ".qwen/AGENTS.md"),
+        starts=dict.fromkeys(("HOME/.qwen/settings.json", "PROJECT/.qwen/settings.json"), _SETTINGS),
         sign_in=(
             ".qwen/oauth_creds.json",
             {"access_token": "a", "refresh_token": RENEWS, "expiry_date": _LATER},

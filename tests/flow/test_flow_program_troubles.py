@@ -1,6 +1,7 @@
 """What can go wrong with the real programs that are agents, one session each, with a model on loopback."""
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Generator
@@ -170,6 +171,28 @@ def test_what_lies_in_the_home_is_told_where_it_is_to_be_inherited(rehearsal: Re
 
     assert report.failure is None, (report, rehearsal.said)
     assert all(b"kingfisher" in asked.raw for asked in rehearsal.server.asked)
+
+
+@pytest.mark.parametrize("rehearsal", sorted(PROGRAMS), indirect=True)
+@pytest.mark.parametrize("inherit", [False, True])
+def test_what_the_settings_of_home_and_project_start_is_started_only_where_they_are_to_be_inherited(
+    rehearsal: Rehearsal, inherit: bool
+) -> None:
+    program, started = rehearsal.home / "birds", rehearsal.home / "started"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch '{started}'\n")
+    program.chmod(0o755)
+    places = {"HOME": str(rehearsal.home), "PROJECT": str(rehearsal.repo.path), "PROGRAM": str(program)}
+    told = re.compile("|".join(places))
+    for name, text in rehearsal.row.starts.items():
+        place, said = (told.sub(lambda found: places[found[0]], each) for each in (name, text))
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        Path(place).write_text(said)
+
+    report = rehearsal.plays(lambda _: Reply("Done."), inherit=inherit)
+
+    assert report.failure is None, (report, rehearsal.said)
+    assert started.exists() is inherit
 
 
 SKILL = ".agents/skills/birds/SKILL.md"  # where several programs look for them

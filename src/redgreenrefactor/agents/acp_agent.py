@@ -1,6 +1,7 @@
 """A program that speaks the Agent Client Protocol as an agent: one that is known by name, or any command."""
 
 import json
+import os
 import re
 import select
 import shlex
@@ -111,6 +112,7 @@ class AcpProgram:
     def _values(self, order: SessionOrder) -> Iterator[tuple[str, str]]:
         preset, env = self.preset, order.env
         key = next((name for name in preset.auth if name and env.get(name)), "")
+        yield "folder", os.path.realpath(order.folder)
         yield "auth", preset.auth.get(key, "")
         yield "attempts", str(_ATTEMPTS if order.setup.retry_backoff else 1)
         yield "model", order.model

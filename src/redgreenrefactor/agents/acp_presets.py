@@ -87,13 +87,16 @@ _QWEN_SETTINGS = {
     "privacy": {"usageStatisticsEnabled": False},
     "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
     "context": {"fileName": "none.md"},  # the role holds what the project says
+    "security": {"folderTrust": {"enabled": True}},  # or it works with what the project's .qwen/ sets
     "model": {"generationConfig": {"maxRetries": 0}},  # beside the seven attempts that nothing changes
 }
 _COPILOT_SETTINGS = (
     "settings.json copilot-instructions.md mcp-config.json hooks skills agents installed-plugins"
 )
+_COPILOT_TOOLS_WITHOUT = "skill,sql,task,read_agent,list_agents,write_agent"
 _COPILOT_WITHOUT = (
     "--no-auto-update",
+    "--disable-client-telemetry",
     "--no-custom-instructions",
     "--no-ask-user",
     "--no-remote-export",
@@ -203,6 +206,7 @@ PRESETS: Mapping[str, AcpPreset] = {
             arguments=("--pure",),
             env={
                 "XDG_CONFIG_HOME": "$home",
+                "OPENCODE_TEST_HOME": "$home",  # or it looks for ~/.opencode
                 "OPENCODE_CONFIG_DIR": "$home/opencode",
                 "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
                 "OPENCODE_DISABLE_CLAUDE_CODE": "1",
@@ -235,7 +239,11 @@ PRESETS: Mapping[str, AcpPreset] = {
         ),
         always=StartingKit(arguments=("--acp", "--auth-type", "$auth"), env={"QWEN_SYSTEM_MD": "$role"}),
         apart=StartingKit(
-            env={"QWEN_HOME": "$home/.qwen"}, files={".qwen/settings.json": json.dumps(_QWEN_SETTINGS)}
+            env={"QWEN_HOME": "$home/.qwen"},
+            files={
+                ".qwen/settings.json": json.dumps(_QWEN_SETTINGS),
+                ".qwen/trustedFolders.json": '{"$folder": "DO_NOT_TRUST"}',
+            },
         ),
         with_model=StartingKit(arguments=("-m", "$model")),
         with_url=StartingKit(env={"OPENAI_BASE_URL": "$url"}),
@@ -261,7 +269,11 @@ PRESETS: Mapping[str, AcpPreset] = {
             keys=("COPILOT_PROVIDER_API_KEY", "COPILOT_GITHUB_TOKEN"),
         ),
         always=StartingKit(arguments=("--acp", *_COPILOT_WITHOUT)),
-        apart=StartingKit(env={"COPILOT_HOME": "$home/.copilot"}),
+        apart=StartingKit(
+            arguments=(f"--excluded-tools={_COPILOT_TOOLS_WITHOUT}",),
+            env={"COPILOT_HOME": "$home/.copilot"},
+            files={".copilot/settings.json": '{"includeCoAuthoredBy": false}'},
+        ),
         with_model=StartingKit(env={"COPILOT_MODEL": "$model"}),
         with_url=StartingKit(env={"COPILOT_PROVIDER_BASE_URL": "$url", "COPILOT_OFFLINE": "true"}),
         cached_within=True,
