@@ -147,6 +147,8 @@ def test_a_test_that_is_locked_stays_and_other_files_are_changed(rehearsal: Rehe
         assert report.failure
         assert "it ended its turn when it was refused" in report.failure.message
     assert any("test_a.py" in line or "read-only" in line.lower() for line in report.refused), report
+    told = [line for line in rehearsal.said if line.startswith(("Bash", "Edit", "Write"))]
+    assert [("test_a.py" in line, "b.py" in line) for line in told] == [(True, False), (False, True)]
 
 
 def test_what_the_project_says_is_told_once_and_nothing_that_lies_in_a_home(rehearsal: Rehearsal) -> None:

@@ -18,6 +18,7 @@ _TOOLS = {
     "search": "Grep",
     "execute": "Bash",
 }
+_ACCESS = "Access"  # where the title is no more than the file's name
 _ENDS = ("completed", "failed")
 
 
@@ -39,11 +40,12 @@ class _Call:
 
     def called(self, ident: str) -> Called:
         arguments = dict(self.given)
-        if self.files:
-            arguments.setdefault("file_path", ", ".join(self.files))
-        elif self.kind == "execute":
+        if self.kind == "execute":  # the file it names is the folder it is run in
             arguments.setdefault("command", self.title)
-        return Called(ident, _TOOLS.get(self.kind, self.title or self.kind), arguments)
+        elif self.files:
+            arguments.setdefault("file_path", ", ".join(self.files))
+        tool = _TOOLS.get(self.kind, self.title or self.kind)
+        return Called(ident, _ACCESS if tool in self.files else tool, arguments)
 
 
 @dataclass

@@ -2,8 +2,9 @@
 
 import json
 import re
+import shlex
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -248,23 +249,27 @@ class _Lines:
     _session: str = ""
     _billed: Usage = field(default_factory=Usage)
     _last_text: str = ""
-    _told: set[str] = field(default_factory=set[str])  # what was refused, and in sessions it goes on from
+    _told: set[str] = field(
+        default_factory=set[str]
+    )  # silent commands, those of sessions it goes on from among them
 
     def read(self, said: Mapping[str, Any]) -> Iterator[ProgramEvent]:
         item: Mapping[str, Any] = said.get("item") or {}
         match said.get("type"):
             case "thread.started":
                 self._session = str(said.get("thread_id", ""))
-                self._told = set(self._read_only())
+                self._told = {silent.call for silent in self._rollout.silent()}
                 yield SessionOpened(self._session)
             case "item.started" if item.get("type") == "command_execution":
+                yield from self._silent()
                 yield Called(str(item.get("id", "")), "Bash", {"command": _command(item)})
             case "item.completed":
+                yield from self._silent()
                 yield from self._item(item)
             case "turn.completed":
                 total = usage_of_tokens(said.get("usage") or {})
                 yield SessionOpened(self._session, self._rollout.model())
-                yield from map(ActionRefused, sorted({*self._read_only()} - self._told))
+                yield from self._silent()
                 yield SessionConcluded(self._last_text, difference(total, self.before))
             case "error":
                 yield from self._retry(str(said.get("message", "")))
@@ -284,8 +289,20 @@ class _Lines:
     def _rollout(self) -> Rollout:
         return Rollout(self.home, self._session)
 
-    def _read_only(self) -> Iterator[str]:
-        return (in_line(line) for line in self._rollout.printed() if _READ_ONLY in line)
+    def _silent(self) -> Iterator[ProgramEvent]:
+        """Yield what has been run since without a word about it; what is refused often ends so."""
+        for silent in self._rollout.silent():
+            if silent.call not in self._told:
+                self._told.add(silent.call)
+                yield Called(silent.call, "Bash", {"command": silent.command})
+                yield from self._ended(silent.call, silent.output, silent.exit_code)
+
+    def _ended(self, ident: str, output: str, exit_code: Any) -> Iterator[ProgramEvent]:
+        refused = next((line for line in output.split("\n") if _READ_ONLY in line), "")
+        if refused:
+            yield ActionRefused(in_line(refused), ident)
+        yield from self._bill()
+        yield Answered(ident, output, exit_code != 0)
 
     def _item(self, item: Mapping[str, Any]) -> Iterator[ProgramEvent]:
         ident, kind = str(item.get("id", "")), item.get("type")
@@ -293,12 +310,7 @@ class _Lines:
             self._last_text = str(item.get("text", ""))
             yield Uttered(self._last_text)
         elif kind == "command_execution":
-            output = str(item.get("aggregated_output", ""))
-            if refused := [in_line(line) for line in output.split("\n") if _READ_ONLY in line]:
-                self._told.update(refused)
-                yield ActionRefused(refused[0], ident)
-            yield from self._bill()
-            yield Answered(ident, output, item.get("exit_code") != 0)
+            yield from self._ended(ident, str(item.get("aggregated_output", "")), item.get("exit_code"))
         elif kind == "file_change":
             paths = [f"{change.get('kind')} {change.get('path')}" for change in objects(item.get("changes"))]
             yield Called(ident, "Edit", {"file_path": ", ".join(paths)})
@@ -321,7 +333,15 @@ class _Lines:
 
 
 def _command(item: Mapping[str, Any]) -> str:
-    return str(item.get("command", ""))
+    """Return a command as the model wrote it: it is told with the shell that runs it."""
+    said = str(item.get("command", ""))
+    with suppress(ValueError):
+        match shlex.split(said):
+            case [_, "-c" | "-lc", command]:
+                return command
+            case _:
+                pass
+    return said
 
 
 def _status(words: str) -> int | None:

@@ -3,17 +3,31 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
+from redgreenrefactor.model.codec import json_object
 from redgreenrefactor.model.session import Usage
 from redgreenrefactor.model.values import frozen
 
 _TAIL = 262_144  # bytes at the end of a file in which the last count is looked for
 _MODEL = re.compile(r'"model":"([^"\\]+)"')
 _ID = re.compile(r"[0-9A-Za-z-]+")
+_CALLS = (b'"function_call', b'"CommandExecution"')
+_ENDED = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
+_OUTPUT = "Output:\n"
+
+
+@frozen
+class SilentCommand:
+    """A command that ended without a word about it."""
+
+    call: str
+    command: str
+    output: str
+    exit_code: int
 
 
 @frozen
@@ -34,14 +48,23 @@ class Rollout:
                 continue
         return Usage()
 
-    def printed(self) -> tuple[str, ...]:
-        """Return the lines that its latest commands printed: those that end at once are told nowhere else."""
-        outputs = [line for line in self._tail().split(b"\n") if b'"function_call_output"' in line]
-        found: list[str] = []
-        for line in outputs:
-            with suppress(ValueError, KeyError, TypeError):
-                found += str(json.loads(line)["payload"]["output"]).split("\n")
-        return tuple(found)
+    def silent(self) -> Iterator[SilentCommand]:
+        """Yield those of its latest commands that are told nowhere else: it says nothing of one that fails at once."""
+        commands: dict[str, str] = {}
+        told: set[str] = set()
+        for line in self._tail().split(b"\n"):
+            match _payload(line):
+                case {"type": "function_call", "call_id": str(ident), "arguments": str(given)}:
+                    commands[ident] = _command(given)
+                case {"item": {"type": "CommandExecution", "id": str(ident)}}:
+                    told.add(ident)
+                case {"type": "function_call_output", "call_id": str(ident), "output": str(output)}:
+                    ended = _ENDED.search(output)
+                    if ended and commands.get(ident) and ident not in told:
+                        printed = output.partition(_OUTPUT)[2]
+                        yield SilentCommand(ident, commands[ident], printed, int(ended[1]))
+                case _:
+                    pass
 
     def model(self) -> str:
         """Return the model that thinks, as the session was set up; nothing where no file tells."""
@@ -61,6 +84,20 @@ class Rollout:
             return None
         found = self.home.glob(f"sessions/*/*/*/rollout-*{self.session}.jsonl")
         return next((path for path in found if path.is_file() and not path.is_symlink()), None)
+
+
+def _payload(line: bytes) -> Mapping[str, Any]:
+    """Return what a line tells of a call, or nothing."""
+    if any(word in line for word in _CALLS):
+        with suppress(ValueError, RecursionError):
+            return json_object(json_object(json.loads(line)).get("payload"))
+    return {}
+
+
+def _command(given: str) -> str:
+    with suppress(ValueError, RecursionError):
+        return str(json_object(json.loads(given)).get("cmd", ""))
+    return ""
 
 
 def usage_of_tokens(said: Mapping[str, Any]) -> Usage:

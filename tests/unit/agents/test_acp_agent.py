@@ -147,7 +147,13 @@ def test_a_session_is_told_noted_and_billed(acted: Stage) -> None:
         news(status="in_progress", kind="edit", locations=[{"path": f"{acted.project}/a.py"}]),
         costs(0.25),
         news(status="completed", content=[{"type": "content", "content": {"type": "text", "text": "ok"}}]),
-        call("c-2", kind="execute", title="pytest -q", status="in_progress"),
+        call(
+            "c-2",
+            kind="execute",
+            title="pytest -q",
+            status="in_progress",
+            locations=[{"path": str(acted.project)}],
+        ),
         news("c-2", status="failed"),
         news("c-2", status="failed"),
         {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "Hm."}},
@@ -209,6 +215,12 @@ def test_a_refusal_is_named_with_its_reason(acted: Stage) -> None:
     assert report.refused == (
         f"{sys.executable} refused Edit test_a.py: test_a.py may not be changed in this phase",
     )
+
+
+def test_what_a_program_calls_by_the_name_of_a_file_is_an_access(acted: Stage) -> None:
+    report = acted.plays(asks("/etc", None, title="/etc"), says("Well."), END)
+
+    assert report.refused == (f"{sys.executable} refused Access /etc: /etc lies outside the project",)
 
 
 def test_a_role_without_a_tool_is_refused_its_like(tmp_path: Path) -> None:

@@ -448,7 +448,11 @@ def rollout(players: Players, session: str, **tokens: int) -> None:
 
 def test_a_session_of_codex_is_told_noted_and_billed(players: Players) -> None:
     rollout(players, "t-1", input_tokens=130, cached_input_tokens=30, output_tokens=20)
-    started = {"type": "item.started", "item": {"id": "item_1", "type": "command_execution", "command": "ls"}}
+    command = "/bin/bash -lc 'ls -A'"
+    started = {
+        "type": "item.started",
+        "item": {"id": "item_1", "type": "command_execution", "command": command},
+    }
     usage = {
         "input_tokens": 130,
         "cached_input_tokens": 30,
@@ -477,7 +481,7 @@ def test_a_session_of_codex_is_told_noted_and_billed(players: Players) -> None:
     assert report.usage
     assert replace(report.usage, cost_usd=None) == Usage(100, 20, 30)
     assert report.usage.cost_usd
-    assert players.said == ["Something odd.", "Bash ls", "Edit add a.py", "All is well."]
+    assert players.said == ["Something odd.", "Bash ls -A", "Edit add a.py", "All is well."]
     assert "-m\ngpt-5-codex\n" in players.arguments
 
 
@@ -512,6 +516,36 @@ def test_codex_may_not_write_what_is_locked_and_what_it_refuses_is_named(players
     assert f'"{tests}"="read"' in players.arguments
     assert f'"{players.project}/.git"="write"' in players.arguments
     assert "gone" not in players.arguments
+
+
+def test_a_command_of_codex_that_only_its_own_record_tells_is_told_once(players: Players) -> None:
+    rollout(players, "t-1")
+    record = next(players.home.glob("agents/codex/sessions/*/*/*/*"))
+
+    def refused(ident: str) -> list[str]:
+        call = {"type": "function_call", "call_id": ident, "arguments": '{"cmd": "echo > test_a.py"}'}
+        words = "Process exited with code 1\nOutput:\nsh: test_a.py: Read-only file system"
+        output = {"type": "function_call_output", "call_id": ident, "output": words}
+        return [json.dumps({"payload": each}, separators=(",", ":")) for each in (call, output)]
+
+    record.write_text("\n".join(refused("before")))
+    more, heard, program = players.bin / "more", players.bin / "heard", players.bin / "codex"
+    more.write_text("\n".join(["", *refused("now")]))
+    said = [item("agent_message", text=text) for text in ("Hm.", "Well.")]
+    players.plays("codex", thread(*said, {"type": "turn.completed", "usage": {}}))
+    out = f"{players.bin}/codex.out"
+    parts = f"head -n 3 {out}; until [ -e {heard} ]; do :; done; cat {more} >> {record}; tail -n +4 {out}"
+    program.write_text(program.read_text().replace(f"cat {out}", parts))
+
+    def say(line: str) -> None:
+        players.said.append(line)
+        heard.touch()
+
+    report = players.agent("codex").work(BRIEF, players.project, say)
+
+    denied = "Bash echo > test_a.py: sh: test_a.py: Read-only file system"
+    assert report.refused == (f"Codex refused {denied}",)
+    assert players.said == ["Hm.", "Bash echo > test_a.py", f"Codex refused {denied}", "Well."]
 
 
 def test_the_models_of_codex_call_their_tools_one_by_one(players: Players) -> None:
