@@ -340,11 +340,13 @@ class AcpConversation:
 
     def _refused(self, error: Mapping[str, Any]) -> SessionConcluded:
         """Return the end of a session one of whose requests was answered with an error."""
-        code = error.get("code")
-        words = f"{error.get('message', '')} {_details(error.get('data'))}".strip()
+        code, data = error.get("code"), error.get("data")
+        message = str(error.get("message", ""))
+        words = "; ".join(filter(None, (message, *_details(data, message))))
         if isinstance(code, int) and 400 <= code < 600:  # noqa: PLR2004 - as servers answer
             return self._unserved(words, code)
-        return self._unserved(words, _status(words) or (401 if code == _AUTH_REQUIRED else None))
+        status = _status(f"{message} {json.dumps(data)}")
+        return self._unserved(words, status or (401 if code == _AUTH_REQUIRED else None))
 
     def _unserved(self, words: str, status: int | None, usage: Usage | None = None) -> SessionConcluded:
         failure = refused_by_server(self.preset.program, words, status or _status(words))
@@ -359,8 +361,12 @@ def _spelled(message: BaseModel) -> dict[str, Any]:
     return message.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _details(data: Any) -> str:
-    return json.dumps(data) if data else ""
+def _details(data: Any, message: str) -> Iterator[str]:
+    """Yield what is told beside a message and does not stand in it."""
+    for value in json_object(data).values() if isinstance(data, dict) else [data]:
+        text = value if isinstance(value, str) else json.dumps(value)
+        if value and text not in message:
+            yield text
 
 
 def _status(words: str) -> int | None:

@@ -72,8 +72,8 @@ def _without_a_key(setup: AgentSetup) -> Iterator[str]:
     programs = {name: kind.program for name, kind in AGENTS.items() if kind.tried and kind.program}
     here = {name for name, program in programs.items() if place_of(program, None, setup.project, setup.env)}
     for name in sorted(programs, key=lambda name: name not in here):
-        known = "which is installed here" if name in here else "once it is installed"
-        yield f"--agent {name}: that program's own account, {known}."
+        known = "which is installed here" if name in here else "once that is installed"
+        yield f"--agent {name}: with your account of that program, {known}."
     yield "--model ollama:NAME: a model that runs on this machine."
     yield "rgr demo: a whole run with a scripted agent, without any of these."
 

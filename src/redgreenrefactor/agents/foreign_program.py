@@ -192,7 +192,9 @@ def refused_by_server(program: ForeignProgram, words: str, status: int | None) -
         case HTTPStatus.PAYMENT_REQUIRED:
             return Finding(FindingType.MODEL_UNAVAILABLE, said, hint="Add credit to the account.")
         case HTTPStatus.NOT_FOUND:
-            hint = "Check the name in --model, TDD_MODEL or tdd.properties."
+            # One that has models of many makers knows none of a maker to whom nobody is signed in.
+            makers = "" if program.provider else f", or sign in to its maker: '{program.sign_in}'"
+            hint = f"Check the name in --model, TDD_MODEL or tdd.properties{makers}."
             return Finding(FindingType.MODEL_UNAVAILABLE, said, hint=hint)
         case HTTPStatus.TOO_MANY_REQUESTS | 529:  # overloaded
             return Finding(FindingType.RATE_LIMITED, said, hint="Wait a while, then type 'rgr resume'.")

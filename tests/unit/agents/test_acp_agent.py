@@ -297,6 +297,21 @@ def test_an_error_is_what_it_is(acted: Stage, error: Step, kind: FindingType) ->
     assert kind_of_failure(acted.plays({"error": error})) is kind
 
 
+def test_what_is_told_beside_an_error_is_named_once_and_a_maker_may_want_a_sign_in(acted: Stage) -> None:
+    acted.installs("opencode")
+    data = {"modelId": "maker/name", "more": {"a": [1]}, "odd": None}
+    error = {"code": -32602, "message": "model not found: maker/name", "data": data}
+    failure = acted.plays({"error": error}, spec="opencode").failure
+
+    assert failure
+    assert failure.type is FindingType.MODEL_UNAVAILABLE
+    assert failure.message == 'opencode: model not found: maker/name; {"a": [1]}'
+    assert "or sign in to its maker: 'opencode auth login'" in (failure.hint or "")
+    words = acted.plays({"error": {"code": -32603, "message": "no", "data": "Odd."}}).failure
+    assert words
+    assert words.message.endswith(": no; Odd.")
+
+
 def test_an_error_that_is_told_in_words_of_the_model_is_one(acted: Stage) -> None:
     failed = {"codex": {"threadStatus": {"type": "systemError"}}}
     report = acted.plays(

@@ -661,4 +661,4 @@ def test_a_program_that_is_here_is_offered_where_a_key_is_missing(players: Playe
     players.plays("codex")
     with pytest.raises(NotReadyError) as refused:
         agent_for("api", players.setup(model="claude-opus-4-5", env={"PATH": str(players.bin)}))
-    assert "--agent codex: that program's own account, which is installed here." in refused.value.hint
+    assert "--agent codex: with your account of that program, which is installed here." in refused.value.hint
