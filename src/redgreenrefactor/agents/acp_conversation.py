@@ -27,7 +27,7 @@ from redgreenrefactor.agents.program_events import (
 )
 from redgreenrefactor.agents.program_session import objects
 from redgreenrefactor.filesystem import put
-from redgreenrefactor.model.codec import json_object
+from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.session import Usage, Uttered
 from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.prompts.quote import in_line
@@ -341,11 +341,12 @@ class AcpConversation:
     def _refused(self, error: Mapping[str, Any]) -> SessionConcluded:
         """Return the end of a session one of whose requests was answered with an error."""
         code, data = error.get("code"), error.get("data")
-        message = str(error.get("message", ""))
+        answer = str(error.get("message", ""))
+        message = _said(answer)
         words = "; ".join(filter(None, (message, *_details(data, message))))
         if isinstance(code, int) and 400 <= code < 600:  # noqa: PLR2004 - as servers answer
             return self._unserved(words, code)
-        status = _status(f"{message} {json.dumps(data)}")
+        status = _status(f"{answer} {json.dumps(data)}")
         return self._unserved(words, status or (401 if code == _AUTH_REQUIRED else None))
 
     def _unserved(self, words: str, status: int | None, usage: Usage | None = None) -> SessionConcluded:
@@ -359,6 +360,16 @@ class AcpConversation:
 
 def _spelled(message: BaseModel) -> dict[str, Any]:
     return message.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _said(words: str) -> str:
+    """Return what a server said for people, where its answer is passed on whole, or one within the other."""
+    with suppress(ValueError, RecursionError):
+        answer: Any = json.loads(words)
+        first: Any = next(iter(json_list(answer)), answer)
+        message: Any = json_object(json_object(first).get("error")).get("message")
+        return _said(message) if message and isinstance(message, str) else words
+    return words
 
 
 def _details(data: Any, message: str) -> Iterator[str]:

@@ -105,7 +105,8 @@ def _own_name(model: str, program: ForeignProgram) -> str:
     if provider != program.provider:
         raise UsageError(
             f"{program.title} cannot think with {model!r}: its models are {program.provider}'s",
-            hint="Set model.ROLE for each role whose agent has models of another maker.",
+            hint=f"Name one of {program.provider}'s with --model or TDD_MODEL, "
+            "or set model.ROLE for each role whose agent has models of another maker.",
         )
     return name
 

@@ -289,6 +289,7 @@ def test_a_turn_that_does_not_come_to_its_end_has_failed(acted: Stage, reason: s
         ({"code": -32603, "message": "invalid x-api-key"}, FindingType.MODEL_UNAVAILABLE),
         ({"code": -32603, "message": "no", "data": {"errorKind": "rate_limit"}}, FindingType.RATE_LIMITED),
         ({"code": -32603, "message": "got status: 429 Too Many"}, FindingType.RATE_LIMITED),
+        ({"code": -32603, "message": '{"error": {"code": 503, "message": "no"}}'}, FindingType.NETWORK_ERROR),
         ({"code": -32603, "message": "fetch failed"}, FindingType.NETWORK_ERROR),
         ({"code": -32603, "message": "cannot read properties of undefined"}, FindingType.AGENT_FAILURE),
     ],
@@ -310,6 +311,23 @@ def test_what_is_told_beside_an_error_is_named_once_and_a_maker_may_want_a_sign_
     words = acted.plays({"error": {"code": -32603, "message": "no", "data": "Odd."}}).failure
     assert words
     assert words.message.endswith(": no; Odd.")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ('{"error": {"code": 401, "message": "bad key"}}', "bad key"),
+        (json.dumps([{"error": {"message": '{"error": {"message": "bad key"}}'}}]), "bad key"),
+        ('{"error": {"message": ""}}', '{"error": {"message": ""}}'),
+        ("[401]", "[401]"),
+    ],
+)
+def test_an_answer_of_a_server_that_is_passed_on_whole_is_told_in_its_words(
+    acted: Stage, message: str, said: str
+) -> None:
+    failure = acted.plays({"error": {"code": 401, "message": message}}).failure
+    assert failure
+    assert failure.message == f"{sys.executable}: {said}"
 
 
 def test_an_error_that_is_told_in_words_of_the_model_is_one(acted: Stage) -> None:
