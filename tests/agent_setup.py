@@ -31,6 +31,7 @@ def setup_with(**changes: Any) -> AgentSetup:
         "retry_backoff": 0.0,
         "passed_on": (),
         "identity": {},
+        "author": {},
         "confine": free,
         "held": "off",
         "confine_tools": free,

@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +106,23 @@ class Theatre:
         return [event.text for event in self.events if isinstance(event, SessionSaid)]
 
 
+def at_home(repo: Repo, home: Path) -> Repo:
+    """Return the repository of somebody whose name only the settings in the home know, as is usual."""
+    settings = home / ".gitconfig"
+    home.mkdir(parents=True, exist_ok=True)
+    for key in ("user.name", "user.email"):
+        repo.git("config", "--file", str(settings), key, repo.git("config", key))
+        repo.git("config", "--unset", key)
+    return replace(repo, env={**repo.env, "GIT_CONFIG_GLOBAL": str(settings)})
+
+
 @contextmanager
 def theatre(agent: str, repo: Repo, home: Path, parts: Parts, **cast: str) -> Generator[Theatre]:
     """Open the theatre; the model's address stands in the repository's settings, with the cast if there is one."""
-    found = Theatre(agent, repo, home, parts, cast)
+    found = Theatre(agent, at_home(repo, home), home, parts, cast)
     with model_server(found.mind) as found.server:
         told = [f"agent.url={found.server.url}", *([f"agent={agent}"] if cast else [])]
         told += [f"agent.{role}={name}" for role, name in cast.items()]
         lines = "".join(f"{line}\n" for line in told)
-        repo.commit("chore: where the model is", {"tdd.properties": stage.PLAIN_SETTINGS + lines})
+        found.repo.commit("chore: where the model is", {"tdd.properties": stage.PLAIN_SETTINGS + lines})
         yield found

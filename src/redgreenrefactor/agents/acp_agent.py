@@ -94,10 +94,17 @@ class AcpProgram:
                 [argument for each in equipment for argument in each.arguments],
                 line.theirs,
                 conversation,
-                env={name: value for each in equipment for name, value in each.env.items()},
+                env={
+                    **(self._author(order) if self.preset.hides_git else {}),
+                    **{name: value for each in equipment for name, value in each.env.items()},
+                },
                 places=(*readable(folder), *writable(home)),
                 farewell=line.end,
             )
+
+    def _author(self, order: SessionOrder) -> dict[str, str]:
+        """Return who commits, as far as the environment does not say it."""
+        return {name: value for name, value in order.setup.author.items() if name not in order.env}
 
     def _link_account(self, order: SessionOrder, home: Path) -> None:
         """Have a home of its own lead to the user's sign-in."""

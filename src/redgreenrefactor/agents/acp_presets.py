@@ -54,6 +54,9 @@ class AcpPreset:
     sessions: str = (
         ""  # files that are named by session and minute, and begun anew by a session of the same minute
     )
+    hides_git: bool = (
+        False  # its commands find none of the user's git settings, so nobody's name to commit in
+    )
     strategies: frozenset[str] = EVERY_STRATEGY
     tried: bool = True  # by us, with the real program; the others are as their makers describe them
 
@@ -170,6 +173,7 @@ PRESETS: Mapping[str, AcpPreset] = {
         retried=r"^Attempt \d+ failed(?: with status)?:? (.*)\. Retrying",
         history_last="available_commands_update",
         sessions=".gemini/tmp/*/chats/session-*-$id.jsonl",
+        hides_git=True,
         strategies=EVERY_STRATEGY - {"fork"},
     ),
     "opencode": AcpPreset(

@@ -63,7 +63,8 @@ class AgentSetup:
     bash_timeout: float
     retry_backoff: float
     passed_on: Collection[str]  # credentials the user wants it to have
-    identity: Mapping[str, str]  # GIT_AUTHOR_* and GIT_COMMITTER_*
+    identity: Mapping[str, str]  # GIT_AUTHOR_* and GIT_COMMITTER_*, where git knows nobody
+    author: Mapping[str, str]  # the same of whom git knows
     confine: Confine  # what holds an agent that is a program
     held: Holding  # whether it does: auto, where its sign-in lasts for the session
     confine_tools: Confine  # what holds the tools of one that has ours

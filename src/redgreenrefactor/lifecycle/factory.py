@@ -12,7 +12,7 @@ from redgreenrefactor.agents.table import AgentSetup, agent_for, kind_of
 from redgreenrefactor.config import DEFAULT, Settings
 from redgreenrefactor.confinement import Confinement
 from redgreenrefactor.errors import NotReadyError
-from redgreenrefactor.git.repository import Repository
+from redgreenrefactor.git.repository import OURS, Repository
 from redgreenrefactor.loop.lab import Lab
 from redgreenrefactor.model.evidence import Rules
 from redgreenrefactor.model.values import frozen, replace
@@ -188,6 +188,7 @@ class Factory:
             retry_backoff=settings.retry_backoff,
             passed_on=settings.agent_env,
             identity=where.identity,
+            author=_author(where),
             confine=free if held == "off" else self.confinement.agent,
             held=held,
             confine_tools=self.confinement.session,
@@ -200,6 +201,12 @@ class Factory:
             interrupt=self.around.interrupt,
         )
         return agent_for(spec, setup)
+
+
+def _author(where: Repository) -> dict[str, str]:
+    """Return who commits here by git's settings, as its environment says it."""
+    known = {name: where.config.get(f"user.{name.rpartition('_')[2].lower()}") for name in OURS}
+    return {name: value for name, value in known.items() if value}
 
 
 def _cores() -> int:

@@ -552,6 +552,21 @@ def test_gemini_has_a_home_of_its_own_and_the_role_as_its_system_prompt(acted: S
     assert acted.told("session/prompt")["prompt"][0]["text"] == "Make it pass."
 
 
+@pytest.mark.parametrize(
+    ("name", "own", "found"),
+    [("gemini", {}, "Ann"), ("gemini", {"GIT_AUTHOR_NAME": "Eve"}, "Eve"), ("opencode", {}, "")],
+)
+def test_who_commits_is_told_to_one_whose_commands_find_no_settings_of_git(
+    acted: Stage, name: str, own: dict[str, str], found: str
+) -> None:
+    acted.installs(name)
+    env = {**acted.env, "GEMINI_API_KEY": "k", **own}
+    acted.plays(says("Done."), END, spec=name, env=env, author={"GIT_AUTHOR_NAME": "Ann"})
+
+    said = [line for line in acted.read("environment").splitlines() if line.startswith("GIT_AUTHOR_NAME=")]
+    assert said == ([f"GIT_AUTHOR_NAME={found}"] if found else [])
+
+
 def test_nothing_is_kept_out_where_it_shall_be_inherited(acted: Stage) -> None:
     acted.installs("gemini")
     acted.plays(says("Done."), END, spec="gemini", inherit=True, env={**acted.env, "GEMINI_API_KEY": "k"})

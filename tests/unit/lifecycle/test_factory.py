@@ -49,6 +49,22 @@ def test_a_session_beside_the_main_checkout_imports_what_lies_before_it(repo: Re
     assert found == [f"{beside}/src", None]
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_an_agent_is_told_who_commits_by_git_s_settings_or_by_ours(repo: Repo, known: bool) -> None:
+    if not known:
+        repo.git("config", "--unset", "user.name")
+    with closing(open_repository(repo.path, repo.env)) as repository, closing(Interrupt()) as interrupt:
+        around = Surroundings(repo.path, repo.env, Flags(), lambda _: None, interrupt)
+        agent = factory_in(repository, around).agent("command:true", "")
+
+    assert isinstance(agent, CommandAgent)
+    assert ("GIT_COMMITTER_NAME" in agent.setup.author, "GIT_COMMITTER_NAME" in agent.setup.identity) == (
+        known,
+        not known,
+    )
+    assert agent.setup.author["GIT_AUTHOR_EMAIL"]
+
+
 def test_files_that_tell_agents_how_to_work_are_looked_for_in_the_project_and_above(repo: Repo) -> None:
     repo.commit("chore: begin", {"CLAUDE.md": "", "sub/AGENTS.md": ""})
     found: list[tuple[str, ...]] = []
