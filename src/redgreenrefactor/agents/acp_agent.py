@@ -85,6 +85,8 @@ class AcpProgram:
                 (home / place).parent.mkdir(parents=True, exist_ok=True)
                 put(home / place, text.encode())
             self._link_account(order, home)
+            if self.preset.replaces and not order.setup.inherit:
+                _link_others(home, self.preset.replaces.of(order.env), self.program.command)
             _set_apart(
                 home, Template(self.preset.sessions).substitute(id=re.sub(r"\W", "", order.parent[:8]))
             )
@@ -135,6 +137,16 @@ class AcpProgram:
             yield preset.with_model
         if order.setup.url and preset.with_url:
             yield preset.with_url
+
+
+def _link_others(home: Path, users: Path, own: str) -> None:
+    """Have what other programs keep in a folder of the user's found in the home that stands in its place."""
+    for link in filter(Path.is_symlink, home.iterdir()):
+        link.unlink()
+    with suppress(OSError):
+        for theirs in users.iterdir():
+            if theirs.name != own and not (home / theirs.name).exists():
+                (home / theirs.name).symlink_to(theirs)
 
 
 def _set_apart(home: Path, pattern: str) -> None:

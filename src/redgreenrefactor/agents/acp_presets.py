@@ -54,6 +54,9 @@ class AcpPreset:
     sessions: str = (
         ""  # files that are named by session and minute, and begun anew by a session of the same minute
     )
+    replaces: HomePlace | None = (
+        None  # a folder of the user's, in whose place all that it starts finds its home
+    )
     hides_git: bool = (
         False  # its commands find none of the user's git settings, so nobody's name to commit in
     )
@@ -222,6 +225,7 @@ PRESETS: Mapping[str, AcpPreset] = {
             env={"OPENCODE_CONFIG_CONTENT": '{"provider":{"$provider":{"options":{"baseURL":"$url"}}}}'}
         ),
         own_role=True,
+        replaces=HomePlace("", ".config", "XDG_CONFIG_HOME"),
         counting=Counting.LAST,
         retried=r'message="stream error".* error\.error="(?:AI_APICallError: )?(.*?)"',
     ),

@@ -17,6 +17,7 @@ from redgreenrefactor.agents.acp_presets import PRESETS
 from redgreenrefactor.agents.program_agent import ProgramAgent
 from redgreenrefactor.agents.table import agent_for
 from redgreenrefactor.errors import NotReadyError, UsageError
+from redgreenrefactor.filesystem import remove
 from redgreenrefactor.model.events import Event, ToolUsed
 from redgreenrefactor.model.session import Brief, Report, Role, Usage
 from redgreenrefactor.model.verdict import FindingType
@@ -593,6 +594,26 @@ def test_opencode_is_told_where_its_model_is_and_tells_money(acted: Stage) -> No
     assert '{"anthropic":{"options":{"baseURL":"http://127.0.0.1:1/v1"}}}' in acted.read("environment")
     settings = json.loads((acted.home / "agents/opencode/opencode.json").read_text())
     assert settings["agent"]["rgr"]["prompt"].endswith("/role.md}")
+
+
+@pytest.mark.parametrize("folder", [".config", "elsewhere"])
+def test_what_other_programs_keep_beside_the_settings_of_opencode_is_found(acted: Stage, folder: str) -> None:
+    acted.installs("opencode")
+    users = acted.home / folder
+    for name in ("git", "opencode", "opencode.json"):
+        (users / name).mkdir(parents=True)
+        (users / name / "config").write_text(f"of {name}")
+    env = acted.env if folder == ".config" else {**acted.env, "XDG_CONFIG_HOME": str(users)}
+    home = acted.home / "agents/opencode"
+    acted.plays(says("Done."), END, spec="opencode", env=env)
+
+    assert (home / "git/config").read_text() == "of git"
+    assert not (home / "opencode/config").exists()
+    assert (home / "opencode.json").is_file()
+
+    remove(users / "git")
+    acted.plays(says("Done."), END, spec="opencode", env=env)
+    assert not os.path.lexists(home / "git")
 
 
 TOKENS = {"inputTokens": 130, "outputTokens": 20, "totalTokens": 150, "cachedReadTokens": 30}
