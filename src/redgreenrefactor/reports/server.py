@@ -24,19 +24,22 @@ from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.lifecycle.status import opened
 from redgreenrefactor.model.codec import Json, json_object
-from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.run_report import RunReport
 from redgreenrefactor.reports import KnownRun, chosen, known_runs, report_of
 from redgreenrefactor.reports.glimpses import LiveTranscript
 from redgreenrefactor.sandbox.secrets import masking
+from redgreenrefactor.views.markup import Markup
+from redgreenrefactor.views.report_page import short_title
 from redgreenrefactor.views.watch_page import (
     ListedRun,
     LivePart,
     empty_page,
+    main_parts,
     now_part,
     run_parts,
     runs_part,
     watch_page,
+    way_of,
 )
 
 HOST = "127.0.0.1"
@@ -153,8 +156,8 @@ def page_of(watch: Watch, path: str) -> str:
             return empty_page([listed, now_part(None)])
         report = report_of(repository, ledger, shown, start=_commit(start), most=TURNS)
         earlier = "" if report.whole else _earlier(watch, report, shown)
-        parts = [listed, now_part(None), *run_parts(report)]
-        return watch_page(parts, title_of(report.feature), earlier=earlier, live=not (start or every))
+        parts = main_parts(listed, report)
+        return watch_page(parts, short_title(report), earlier=earlier, live=not (start or every))
 
 
 def _commit(start: str) -> str | None:
@@ -199,6 +202,7 @@ class FollowedRun:
         self._run: KnownRun | None = None
         self._transcript = LiveTranscript(repository.common_dir, "")
         self._written: object = None
+        self._way: Markup | None = None
         self._sent: dict[str, LivePart] = {}
 
     def look(self) -> list[LivePart] | None:
@@ -229,12 +233,13 @@ class FollowedRun:
         if another:
             return []
         report = report_of(self._repository, self._ledger, run, most=TURNS)
+        self._way = way_of(report)
         return [*run_parts(report), self._now(run)]
 
     def _now(self, run: KnownRun) -> LivePart:
         self._written = self._transcript.stamp()
         seen = self._transcript.glimpse(masking(self._repository.environ)) if run.at_work else None
-        return now_part(seen)
+        return now_part(seen, self._way)
 
 
 def changes(watch: Watch, name: str) -> Iterator[list[LivePart] | None]:

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 # What would be markup; and what a browser would obey or hide, or no file in UTF-8 can hold: it is shown as its escape.
+# Joiners stay inside words of scripts that are spelt with them, and inside pictures that are made of several.
 _MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ODD = re.compile(
     "[&<>\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+_JOINERS = "\u200c\u200d"
 _VOID = frozenset(("br", "circle", "hr", "line", "meta", "path", "polyline", "rect"))
 
 
@@ -28,7 +30,15 @@ def text(words: str) -> Markup:
 
 
 def _shown(odd: re.Match[str]) -> str:
+    if odd[0] in _JOINERS and _joins(
+        odd.string[odd.start() - 1 : odd.start()], odd.string[odd.end() : odd.end() + 1]
+    ):
+        return odd[0]
     return _MARKS.get(odd[0]) or odd[0].encode("unicode_escape").decode()
+
+
+def _joins(before: str, after: str) -> bool:
+    return not (before.isascii() or after.isascii() or _ODD.match(before) or _ODD.match(after))
 
 
 def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Markup:

@@ -10,6 +10,11 @@ from redgreenrefactor.views.markup import Markup, joined, tag
 WIDE, HIGH = 360, 150  # of the drawing, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 10, 22  # room for words around it
 MOST_WORDS = 10  # words below an axis
+LETTER = 6.5  # what a letter of a word takes
+DOT, LESS = (
+    3.0,
+    1.5,
+)  # a dot's radius, and by how much those of an earlier series are larger: they show behind later ones
 
 
 @frozen
@@ -85,16 +90,19 @@ def lines_of(series: Sequence[Series], places: Sequence[str], unit: str = "") ->
     scale = _Scale(100.0)
     room = (WIDE - LEFT - RIGHT) / max(len(places), 1)
     drawn: list[Markup] = []
-    for one in series:
+    for behind, one in zip(reversed(range(len(series))), series, strict=True):
+        radius = min(DOT + LESS * behind, room * 0.4)
         known = [
             (LEFT + room * (index + 0.5), scale.y(value))
             for index, value in enumerate(one.values)
             if value is not None
         ]
-        drawn.append(
-            tag("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in known), class_=f"line {one.kind}")
-        )
-        drawn += [tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3, class_=one.kind) for x, y in known]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in known)
+        wide = f"{min(2 + LESS * behind, radius):.1f}"
+        drawn.append(tag("polyline", points=points, class_=f"line {one.kind}", stroke_width=wide))
+        drawn += [
+            tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}", class_=one.kind) for x, y in known
+        ]
     return joined([scale.grid(), drawn, _below(_marks(places, room), unit)])
 
 
@@ -139,8 +147,7 @@ def _marks(places: Sequence[str], room: float) -> list[tuple[float, str]]:
 
 
 def _below(marks: Sequence[tuple[float, str]], unit: str) -> Markup:
-    edge = WIDE - 4 * RIGHT
-    words = [_word(x, HIGH - 8, name, "middle" if x < edge else "end") for x, name in marks]
+    words = [_word(min(x, WIDE - LETTER / 2 * len(name)), HIGH - 8, name, "middle") for x, name in marks]
     return joined([words, _word(2, HIGH - 8, unit, "start") if unit else None])
 
 

@@ -17,6 +17,7 @@ from redgreenrefactor.views.turn_words import evidence
 
 TRACK = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
 ROUND = (PhaseName.CODE, PhaseName.REVIEW)
+TELLING = (PhaseName.RED, PhaseName.GREEN, *ROUND)  # phases whose turns are shown unfolded
 LONGEST_LINE = 400  # characters of one line of a diff
 SIGNS = {"+": "ins", "-": "del", "@": "b"}
 RUNS = re.compile(r"^([-+@]).*\n(?:\1.*\n)*", re.MULTILINE)  # lines that begin with the same sign
@@ -63,7 +64,12 @@ def cycle_section(
 
 def number_of(cycle: ReportedCycle) -> str:
     """Return what a cycle is called before its title."""
-    return "" if cycle.outcome == "closed" else f"{cycle.number} · "
+    return "" if cycle.outcome == "closed" or is_round(cycle) else f"{cycle.number} · "
+
+
+def is_round(cycle: ReportedCycle) -> bool:
+    """Tell whether a coder and a reviewer worked in it, instead of the phases of a case."""
+    return any(turn.handoff.phase in ROUND for turn in cycle.turns)
 
 
 def title_of_cycle(cycle: ReportedCycle) -> str:
@@ -72,7 +78,7 @@ def title_of_cycle(cycle: ReportedCycle) -> str:
         return "The last look at the list"
     if cycle.case:
         return cycle.case.description
-    return "Round" if cycle.turns[-1].handoff.phase in ROUND else "Planning"
+    return f"Round {cycle.number}" if is_round(cycle) else "Planning"
 
 
 def place_of_cycle(cycle: ReportedCycle, within: str) -> str:
@@ -84,7 +90,7 @@ def track(cycle: ReportedCycle, due: PhaseName | None = None) -> Markup | None:
     """Return the way of a case through its phases: which are behind it, how often each was tried, which one is due."""
     if cycle.outcome == "closed":
         return None
-    phases = ROUND if any(turn.handoff.phase in ROUND for turn in cycle.turns) else TRACK
+    phases = ROUND if is_round(cycle) else TRACK
     steps = [
         tag(
             "li",
@@ -125,7 +131,7 @@ def turn_details(turn: ReportedTurn, *, within: str, allowance: int, unfold: boo
     note, words = turn.handoff, turn.patch.subject
     verdict = "✓ accepted" if turn.accepted else f"✗ attempt {turn.attempt} rejected"
     kind = note.error_details.type if not turn.accepted and note.error_details else None
-    shown = unfold and (not turn.accepted or note.phase in (PhaseName.RED, PhaseName.GREEN))
+    shown = unfold and (not turn.accepted or note.phase in TELLING)
     return tag(
         "details",
         tag(

@@ -10,8 +10,14 @@ from redgreenrefactor.views import plots
 from redgreenrefactor.views.lines import count, seconds, short_number
 from redgreenrefactor.views.markup import Markup, tag
 from redgreenrefactor.views.plots import Series, figure
+from redgreenrefactor.views.report_cycles import is_round
 
-SHORT = 180.0  # seconds up to which time is told in them
+UNITS = (
+    (3 * 86400.0, 86400.0, "days"),
+    (3 * 3600.0, 3600.0, "h"),
+    (180.0, 60.0, "min"),
+    (0.0, 1.0, "s"),
+)  # from when on
 
 
 def figures(run: RunReport, within: str, level: int) -> Markup | None:
@@ -44,9 +50,13 @@ def _progress(run: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
         return None
     passed = [max(end - start, 0.0) for end in ends]
     words = f"{count(len(ends), 'case')} in {seconds(passed[-1])}"
-    size, unit = (1, "s") if passed[-1] < SHORT else (60, "min")
+    size, unit = next((size, unit) for least, size, unit in UNITS if passed[-1] >= least)
     points = [(0.0, 0.0), *((moment / size, float(number)) for number, moment in enumerate(passed, 1))]
     return figure("Cases done over time", words, plots.steps(points, unit))
+
+
+def _unit(worked: Sequence[ReportedCycle]) -> str:
+    return "round" if any(map(is_round, worked)) else "cycle"
 
 
 def _times(_: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
@@ -57,8 +67,8 @@ def _times(_: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
     series = [one for one in series if any(one.values)]
     if not series:
         return None
-    drawing = plots.columns_of(series, [str(cycle.number) for cycle in worked], "cycle")
-    return figure("Seconds for each cycle", _shares(series), drawing, series)
+    drawing = plots.columns_of(series, [str(cycle.number) for cycle in worked], _unit(worked))
+    return figure(f"Seconds for each {_unit(worked)}", _shares(series), drawing, series)
 
 
 def _judging(_: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
@@ -69,13 +79,13 @@ def _judging(_: RunReport, worked: Sequence[ReportedCycle]) -> Markup | None:
         Series("suite", "green", tuple(cycle.suite_seconds for cycle in worked)),
         Series("gates", "wrote", tuple(max(one.judged_seconds - one.suite_seconds, 0.0) for one in worked)),
     ]
-    drawing = plots.columns_of(series, [str(cycle.number) for cycle in worked], "cycle")
+    drawing = plots.columns_of(series, [str(cycle.number) for cycle in worked], _unit(worked))
     return figure("Seconds in sessions, in the suite, in other gates", _shares(series), drawing, series)
 
 
 def _shares(series: Sequence[Series]) -> str:
     total = sum(value or 0.0 for one in series for value in one.values)
-    return ", ".join(f"{one.name} {sum(filter(None, one.values)) / total:.0%}" for one in series)
+    return ", ".join(f"{one.name} {100 * sum(filter(None, one.values)) / total:.0f} %" for one in series)
 
 
 def _spending(run: RunReport, _: Sequence[ReportedCycle]) -> Markup | None:

@@ -15,6 +15,7 @@ from redgreenrefactor.views.markup import Child, Markup, joined, tag
 from redgreenrefactor.views.report_cycles import (
     OUTCOMES,
     cycle_section,
+    is_round,
     number_of,
     place_of_cycle,
     title_of_cycle,
@@ -26,6 +27,7 @@ ASSETS = Path(__file__).with_name("page")
 DIFFS = 450_000  # characters of diffs in one file, which stays below a megabyte with them
 FEWEST = 600  # characters of each turn's, however many there are
 FEW = 12  # cycles that are shown unfolded
+LONGEST_TITLE = 120  # characters; what is longer can be unfolded below
 MARKS = {"complete": "✓", "failed": "✗", "running": "●", "stopped": "‖", "cut off": "‖"}
 
 
@@ -34,7 +36,7 @@ def report_page(runs: Sequence[RunReport], *, made: str = "") -> str:
     several = len(runs) > 1
     turns = sum(len(run.turns) for run in runs)
     allowance = max(DIFFS // max(turns, 1), FEWEST)
-    title = f"{count(len(runs), 'run')}" if several else title_of(runs[0].feature) or runs[0].run_id
+    title = f"{count(len(runs), 'run')}" if several else short_title(runs[0])
     parts = [
         run_article(
             run, within=f"r{index}-" if several else "", level=2 if several else 1, allowance=allowance
@@ -125,9 +127,15 @@ def run_article(run: RunReport, *, within: str = "", level: int = 1, allowance: 
     )
 
 
+def short_title(run: RunReport) -> str:
+    """Return what a run is about, in a few lines of large letters at most; without a feature, its id."""
+    title = title_of(run.feature) or run.run_id
+    return title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE].rstrip()}…"
+
+
 def run_head(run: RunReport, *, within: str, level: int) -> Markup:
     """Return title, standing and the figures that are looked for first."""
-    title, rest = title_of(run.feature) or "(no feature named)", run.feature.strip()
+    title, rest = short_title(run), run.feature.strip()
     whole = tag("details", tag("summary", "The whole feature"), tag("pre", rest), class_="feature")
     return tag(
         "div",
@@ -145,7 +153,7 @@ def run_head(run: RunReport, *, within: str, level: int) -> Markup:
             [tag("div", tag("dt", name), tag("dd", words)) for name, words in _figures(run)],
             class_="tiles",
         ),
-        whole if "\n" in rest or len(rest) > len(title) + 10 else None,
+        whole if "\n" in rest or title.endswith("…") or len(rest) > len(title) + 10 else None,
         id=f"{within}head",
     )
 
@@ -155,14 +163,17 @@ def _standing(run: RunReport) -> str:
     if note.next_phase is PhaseName.COMPLETE:
         return "nothing is due"
     why = f": {note.error_details.type}: {note.error}" if note.error and note.error_details else ""
-    return f"{note.next_phase} {'was given up' if run.status == 'failed' else 'is due'}{why}"
+    stands = {"failed": "was given up", "running": "is at work"}.get(run.status, "is due")
+    return f"{note.next_phase} {stands}{f', after {why[2:]}' if why and run.status == 'running' else why}"
 
 
 def _figures(run: RunReport) -> list[tuple[str, str]]:
     note = run.latest.handoff
-    done = note.cases_done
+    done, total = note.cases_done, note.cases_done + run.cases_open
+    rounds = sum(is_round(cycle) for cycle in run.cycles)
     told = [
-        ("cases done", f"{done} of {done + run.cases_open}"),
+        ("cases done", f"{done} of {total}" if total else ""),
+        ("rounds", str(rounds) if rounds and run.whole else ""),
         *(_spent(run) if run.whole else ()),
         ("began", moment_words(run.began)),
         ("agent", note.agent or ""),
@@ -174,7 +185,8 @@ def _figures(run: RunReport) -> list[tuple[str, str]]:
 def _spent(run: RunReport) -> Iterator[tuple[str, str]]:
     usage = run.expense.usage
     yield "rejected attempts", str(sum(len(cycle.rejected) for cycle in run.cycles))
-    yield "time at work", seconds(run.expense.seconds)
+    if run.expense.seconds:
+        yield "time at work", seconds(run.expense.seconds)
     if judged := sum(cycle.judged_seconds for cycle in run.cycles):
         yield "of that in gates", seconds(judged)
     if run.clock_seconds:
@@ -213,7 +225,7 @@ def _index(runs: Sequence[RunReport]) -> Markup:
     rows = [
         tag(
             "li",
-            tag("a", title_of(run.feature) or run.run_id, href=f"#r{index}-run"),
+            tag("a", short_title(run), href=f"#r{index}-run"),
             tag("span", f"{run.run_id} · {run.latest.handoff.cases_done} cases done", class_="faint"),
             tag("span", f"{MARKS[run.status]} {run.status}", class_=f"badge {run.status.replace(' ', '-')}"),
         )

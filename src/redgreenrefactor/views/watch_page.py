@@ -8,7 +8,13 @@ from redgreenrefactor.model.run_report import RunReport
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.views.lines import Ink
 from redgreenrefactor.views.markup import Markup, joined, tag
-from redgreenrefactor.views.report_cycles import cycle_section
+from redgreenrefactor.views.report_cycles import (
+    cycle_section,
+    number_of,
+    place_of_cycle,
+    title_of_cycle,
+    track,
+)
 from redgreenrefactor.views.report_figures import figures
 from redgreenrefactor.views.report_page import MARKS, asset, cycle_row, page, run_head
 
@@ -50,7 +56,7 @@ def watch_page(parts: Sequence[LivePart], title: str, *, earlier: str = "", live
     inner = {name: [part.markup for part in parts if part.into == name] for name in ("main", ROWS, STORY)}
     body = joined(
         [
-            tag("p", "connecting …", id="link", role="status", class_="faint") if live else None,
+            tag("p", "connecting …", id="link", role="status") if live else None,
             inner["main"],
             tag(
                 "nav",
@@ -88,14 +94,29 @@ def run_parts(run: RunReport) -> Iterator[LivePart]:
         yield LivePart(f"c{cycle.number}", markup, STORY)
 
 
-def now_part(glimpse: Glimpse | None) -> LivePart:
-    """Return what is going on right now."""
-    if glimpse is None:
+def now_part(glimpse: Glimpse | None, way: Markup | None = None) -> LivePart:
+    """Return what is going on right now: the way of the case in work, and what its session does."""
+    if glimpse is None and way is None:
         return LivePart("now", tag("section", id="now", hidden=True))
-    lines = "\n".join(map(_INK.line, glimpse.lines))
-    words = (tag("strong", glimpse.turn), f" {glimpse.standing}")
-    inner = (tag("p", *words), tag("pre", lines) if lines else None)
+    lines = "\n".join(map(_INK.line, glimpse.lines)) if glimpse else ""
+    words = tag("p", tag("strong", glimpse.turn), f" {glimpse.standing}") if glimpse else None
+    inner = (way, words, tag("pre", lines) if lines else None)
     return LivePart("now", tag("section", *inner, id="now", aria_label="Right now"))
+
+
+def way_of(run: RunReport) -> Markup | None:
+    """Return the case in work and its way through the phases; None where nobody is at work at one."""
+    cycle = next((one for one in run.cycles if run.due_in(one)), None)
+    if cycle is None:
+        return None
+    link = tag("a", number_of(cycle), title_of_cycle(cycle), href=f"#{place_of_cycle(cycle, '')}")
+    return tag("div", link, track(cycle, run.due_in(cycle)), class_="way")
+
+
+def main_parts(listed: LivePart, run: RunReport) -> list[LivePart]:
+    """Return the pieces of a page in the order they are read: what goes on right now comes after the run's head."""
+    head, *rest = run_parts(run)
+    return [listed, head, now_part(None, way_of(run)), *rest]
 
 
 def runs_part(runs: Sequence[ListedRun], more: str = "") -> LivePart:

@@ -155,6 +155,23 @@ def test_what_a_session_says_is_seen_while_it_says_it(told: Repo) -> None:
     assert "I look at &lt;it&gt;" in part.markup
 
 
+def test_the_way_of_the_case_in_work_stands_at_the_top(make_repo: MakeRepo) -> None:
+    repo = make_repo()
+    record(repo, TURNS[:1])
+    with (
+        lock.held(repo.path / ".git" / lock.NAME),
+        closing(open_repository(repo.path, repo.env)) as repository,
+    ):
+        followed = FollowedRun(repository, GitLedger(repository))
+        parts = {part.id: part.markup for part in followed.look() or []}
+        with watching(repo.path, repo.env) as served:
+            page = ask(served)[1]
+
+    assert '<a href="#c1">1 · 1 is I</a>' in parts["now"]
+    assert 'aria-current="step">RED …' in parts["now"]
+    assert page.index("<h1>") < page.index('id="now"') < page.index('id="figures"')
+
+
 def test_the_end_of_a_transcript_tells_where_a_turn_stands(tmp_path: Path) -> None:
     steps: list[dict[str, Any]] = [
         {"type": "message", "text": "before"},

@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from datetime import datetime, timedelta
 from html.parser import HTMLParser
 
 import pytest
@@ -9,8 +10,10 @@ from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.run_report import Patch, ReportedTurn, RunReport, run_report
 from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views import plots
 from redgreenrefactor.views.diffs import files_of
 from redgreenrefactor.views.markup import Markup, tag, text
+from redgreenrefactor.views.plots import Series
 from redgreenrefactor.views.report_cycles import diff_blocks
 from redgreenrefactor.views.report_markdown import report_markdown
 from redgreenrefactor.views.report_page import report_page
@@ -132,7 +135,7 @@ def test_every_plot_has_words_for_those_who_do_not_see_it(report: RunReport) -> 
         "Coverage, per cent",
     ]
     assert source.count('role="img"') == len(titles)
-    assert titles[2].endswith(": sessions 88%, suite 4%, gates 8%")
+    assert titles[2].endswith(": sessions 88 %, suite 4 %, gates 8 %")
 
 
 def test_time_is_told_by_name(report: RunReport) -> None:
@@ -233,3 +236,65 @@ def test_rounds_of_a_review_have_a_track_of_their_own() -> None:
     assert "CODE ✓" in page.words["li"]
     assert "REVIEW ✓" in page.words["li"]
     assert "✓ approved" in page.words["span"]
+    assert page.words["a"].endswith("Round 1")
+    assert "Seconds for each round" in page.words["figcaption"]
+    assert "rounds" in page.words["dt"]
+
+
+def test_a_long_title_is_cut_and_told_whole_below(report: RunReport) -> None:
+    long = "Convert " + "numbers and more numbers " * 20
+    entry = report.latest
+    told = replace(report, latest=replace(entry, handoff=replace(entry.handoff, feature=long)))
+    page = Page(report_page([told]))
+
+    assert page.words["h1"] == f"{long[:120].rstrip()}…"
+    assert long.strip() in page.words["pre"]
+    assert "The whole feature" in page.words["summary"]
+
+
+def test_a_run_that_has_just_begun_boasts_of_nothing() -> None:
+    begun = run_report([Entry("c0", OPENING)], {}, at_work=True)
+    assert begun is not None
+    page = Page(report_page([begun]))
+
+    assert "PLAN is at work" in page.words["p"]
+    assert page.words["dt"] == "rejected attemptsbegan"
+
+
+@pytest.mark.parametrize(
+    ("hours", "unit"), [(0.01, ">s<"), (0.2, ">min<"), (30, ">h<"), (200, ">days<")], ids=str
+)
+def test_time_is_drawn_in_units_that_suit_it(report: RunReport, hours: float, unit: str) -> None:
+    began = datetime.fromisoformat("2026-01-11T10:35:00+00:00") - timedelta(hours=hours)
+    first = replace(report, began=began.isoformat(), cycles=report.cycles[:1])
+    assert unit in report_page([first]).partition("</figure>")[0]
+
+
+def test_words_below_a_plot_stand_below_what_they_name() -> None:
+    places = [str(number) for number in range(1, 8)]
+    drawn = plots.columns_of([Series("x", "red", (1.0,) * 7)], places)
+    bars = [float(x) + float(w) / 2 for x, w in re.findall(r'x="([\d.]+)" width="([\d.]+)"', drawn)]
+    words = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="142.0" text-anchor="middle"', drawn)]
+
+    assert words == pytest.approx(bars, abs=0.2)
+    wide = plots.columns_of([Series("x", "red", (1.0,) * 300)], [f"word{n}" for n in range(300)])
+    assert max(float(x) for x in re.findall(r'<text x="([\d.]+)"', wide)) + 3 * plots.LETTER <= plots.WIDE
+
+
+def test_series_that_coincide_are_both_seen() -> None:
+    same = (100.0, 100.0)
+    drawn = plots.lines_of([Series("one", "read", same), Series("two", "wrote", same)], ["1", "2"])
+    assert re.findall(r'r="([\d.]+)" class="(\w+)"', drawn) == [
+        ("4.5", "read"),
+        ("4.5", "read"),
+        ("3.0", "wrote"),
+        ("3.0", "wrote"),
+    ]
+
+
+def test_joiners_stay_where_a_script_is_spelt_with_them_and_nowhere_else() -> None:
+    persian, family = "\u0645\u06cc\u200c\u062e\u0645", "👩\u200d👧"
+    assert text(f"{persian} {family}") == f"{persian} {family}"
+    assert text("pass\u200dword ü\u200dx \u200dü ü\u200d\u200dü\u200d") == (
+        "pass\\u200dword ü\\u200dx \\u200dü ü\\u200d\\u200dü\\u200d"
+    )

@@ -10,7 +10,8 @@ const put = ({ id, markup, into }) => {
   if (old) old.replaceWith(fresh); else document.getElementById(into).append(fresh);
 };
 const source = new EventSource(location.pathname.replace(/\/$/, "") + "/events");
-source.addEventListener("open", () => { link.textContent = "live"; });
-source.addEventListener("error", () => { link.textContent = "no answer: connecting again …"; });
+const say = (words, there) => { link.textContent = words; link.className = there ? "live" : ""; };
+source.addEventListener("open", () => say("live", true));
+source.addEventListener("error", () => say("no answer: connecting again …", false));
 source.addEventListener("message", (told) => JSON.parse(told.data).forEach(put));
 source.addEventListener("reload", () => location.reload());
