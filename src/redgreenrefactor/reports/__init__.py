@@ -58,6 +58,8 @@ def _latest(repository: Repository, ledger: GitLedger) -> KnownRun:
         raise NotReadyError(
             NOTHING, hint="Type 'rgr run \"FEATURE\"' to start one, or 'rgr demo' to see one."
         )
+    if not entry.handoff.cycle_number:  # it may have begun here, and go on in another checkout
+        return chosen(known_runs(repository, ledger), [entry.handoff.run_id])[0]
     return KnownRun(entry, lock.is_held(repository.git_dir / lock.NAME))
 
 

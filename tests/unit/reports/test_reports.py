@@ -60,6 +60,15 @@ def test_runs_of_other_branches_and_of_before_are_found(told: Repo) -> None:
         reports(told.path, told.env, ["nobody"])
 
 
+def test_a_run_that_began_here_and_went_on_elsewhere_is_told_whole(told: Repo) -> None:
+    told.git("branch", "tdd/elsewhere")
+    told.git("reset", "-q", "--hard", f"HEAD~{len(TURNS)}")
+
+    (report,) = reports(told.path, told.env)
+
+    assert (report.run_id, report.status, len(report.cycles)) == (RUN, "complete", 3)
+
+
 def test_a_run_in_a_worktree_is_at_work_while_somebody_holds_it(told: Repo) -> None:
     told.git("worktree", "add", "-q", "-b", "tdd/other", str(told.path.parent / "there"), "HEAD~5")
     there = replace(told, path=told.path.parent / "there")
