@@ -12,6 +12,8 @@ from redgreenrefactor.git.executable import Git, scrubbed
 from redgreenrefactor.lifecycle.feature import RunOptions, start
 from redgreenrefactor.model.result import WorkflowResult
 from redgreenrefactor.surroundings import Surroundings
+from redgreenrefactor.views.lines import Ink
+from redgreenrefactor.views.text_page import TextPage
 
 KATA = "roman"
 
@@ -36,20 +38,20 @@ def play(around: Surroundings) -> tuple[Path, WorkflowResult]:
     return folder, start(script.feature, there, RunOptions())
 
 
-def what_to_look_at(folder: Path) -> str:
+def what_to_look_at(folder: Path, *, width: int, ink: Ink) -> str:
     """Return where the repository is, and what to type there."""
     activate = Path(sys.prefix, "bin", "activate")
     unknown = shutil.which("rgr") is None and activate.is_file()
-    return "\n".join(
-        [
-            "",
-            f"The repository is {folder}. Have a look:",
-            *([f"  . {shlex.quote(str(activate))}"] if unknown else []),  # or no shell finds us
-            f"  cd {folder}",
-            "  git log --oneline                       every phase is one commit",
-            "  git notes --ref=tdd-handoffs show HEAD  what a session is handed",
-            "  rgr history --attempts                  what was rejected, and why",
-            "  rgr report -o ../report.html            all of it as a page for a browser",
-            "  rgr verify                              judge every cycle again",
-        ],
+    page = TextPage(width, ink)
+    page.gap()
+    page.say(f"The repository is {folder}. Have a look:")
+    page.advise(
+        *([(f". {shlex.quote(str(activate))}", "makes rgr known to your shell")] if unknown else []),
+        (f"cd {shlex.quote(str(folder))}", "goes there"),
+        ("git log --oneline", "shows that every phase is one commit"),
+        ("git notes --ref=tdd-handoffs show HEAD", "shows what a session is handed"),
+        ("rgr history --attempts", "shows what was rejected, and why"),
+        ("rgr report -o ../report.html", "makes a page for a browser of it"),
+        ("rgr verify", "judges every cycle again"),
     )
+    return page.text

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from redgreenrefactor.cli.common import common, print_json, project
+from redgreenrefactor.cli.common import common, pen, print_json, project
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.model.run_report import RunReport, report_object
@@ -50,6 +50,8 @@ def report(runs: tuple[str, ...], every: bool, kind: str | None, output: str | N
         print_json({"file": output, "format": chosen, "runs": [run.run_id for run in told]})
     elif not flags["quiet"]:
         click.echo(f"{count(len(told), 'run')} in {output}")
+        if chosen == "html" and sys.stdout.isatty():
+            click.echo(f"  {pen(flags).arrow} open {Path(output).resolve().as_uri()} in a browser")
 
 
 def _meant_by(output: str | None) -> str:

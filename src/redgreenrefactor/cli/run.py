@@ -90,7 +90,7 @@ def demo(**flags: Any) -> int:
         folder, result = demonstration.play(around)
         code = _answer(result, flags)
         if not flags["as_json"]:
-            click.echo(demonstration.what_to_look_at(folder))
+            click.echo(demonstration.what_to_look_at(folder, width=width(), ink=pen(flags)))
         return code
 
 

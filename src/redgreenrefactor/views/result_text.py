@@ -3,7 +3,7 @@
 from redgreenrefactor.model.result import CycleResult, RunStatus, WorkflowResult
 from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.views.lines import Ink, Span, Tone, cells, count, seconds, short
-from redgreenrefactor.views.text_page import TextPage, going_on
+from redgreenrefactor.views.text_page import AMPLE, TextPage, going_on
 
 
 def result_text(
@@ -54,7 +54,10 @@ def _cycle_row(page: TextPage, cycle: CycleResult) -> None:
     retries = "" if not cycle.retries else f"{cycle.retries} retries" if cycle.retries > 1 else "1 retry"
     told = Span(f"{gap}{ink.line(cycle.outcome):<10}  ", Tone.FAINT)
     left = (Span(f"  {cycle.cycle_number:>3}  "), mark, told, Span(about))
-    page.add(left, retries, f"{_last_commit(cycle, ink):<7}  {seconds(cycle.seconds):>8}", indent=7, keep=0)
+    commit = (
+        f"{_last_commit(cycle, ink):<7}" if page.width >= AMPLE else ""
+    )  # what can be looked up goes first
+    page.add(left, retries, commit, f"{seconds(cycle.seconds):>8}", indent=7, keep=0)
 
 
 def _last_commit(cycle: CycleResult, ink: Ink) -> str:

@@ -19,12 +19,13 @@ from redgreenrefactor.views.lines import (
     heading,
     short,
 )
-from redgreenrefactor.views.text_page import TextPage, going_on
+from redgreenrefactor.views.text_page import AMPLE, TextPage, going_on
 from redgreenrefactor.views.turn_words import PHASE_TONES
 
 EMPTY = "No handoffs here. Type 'rgr run \"FEATURE\"' to start a workflow."
 MOST_ITEMS = 6  # of the done and of the open ones that status shows around the current case
 NO_CASE = "no case left"
+TESTS = "tests "  # what comes before what they came to
 TONES = {"complete": Tone.GOOD, "aborted": Tone.BAD, "stopped": Tone.WARN, "cut": Tone.WARN}
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)", re.ASCII)
 
@@ -150,7 +151,7 @@ def _list(page: TextPage, handoff: Handoff) -> None:
     page.gap()
     parts = [f"{done} done", "1 in work" if working else "", f"{pending} to do"]
     page.say("test-list.md: " + ", ".join(part for part in parts if part))
-    shown = handoff.completed_tests[-MOST_ITEMS:]
+    shown = handoff.completed_tests[-_room(done) :]
     if done > len(shown):
         page.add((Span(f"  {page.ink.more} {done - len(shown)} more done", Tone.FAINT),))
     for text in shown:
@@ -158,11 +159,16 @@ def _list(page: TextPage, handoff: Handoff) -> None:
     if working and current is not None:
         case = Span(page.ink.headline(current.description), Tone.STRONG)
         page.add((Span("  [>] ", Tone.HINT), case), f"{handoff.next_phase} due")
-    shown = handoff.pending_tests[:MOST_ITEMS]
+    shown = handoff.pending_tests[: _room(pending)]
     for text in shown:
         page.add((Span("  [ ] ", Tone.FAINT), Span(page.ink.headline(text))))
     if pending > len(shown):
         page.add((Span(f"  {page.ink.more} {pending - len(shown)} more to do", Tone.FAINT),))
+
+
+def _room(items: int) -> int:
+    """Return how many of so many items are shown: counting a single one more would take as much room as it does."""
+    return MOST_ITEMS + 1 if items == MOST_ITEMS + 1 else MOST_ITEMS
 
 
 def _in_work(handoff: Handoff) -> bool:
@@ -172,7 +178,11 @@ def _in_work(handoff: Handoff) -> bool:
 
 def _advice(page: TextPage, handoff: Handoff) -> None:
     if handoff.next_phase is PhaseName.COMPLETE:
-        page.advise(("rgr history", "shows how it was made"), ('rgr run "FEATURE"', "starts the next one"))
+        page.advise(
+            ("rgr history", "shows how it was made"),
+            ("rgr report -o ../report.html", "shows all of it in a browser"),
+            ('rgr run "FEATURE"', "starts the next one"),
+        )
         return
     if handoff.awaiting:
         page.say(
@@ -200,8 +210,9 @@ def _entry_lines(page: TextPage, entry: Entry, *, known: bool) -> Iterator[str]:
     """Yield an accepted phase, and what has gone wrong since if it is the last and nobody has told yet."""
     handoff, ink = entry.handoff, page.ink
     left = (*_turn(entry, ink), Span(ink.headline(heading(_about(handoff)))))
-    when = _when(handoff.accepted_at or handoff.timestamp, ink)
-    yield from page.row(left, _mark(handoff), when, indent=9, keep=0)
+    when = _moment(handoff.accepted_at or handoff.timestamp, page)
+    mark = _mark(handoff) if page.width >= AMPLE else _mark(handoff).removeprefix(TESTS)
+    yield from page.row(left, mark, when, indent=9, keep=0)
     if handoff.carried_from:
         told = f"         carried over from {short(ink.line(handoff.carried_from))}"
         yield from page.row((Span(told, Tone.FAINT),))
@@ -235,7 +246,12 @@ def _about(handoff: Handoff) -> str:
 
 
 def _mark(handoff: Handoff) -> str:
-    return str(handoff.outcome or (f"tests {handoff.test_result}" if handoff.test_result else ""))
+    return str(handoff.outcome or (f"{TESTS}{handoff.test_result}" if handoff.test_result else ""))
+
+
+def _moment(timestamp: str, page: TextPage) -> str:
+    """Return when something was, where a line of the page has room for it; the lines are in the order of time anyway."""
+    return _when(timestamp, page.ink) if page.width >= AMPLE else ""
 
 
 def _attempt_lines(page: TextPage, entry: Entry) -> Iterator[str]:
@@ -244,6 +260,6 @@ def _attempt_lines(page: TextPage, entry: Entry) -> Iterator[str]:
     kind = f"{handoff.error_details.type}: " if handoff.error_details else ""
     told = f"attempt {handoff.attempts} rejected{'' if entry.commit else ', no commit'}"
     left = (*_turn(entry, ink), Span(f"{ink.bad} ", Tone.BAD), Span(told))
-    yield from page.row(left, _when(handoff.timestamp, ink), indent=9, keep=0)
+    yield from page.row(left, _moment(handoff.timestamp, page), indent=9, keep=0)
     why, lead = f"{kind}{handoff.error}", f"{ink.bad} "
     yield from page.texts(why, Tone.WARN, indent=9, lead=lead, of_lead=Tone.BAD, most=3)

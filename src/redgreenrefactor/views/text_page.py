@@ -5,6 +5,7 @@ from redgreenrefactor.views.lines import NARROWEST, WIDEST, Ink, Row, Span, Tone
 
 LABEL = 7
 ROOMY = 40  # columns from which on a command and what it does stand side by side
+AMPLE = 72  # columns from which on a table has room for what can also be looked up elsewhere
 
 
 class TextPage:

@@ -3,6 +3,7 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,10 +118,26 @@ def test_history_draws_the_run_on_request(told: Repo) -> None:
     assert json.loads(call("--graph", "--json")) == json.loads(call("--json"))
 
 
-def test_a_page_is_not_poured_into_a_terminal(told: Repo) -> None:
+def on_a_terminal(told: Repo, *words: str) -> tuple[int, str, str]:
+    """Return exit code, screen and standard error of a report that is asked for at a terminal."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "redgreenrefactor", "report", "--project", str(told.path)]
+    command = [sys.executable, "-m", "redgreenrefactor", "report", "--project", str(told.path), *words]
     done = subprocess.run(command, env=told.env, stdout=theirs, stderr=subprocess.PIPE, check=False)
-    for descriptor in (ours, theirs):
-        os.close(descriptor)
-    assert (done.returncode, b"rgr report -o" in done.stderr) == (2, True)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # Linux says so at the end
+        while read := os.read(ours, 4096):
+            shown += read
+    os.close(ours)
+    return done.returncode, shown.decode(), done.stderr.decode()
+
+
+def test_a_page_is_not_poured_into_a_terminal(told: Repo) -> None:
+    code, shown, why = on_a_terminal(told)
+    assert (code, shown, "rgr report -o" in why) == (2, "", True)
+
+
+def test_whoever_sits_at_a_terminal_is_told_how_to_open_the_page(told: Repo, tmp_path: Path) -> None:
+    code, shown, _ = on_a_terminal(told, "-o", str(tmp_path / "a page.html"))
+    assert (code, f"open {tmp_path.as_uri()}/a%20page.html in a browser" in shown) == (0, True)
+    assert "open" not in on_a_terminal(told, "-o", str(tmp_path / "a.md"))[1]

@@ -2,6 +2,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from views_samples import CASE, HOSTILE, UNNEEDED, texts
 
 from notes import with_keys
+from redgreenrefactor.demo import what_to_look_at
 from redgreenrefactor.model.decision import written_again
 from redgreenrefactor.model.goal import Case
 from redgreenrefactor.model.handoff import ErrorDetails, Handoff, State, TaskFileMark
@@ -227,7 +229,7 @@ def test_a_complete_run_needs_nothing() -> None:
     task = replace(FINISHED, phase=PhaseName.REFACTOR, cycle_number=1)
     assert "complete · nothing is due\n" in status(task)
     assert "rgr resume" not in told
-    assert "  → rgr history        shows how it was made\n" in told
+    assert "  → rgr history                   shows how it was made\n" in told
 
 
 def test_a_run_that_has_only_begun_is_told() -> None:
@@ -288,6 +290,19 @@ def test_rejected_attempts_are_marked_in_the_history() -> None:
 def test_an_attempt_that_left_no_commit_says_so() -> None:
     told = "\n".join(history_text([Entry("", ATTEMPT)], width=80))
     assert told.startswith(" " * 9 + "cycle 2   GREEN     ✗ attempt 1 rejected, no commit")
+
+
+def test_on_a_narrow_terminal_a_handoff_still_takes_one_line() -> None:
+    long = replace(REFUSED.current_test or CASE, description="4000 and more are refused with a ValueError")
+    told = history(replace(REFUSED, current_test=long, error=None), width=60)
+    assert told == "9c1d2ef  cycle 2   RED       4000 and more are refuse…  FAIL"
+
+
+def test_a_single_item_more_is_shown_instead_of_counted() -> None:
+    done = tuple(f"done {number}" for number in range(7))
+    told = status(replace(REFUSED, completed_tests=done, pending_tests=done))
+    assert "more" not in told
+    assert told.count("done 0") == 2
 
 
 def test_a_handoff_is_dated_by_its_acceptance_whatever_was_written_into_it_since() -> None:
@@ -368,6 +383,22 @@ def test_a_complete_result_lists_its_cycles_and_where_to_look() -> None:
     assert "  → git log --oneline aaaaaaa^..9c1d2ef  shows its commits\n" in told
     assert told.endswith("  → rgr report -o ../report.html         shows all of it in a browser")
     assert "rgr resume" not in told
+
+
+def test_on_a_narrow_terminal_every_cycle_of_a_result_takes_one_line() -> None:
+    long = replace(DONE, test="every symbol from 5 to 1000, subtracted ones included")
+    told = result_text(replace(RESULT, cycles=(long, replace(long, retries=0))), width=60)
+    assert told.splitlines()[:2] == [
+        "    1  ✓ done        every symbol from 5…  1 retry     3.2 s",
+        "    1  ✓ done        every symbol from 5 to 1000,…     3.2 s",
+    ]
+
+
+def test_what_to_look_at_after_a_demonstration_fits_the_terminal() -> None:
+    for width in (60, 100):
+        lines = what_to_look_at(Path("/tmp/a place"), width=width, ink=Ink()).splitlines()
+        assert max(map(len, lines)) <= width
+        assert any(line.startswith("  → cd '/tmp/a place'") for line in lines)
 
 
 def test_a_failed_result_says_why_and_how_to_go_on() -> None:
