@@ -42,7 +42,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called; where loading it takes a moment, a word comes before."""
-        if args[0] in SLOW and UNTOLD.isdisjoint(args):
+        if args[0] in SLOW and UNTOLD.isdisjoint(args) and not ctx.resilient_parsing:  # which only looks
             click.echo(f"rgr {args[0]}: one moment", err="--json" in args)
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise UsageError(f"there is no command {args[0]!r:.60}", hint=_meant(args[0]))
@@ -56,8 +56,10 @@ class Commands(click.Group):
         """Return the command of this name."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"redgreenrefactor.cli.{COMMANDS[cmd_name][0]}")
+        place, words = COMMANDS[cmd_name]
+        module = import_module(f"redgreenrefactor.cli.{place}")
         found: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        found.short_help = words.removesuffix(".")  # shells show it beside the name
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -105,7 +107,14 @@ def called() -> int | None:
         return rgr(prog_name="rgr", standalone_mode=False)
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
-        raise UsageError(error.format_message(), hint=how_to_use(context)) from error
+        early = (
+            context
+            and not context.parent
+            and isinstance(error, click.NoSuchOption)
+            and not error.possibilities
+        )
+        hint = "Flags come after the command: 'rgr status --json'." if early else how_to_use(context)
+        raise UsageError(error.format_message(), hint=hint) from error
     except click.Abort:
         raise KeyboardInterrupt from None
 

@@ -27,13 +27,18 @@ def common(command: Command) -> Command:
     """Give a command the flags every command has; what it returns is the exit code, what it raises is told."""
     import click  # noqa: PLC0415 - slow to load, and where the workflow stands is told without it
 
+    from redgreenrefactor.cli.offers import FOLDER  # noqa: PLC0415
+
     command = _reporting(command)
     for option in (
         click.option("--no-color", is_flag=True, help="No colours."),
         click.option("--quiet", is_flag=True, help="Only errors and the end."),
         click.option("--json", "as_json", is_flag=True, help="One JSON value on stdout, words on stderr."),
         click.option(
-            "--project", metavar="DIR", help="The project's folder (TDD_PROJECT_ROOT, or where you are)."
+            "--project",
+            metavar="DIR",
+            type=FOLDER,
+            help="The project's folder (TDD_PROJECT_ROOT, or where you are).",
         ),
     ):
         command = option(command)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from redgreenrefactor.cli.common import common, pen, print_json, project
+from redgreenrefactor.cli.offers import FILE
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.model.run_report import RunReport, report_object
@@ -22,7 +23,7 @@ FORMATS = ("html", "md", "json")
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every run of this repository, with an index.")
 @click.option("--format", "kind", type=click.Choice(FORMATS), default=None, help="html, md or json.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write to FILE instead of standard output.")
 @common
 def report(runs: tuple[str, ...], every: bool, kind: str | None, output: str | None, **flags: Any) -> None:  # noqa: FBT001
     """Tell the story of a run in one file: every cycle, verdict and diff.

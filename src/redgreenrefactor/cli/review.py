@@ -7,6 +7,7 @@ import click
 
 from redgreenrefactor import reviews
 from redgreenrefactor.cli.common import print_json, say, tell
+from redgreenrefactor.cli.offers import FILE
 from redgreenrefactor.cli.work import agents_work, surroundings
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.text_file import read_spec
@@ -19,7 +20,7 @@ INSTEAD = ("list_tasks", "resume", "clean", "prs")
 
 
 @click.command()
-@click.argument("spec", required=False, metavar="SPEC.md")
+@click.argument("spec", required=False, metavar="SPEC.md", type=FILE)
 @click.option("--max-reviews", metavar="N", type=click.IntRange(1), help="Give up after N reviews (3).")
 @click.option("--branch", metavar="NAME", help="The branch to work on (tdd/TASKID).")
 @click.option("--base", metavar="BRANCH", help="The branch to start from (the current one).")

@@ -9,6 +9,7 @@ import click
 
 from redgreenrefactor import demo as demonstration
 from redgreenrefactor.cli.common import common, complain, pen, print_json, say, width
+from redgreenrefactor.cli.offers import FILE
 from redgreenrefactor.cli.recovery import pushing
 from redgreenrefactor.cli.task import answer_task
 from redgreenrefactor.cli.work import surroundings, tell_worktree, working
@@ -28,7 +29,7 @@ from redgreenrefactor.views.result_text import result_text
 
 @click.command()
 @click.argument("feature", required=False)
-@click.option("--file", metavar="F", help="Read the feature from a file.")
+@click.option("--file", metavar="F", type=FILE, help="Read the feature from a file.")
 @click.option(
     "--issue", metavar="N", type=click.IntRange(1), help="Take the feature from an issue on GitHub."
 )

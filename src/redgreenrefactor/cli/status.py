@@ -8,6 +8,7 @@ import click
 
 from redgreenrefactor.cli.common import common, pen, print_json, project, tell, width
 from redgreenrefactor.cli.looking import entry_to_json, show_status
+from redgreenrefactor.cli.offers import turns
 from redgreenrefactor.lifecycle import status as runs
 from redgreenrefactor.views.text import history_text
 
@@ -28,7 +29,10 @@ def status(**flags: Any) -> None:
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the newest N.")
 @click.option("--attempts", is_flag=True, help="Rejected attempts, too.")
 @click.option(
-    "--transcript", metavar="TURN", help="What one session was told and did: 1-GREEN-1, or a commit."
+    "--transcript",
+    metavar="TURN",
+    shell_complete=turns,
+    help="What one session was told and did: 1-GREEN-1, or a commit.",
 )
 @click.option("--graph", is_flag=True, help="Cycle by cycle, each with its way through the phases.")
 @common

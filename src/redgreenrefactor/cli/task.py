@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from redgreenrefactor.cli.common import print_json, project, say, tell
+from redgreenrefactor.cli.offers import FILE
 from redgreenrefactor.cli.work import WORKTREE, agents_work, surroundings, tell_worktree
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.goals.task_file import schema_text
@@ -16,7 +17,7 @@ from redgreenrefactor.views.task_text import last_section, one_line
 
 
 @click.command()
-@click.argument("files", nargs=-1, metavar="TASK.json…")
+@click.argument("files", nargs=-1, metavar="TASK.json…", type=FILE)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of task files, and do nothing else.")
 @click.option("--check", is_flag=True, help="Only tell what is wrong with the files.")
 @click.option(

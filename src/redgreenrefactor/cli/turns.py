@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redgreenrefactor.cli.common import common, pen, print_json, project, tell, width
+from redgreenrefactor.cli.offers import turns
 from redgreenrefactor.model.run_report import turn_object
 from redgreenrefactor.reports.turns import steps_of, turn_named
 from redgreenrefactor.views.diffs import files_of
@@ -14,7 +15,7 @@ from redgreenrefactor.views.turn_text import diff_rows, turn_text
 
 
 @click.command()
-@click.argument("turn")
+@click.argument("turn", shell_complete=turns)
 @common
 def show(turn: str, **flags: Any) -> None:
     """Show one step of a run, a turn: its verdict with the evidence, and what its session did in short.
@@ -30,7 +31,7 @@ def show(turn: str, **flags: Any) -> None:
 
 
 @click.command()
-@click.argument("turn")
+@click.argument("turn", shell_complete=turns)
 @common
 def diff(turn: str, **flags: Any) -> None:
     """Show what one step of a run, a turn, changed, as git does.

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from redgreenrefactor.cli.common import Command, common, project
+from redgreenrefactor.cli.offers import FILE, agents
 from redgreenrefactor.config import Flags
 from redgreenrefactor.config.keys import AGENTS, AGENTS_WITH_MORE
 from redgreenrefactor.lifecycle.invocation import invocation
@@ -22,7 +23,9 @@ from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.console import View, view_for
 from redgreenrefactor.views.messages import worktree_lines
 
-EVENTS = click.option("--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line.")
+EVENTS = click.option(
+    "--events", metavar="FILE", type=FILE, help="Append what happens to FILE, one JSON object a line."
+)
 BUDGET = click.option("--budget", metavar="USD", type=float, help="Stop when sessions have cost this much.")
 WORKTREE = click.option(
     "--worktree", metavar="NAME", help="Work on branch tdd/NAME in a folder beside this one."
@@ -31,6 +34,7 @@ MODEL = click.option("--model", metavar="MODEL", help="The model for every role.
 AGENT = click.option(
     "--agent",
     metavar="AGENT",
+    shell_complete=agents,
     help=f"Who works: {', '.join((*AGENTS, *(f'{name}…' for name in AGENTS_WITH_MORE)))}",
 )
 

@@ -1,10 +1,11 @@
 import json
 import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner, Result
 
-from redgreenrefactor.cli.commands import rgr
+from redgreenrefactor.cli.commands import called, rgr
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.reports.turns import turn_named
 from redgreenrefactor.views.lines import ASCII, Tone
@@ -92,6 +93,52 @@ def test_a_long_session_is_folded_and_nothing_moves_the_cursor(told: Repo) -> No
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_has_its_completion(shell: str) -> None:
     assert "_RGR_COMPLETE" in CliRunner().invoke(rgr, ["completion", shell]).output
+
+
+def offered(shell: str, line: str, repo: Repo) -> list[str]:
+    """Return what a shell offers when Tab is pressed at the end of a line."""
+    words = line.split(" ")
+    env = {**repo.env, "_RGR_COMPLETE": f"{shell}_complete", "COMP_CWORD": str(len(words) - 1)}
+    env["COMP_WORDS"] = line if shell != "fish" else " ".join(words[:-1])
+    env |= {"COMP_CWORD": words[-1]} if shell == "fish" else {}
+    command = [sys.executable, "-m", "redgreenrefactor"]
+    done = subprocess.run(
+        command, env=env, cwd=repo.path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("rgr rep", ["plain,repair-notes", "plain,report"]),
+        ("rgr run --file ", ["file,"]),
+        ("rgr run --agent cl", ["plain,claude-code", "plain,cline"]),
+        ("rgr report --project ", ["dir,"]),
+        ("rgr show 1-gr", ["plain,1-GREEN-2", "plain,1-GREEN-1"]),
+        ("rgr init --starter g", ["plain,gradle", "plain,go"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_shells_offer_what_can_be_typed(told: Repo, line: str, found: list[str]) -> None:
+    assert offered("bash", line, told)[:-1] == found
+
+
+def test_no_run_means_no_turns_to_offer(make_repo: MakeRepo) -> None:
+    assert not any(offered("bash", "rgr diff ", make_repo()))
+
+
+def test_what_a_command_does_is_not_cut_off_beside_its_name(told: Repo) -> None:
+    assert "Make unreadable notes readable again" in offered("zsh", "rgr repa", told)
+
+
+def test_a_flag_before_the_command_is_answered_with_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for words, hint in (("--project . report", "Flags come after the command"), ("--versoin", "rgr --help")):
+        monkeypatch.setattr("sys.argv", ["rgr", *words.split()])
+        with pytest.raises(UsageError) as refused:
+            called()
+        assert hint in refused.value.hint
 
 
 @pytest.mark.parametrize(
