@@ -18,7 +18,7 @@ from redgreenrefactor.views.lines import (
     seconds,
     short,
 )
-from redgreenrefactor.views.turn_words import PHASE_TONES
+from redgreenrefactor.views.turn_words import PHASE_TONES, title_of_cycle
 
 ORDER = (PhaseName.PLAN, PhaseName.CODE, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR, PhaseName.REVIEW)
 ALIKE = {"done": "ok", "covered": "ok", "approved": "ok", "closed": "ok", "failed": "bad"}
@@ -42,8 +42,7 @@ def _cycle(cycle: ReportedCycle, due: PhaseName | None, width: int, ink: Ink) ->
     """Yield the rows of a cycle; all but the first begin with a column for the bar."""
     marks = {"ok": Span(ink.ok, Tone.GOOD), "bad": Span(ink.bad, Tone.BAD)}
     mark = marks.get(ALIKE.get(cycle.outcome, ""), Span(ink.dot))
-    closing = "no case left" if cycle.outcome == "closed" else ""
-    case = ink.headline(cycle.case.description) if cycle.case else closing
+    case = "no case left" if cycle.outcome == "closed" else ink.headline(title_of_cycle(cycle))
     title = (mark, Span(f" {cycle.number}  "), Span(case, Tone.STRONG))
     yield from aligned(title, (cycle.outcome, seconds(cycle.seconds)), width, ink, indent=4)
     yield from _way(cycle, due, width, ink)

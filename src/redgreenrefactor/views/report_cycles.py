@@ -13,10 +13,9 @@ from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.diffs import FileDiff, files_of
 from redgreenrefactor.views.lines import count, seconds, short
 from redgreenrefactor.views.markup import Child, Markup, joined, tag, text
-from redgreenrefactor.views.turn_words import evidence
+from redgreenrefactor.views.turn_words import ROUND, evidence, is_round, title_of_cycle
 
 TRACK = (PhaseName.PLAN, PhaseName.RED, PhaseName.GREEN, PhaseName.REFACTOR)
-ROUND = (PhaseName.CODE, PhaseName.REVIEW)
 TELLING = (PhaseName.RED, PhaseName.GREEN, *ROUND)  # phases whose turns are shown unfolded
 LONGEST_LINE = 400  # characters of one line of a diff
 SIGNS = {"+": "ins", "-": "del", "@": "b"}
@@ -67,20 +66,6 @@ def number_of(cycle: ReportedCycle) -> str:
     return "" if cycle.outcome == "closed" or is_round(cycle) else f"{cycle.number} · "
 
 
-def is_round(cycle: ReportedCycle) -> bool:
-    """Tell whether a coder and a reviewer worked in it, instead of the phases of a case."""
-    return any(turn.handoff.phase in ROUND for turn in cycle.turns)
-
-
-def title_of_cycle(cycle: ReportedCycle) -> str:
-    """Return what a cycle is about."""
-    if cycle.outcome == "closed":
-        return "The last look at the list"
-    if cycle.case:
-        return cycle.case.description
-    return f"Round {cycle.number}" if is_round(cycle) else "Planning"
-
-
 def place_of_cycle(cycle: ReportedCycle, within: str) -> str:
     """Return the name that links lead to a cycle by."""
     return f"{within}c{cycle.number}"
@@ -90,7 +75,8 @@ def track(cycle: ReportedCycle, due: PhaseName | None = None) -> Markup | None:
     """Return the way of a case through its phases: which are behind it, how often each was tried, which one is due."""
     if cycle.outcome == "closed":
         return None
-    phases = ROUND if is_round(cycle) else TRACK
+    planned = cycle.case is None and all(turn.handoff.phase is not PhaseName.PLAN for turn in cycle.turns)
+    phases = ROUND if is_round(cycle) else TRACK[1:] if planned else TRACK  # by whoever wrote the task file
     steps = [
         tag(
             "li",

@@ -10,7 +10,7 @@ from redgreenrefactor.views import plots
 from redgreenrefactor.views.lines import count, seconds, short_number
 from redgreenrefactor.views.markup import Markup, tag
 from redgreenrefactor.views.plots import Series, figure
-from redgreenrefactor.views.report_cycles import is_round
+from redgreenrefactor.views.turn_words import is_round
 
 UNITS = (
     (3 * 86400.0, 86400.0, "days"),

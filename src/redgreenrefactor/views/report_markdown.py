@@ -7,8 +7,8 @@ from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.run_report import ReportedCycle, ReportedTurn, RunReport
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import Ink, count, seconds, short
-from redgreenrefactor.views.report_cycles import OUTCOMES, title_of_cycle, used
-from redgreenrefactor.views.turn_words import probed
+from redgreenrefactor.views.report_cycles import OUTCOMES, used
+from redgreenrefactor.views.turn_words import probed, title_of_cycle
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|#~&!])")
 _INK = Ink()
@@ -40,7 +40,8 @@ def _run(run: RunReport) -> Iterator[str]:
     done = run.latest.handoff.cases_done
     yield f"## {plain(title_of(run.feature)) or 'A run'}"
     yield ""
-    told = [f"**{run.status}**", f"{done} of {count(done + run.cases_open, 'case')} done"]
+    total = done + run.cases_open
+    told = [f"**{run.status}**", *([f"{done} of {count(total, 'case')} done"] if total else [])]
     told += [f"{seconds(run.expense.seconds)} at work"] if run.expense.seconds else []
     told += [used(run.expense.usage)] if run.expense.usage else []
     yield f"{' · '.join(told)} · run `{run.run_id}` at `{short(run.latest.commit)}`"
@@ -65,7 +66,9 @@ def _run(run: RunReport) -> Iterator[str]:
 
 def _row(cycle: ReportedCycle, phases: Sequence[PhaseName]) -> str:
     commits = [f"`{short(turn.commit)}`" if (turn := cycle.accepted.get(phase)) else "" for phase in phases]
-    learned = [words for turn in cycle.turns if turn.accepted and (words := probed(turn.handoff.facts))]
+    learned = [
+        plain(words) for turn in cycle.turns if turn.accepted and (words := probed(turn.handoff.facts))
+    ]
     retried = f", {count(len(cycle.rejected), 'rejected attempt')}" if cycle.rejected else ""
     cells = [str(cycle.number), plain(title_of_cycle(cycle)), OUTCOMES[cycle.outcome] + retried, *commits]
     return f"| {' | '.join(cells)} | {'; '.join(learned)} |"

@@ -15,13 +15,12 @@ from redgreenrefactor.views.markup import Child, Markup, joined, tag
 from redgreenrefactor.views.report_cycles import (
     OUTCOMES,
     cycle_section,
-    is_round,
     number_of,
     place_of_cycle,
-    title_of_cycle,
     track,
 )
 from redgreenrefactor.views.report_figures import figures
+from redgreenrefactor.views.turn_words import is_round, title_of_cycle
 
 ASSETS = Path(__file__).with_name("page")
 DIFFS = 450_000  # characters of diffs in one file, which stays below a megabyte with them

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from redgreenrefactor.errors import some_of
 from redgreenrefactor.model.facts import Counts, Facts
 from redgreenrefactor.model.handoff import Handoff
+from redgreenrefactor.model.run_report import ReportedCycle
 from redgreenrefactor.model.verdict import Finding, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import Ink, Row, Span, Tone, seconds
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # a report tells of no events
 
 MOST_MISSED = 2  # mutants that are named in a line
 PROBE = "probe"  # the purpose of test runs beyond those of the whole suite
+ROUND = (PhaseName.CODE, PhaseName.REVIEW)
 PHASE_TONES = {
     PhaseName.PLAN: Tone.PLAN,
     PhaseName.RED: Tone.RED,
@@ -23,6 +25,22 @@ PHASE_TONES = {
     PhaseName.REVIEW: Tone.PLAN,
     PhaseName.DIAGNOSE: Tone.RED,
 }
+
+
+def is_round(cycle: ReportedCycle) -> bool:
+    """Tell whether a coder and a reviewer worked in it, instead of the phases of a case."""
+    return any(turn.handoff.phase in ROUND for turn in cycle.turns)
+
+
+def title_of_cycle(cycle: ReportedCycle) -> str:
+    """Return what a cycle is about."""
+    if cycle.outcome == "closed":
+        return "The last look at the list"
+    if cycle.case:
+        return cycle.case.description
+    if is_round(cycle):
+        return f"Round {cycle.number}"
+    return "Planning" if cycle.turns[-1].handoff.phase is PhaseName.PLAN else "The whole task"
 
 
 def phase_label(phase: PhaseName) -> Row:

@@ -12,11 +12,11 @@ from redgreenrefactor.views.report_cycles import (
     cycle_section,
     number_of,
     place_of_cycle,
-    title_of_cycle,
     track,
 )
 from redgreenrefactor.views.report_figures import figures
 from redgreenrefactor.views.report_page import MARKS, asset, cycle_row, page, run_head
+from redgreenrefactor.views.turn_words import title_of_cycle
 
 ALLOWANCE = 20_000  # characters of each turn's diff
 STORY, ROWS = "story", "cycles"

@@ -2,9 +2,11 @@ import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
+from itertools import islice
 
 import pytest
 
+from redgreenrefactor.model.facts import MutantCounts
 from redgreenrefactor.model.handoff import State
 from redgreenrefactor.model.result import Entry
 from redgreenrefactor.model.run_report import Patch, ReportedTurn, RunReport, run_report
@@ -12,6 +14,7 @@ from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views import plots
 from redgreenrefactor.views.diffs import files_of
+from redgreenrefactor.views.graph_text import graph_text
 from redgreenrefactor.views.markup import Markup, tag, text
 from redgreenrefactor.views.plots import Series
 from redgreenrefactor.views.report_cycles import diff_blocks
@@ -239,6 +242,32 @@ def test_rounds_of_a_review_have_a_track_of_their_own() -> None:
     assert page.words["a"].endswith("Round 1")
     assert "Seconds for each round" in page.words["figcaption"]
     assert "rounds" in page.words["dt"]
+    assert "1  Round 1" in next(islice(graph_text(report, width=80), 2, None))
+
+
+def test_a_task_file_has_no_planning() -> None:
+    note = replace(RED_1, current_test=None, pending_tests=(), completed_tests=())
+    report = run_report(
+        [Entry("c2", replace(note, phase=PhaseName.GREEN)), Entry("c1", note), Entry("c0", OPENING)], {}
+    )
+    assert report is not None
+    page = Page(report_page([report]))
+
+    assert page.words["a"].endswith("1 · The whole task")
+    assert "PLAN" not in page.words["li"]
+    assert "of 0" not in report_markdown([report])
+
+    tried = replace(note, phase=PhaseName.PLAN, next_phase=PhaseName.PLAN)
+    first = run_report([Entry("c1", tried), Entry("c0", OPENING)], {})
+    assert first is not None
+    assert "PLAN" in Page(report_page([first])).words["li"]
+
+
+def test_what_was_measured_cannot_break_the_table_of_a_pull_request(report: RunReport) -> None:
+    odd = replace(GREEN_1, facts=replace(GREEN_1.facts, mutants=MutantCounts(2, 1, missed=("a | b <i>",))))
+    cycle = replace(report.cycles[0], turns=(ReportedTurn("c1", odd, accepted=True),))
+    told = report_markdown([replace(report, cycles=(cycle,))])
+    assert "missed: a \\| b \\<i\\>" in told
 
 
 def test_a_long_title_is_cut_and_told_whole_below(report: RunReport) -> None:
