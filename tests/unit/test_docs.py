@@ -5,6 +5,8 @@ import inspect
 import json
 import re
 import shlex
+import subprocess
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,21 @@ def test_relative_links_lead_to_something(page: Path) -> None:
             assert anchor in anchors(target), f"{page.name} links to {link}"
 
 
+@each_page
+def test_pictures_are_there_and_told_to_those_who_do_not_see_them(page: Path) -> None:
+    for picture in (token for token in inlines(page) if token.type == "image"):
+        assert (page.parent / str(picture.attrs["src"])).is_file()
+        assert len(picture.content) > 20
+
+
+@each_page
+def test_links_to_elsewhere_are_addresses_that_nobody_can_read_along(page: Path) -> None:
+    for link in (link for link in links(page) if ":" in link.partition("/")[0]):
+        assert re.fullmatch(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/[^\s<>]*)?", link), (
+            f"{page.name} links to {link}"
+        )
+
+
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -149,6 +166,77 @@ def test_commands_and_flags_that_are_shown_exist(page: Path) -> None:
             assert words[0] in known, f"{page.name} shows rgr {words[0]}"
             given = {word.partition("=")[0] for word in words if word.startswith("--")}
             assert given <= flags(known[words[0]]), f"rgr {words}"
+
+
+def lines(page: Path) -> list[str]:
+    """Return every line that a page shows for a shell, in the jobs of a CI server, too."""
+    jobs = (line for text in blocks(page, "yaml") for line in text.splitlines())
+    shown = (line for text in blocks(page, "sh") for line in text.replace("\\\n", " ").splitlines())
+    return [*map(str.strip, shown), *(re.sub(r"^\s*(?:-|run:) ", "", line) for line in jobs)]
+
+
+PLACES = {"N": "1", "USD": "5"}  # what stands for a number
+
+
+@each_page
+def test_command_lines_that_are_shown_can_be_typed(page: Path) -> None:
+    """Each is taken apart as when somebody types it: no argument too many or missing, every value one that is taken."""
+    known = commands()
+    for line in lines(page):
+        if line.startswith("rgr ") and "$(" not in line:
+            typed, *words = shlex.split(re.split(r" (?:[|>&;]|>>|2>)", line)[0], comments=True)[1:]
+            if not typed.startswith("-"):
+                words = [PLACES.get(word, word) for word in words]
+                known[typed].make_context(typed, words, resilient_parsing=False)
+
+
+@each_page
+def test_what_is_shown_for_a_shell_is_understood_by_one(page: Path) -> None:
+    for text in blocks(page, "sh"):
+        done = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{page.name}: {done.stderr}\n{text}"
+
+
+@each_page
+def test_commands_of_git_that_are_shown_exist(page: Path) -> None:
+    listed = ["git", "--list-cmds=main,others,alias,nohelpers"]
+    known = {*subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split(), "lfs"}
+    for line in (line for line in (*lines(page), *spans(page)) if line.startswith("git ")):
+        words = [word for word in line.split()[1:] if not word.startswith("-")]
+        assert words[0] in known, f"{page.name} shows {line}"
+
+
+@each_page
+def test_code_and_data_that_are_shown_can_be_read(page: Path) -> None:
+    for text in blocks(page, "python"):
+        compile(text, page.name, "exec")
+    for text in blocks(page, "toml"):
+        tomllib.loads(text)
+    for text in blocks(page, "json"):
+        json.loads(text)
+
+
+@each_page
+def test_extras_that_are_named_can_be_installed(page: Path) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(re.findall(r"redgreenrefactor\[(\w+)\]", page.read_text())) <= set(extras)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / name for name in ("AGENTS.md", "CONTRIBUTING.md", "README.md")], ids=str
+)
+def test_files_of_the_project_that_are_named_are_there(page: Path) -> None:
+    inside = {path.name for path in ROOT.iterdir()} | {
+        "agents",
+        "katas",
+        "views",
+        "starters",
+        "prompts",
+        "gates",
+    }
+    for span in spans(page):
+        if re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", span) and span.partition("/")[0] in inside:
+            assert any((base / span).exists() for base in (ROOT, ROOT / "src/redgreenrefactor")), span
 
 
 @each_page
