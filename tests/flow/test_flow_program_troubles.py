@@ -268,7 +268,7 @@ def _program_above(pid: int) -> int:
     """Return the program that our keeper has started, above one of its descendants."""
     while True:
         above = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        if b"keeper.py" in Path(f"/proc/{above}/cmdline").read_bytes():
+        if b"from keeper import main" in Path(f"/proc/{above}/cmdline").read_bytes():
             return pid
         assert above > 1, "started by our keeper"
         pid = above

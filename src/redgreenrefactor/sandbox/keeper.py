@@ -1,13 +1,13 @@
 """The parent of one foreign program and of everything it leaves behind: none of it outlives this script.
 
-Started in a session of its own as `python -I -S keeper.py CONTROL STATUS GRACE CTYPE RULES PROGRAM [ARGUMENT...]`.
+`main` is called in a session of its own by `python -I -S -c … CONTROL STATUS GRACE CTYPE RULES PROGRAM [ARGUMENT...]`.
 It ends the tree when the program ends, and when CONTROL, the reading end of a pipe, comes to its end: so it
 is enough that whoever holds the other end dies. STATUS, the writing end of another pipe, is told the
 program's exit code, as its last line, once nothing is left. GRACE is how many seconds lie between asking with
 SIGTERM and ending with SIGKILL. CTYPE is the `LC_CTYPE` the program shall find: the interpreter may have put
 its own there. RULES is a descriptor to read from what holds the program (see `restrictions.py`), nothing if nothing does.
 
-Every run of a program pays for the start of this script. So it imports only what is built into the
+Every run of a program pays for its start. So it is compiled once and imports only what is built into the
 interpreter, and `_ctypes`; and it waits for two things at once with a thread, not with `select` and signals.
 """
 
@@ -187,7 +187,6 @@ def obey(rules: bytes) -> None:
     if TYPE_CHECKING:
         from redgreenrefactor.sandbox.restrictions import Restrictions  # noqa: PLC0415
     else:
-        sys.path.append(__file__.rpartition("/")[0])
         from restrictions import Restrictions  # noqa: PLC0415
     Restrictions(rules).obey()
 
@@ -254,7 +253,3 @@ def main() -> None:
     keeper = Keeper(tree, status)
     _thread.start_new_thread(keeper.obey, (control, grace))
     keeper.wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 _WIDE = 1 << 20  # bytes in a pipe; the most that an ordinary user is given
 _NOT_EXECUTABLE = 126  # as shells answer
 _OFTEN = 1.0  # seconds between two looks at how much room is left, which cost nothing
-_KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
+# Imported, for a script is compiled with every start; after the language's own modules: some of ours are called like them.
+_STARTED = f"import sys; sys.path.append({os.path.dirname(__file__)!r}); from keeper import main; main()"  # noqa: PTH120
+_KEEPER = (sys.executable, "-I", "-S", "-c", _STARTED)
 
 
 @frozen

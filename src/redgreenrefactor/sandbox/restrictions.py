@@ -1,4 +1,4 @@
-"""What a process does to itself before it becomes a program that is held; only the keeper, a script, imports this."""
+"""What a process does to itself before it becomes a program that is held; only the keeper imports this."""
 
 import sys
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 else:
     import posix as os
 
-    from __main__ import LANDLOCK, PR_SET_DUMPABLE, library, prctl
+    from keeper import LANDLOCK, PR_SET_DUMPABLE, library, prctl
 
 PR_SET_SECCOMP = 22
 PR_CAPBSET_DROP = 24
