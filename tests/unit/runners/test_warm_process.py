@@ -216,6 +216,43 @@ def test_unittest_is_kept_loaded_too(make: Callable[..., Bench], lay: Lay) -> No
     assert (warm.warm, warm.exit_code) == (True, cold.exit_code)
 
 
+@pytest.mark.parametrize(
+    ("put", "found"),
+    [
+        ("json.dumps = mine", {("json", "dumps")}),
+        ("json.JSONDecoder.decode = mine", {("json.decoder.JSONDecoder", "decode")}),
+        ("json.dumps.__code__ = mine.__code__", {("json", "dumps")}),
+        ("sys.modules['json'] = type(sys)('json'); import json; json.dumps = mine", {("json", "dumps")}),
+        (
+            "json.JSONEncoder = type('JSONEncoder', (), {'__module__': 'json', 'a': mine})",
+            {("json.JSONEncoder", "a")},
+        ),
+        ("json.loads.__kwdefaults__ = {}", set[tuple[str, str]]()),
+        ("mine.__code__ = other.__code__; json.dumps('')", set[tuple[str, str]]()),
+    ],
+)
+@pytest.mark.parametrize("runner", ["pytest", "unittest"])
+def test_what_code_puts_into_other_modules_is_found_in_a_fork_as_it_is_in_a_process_of_its_own(
+    put: str, found: set[tuple[str, str]], runner: str, make: Callable[..., Bench], lay: Lay
+) -> None:
+    code = f"import json, sys\n\ndef other(*_, **__):\n    return 2\n\ndef mine(*_, **__):\n    return 1\n\n{put}\n"
+    test = "import unittest, calc\n\nclass TestIt(unittest.TestCase):\n    def test_it(self):\n        assert calc.mine()\n"
+    lay({"calc.py": code, "test_calc.py": test})
+    bench = make(f"{sys.executable} -m {runner}")
+    name = {"pytest": "test_calc.py::TestIt::test_it", "unittest": "test_calc.TestIt.test_it"}[runner]
+    bench(warm=False)  # so that what the suite imports is loaded beforehand
+
+    cold, warm = (
+        bench.suite.run(bench.project, Manner((name,), disguise=Guise.HIDDEN, seed=SEED, warm=warm))
+        for warm in (False, True)
+    )
+
+    assert warm.warm
+    assert warm.results[name].passed
+    assert {(item.owner, item.name) for item in warm.reach.replaced if item.file} == found
+    assert warm.reach.replaced == cold.reach.replaced
+
+
 def test_what_the_suite_imports_from_packages_is_loaded_beforehand_and_nothing_of_the_project(
     make: Callable[..., Bench], lay: Lay, tmp_path: Path
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.machinery import PathFinder
 from operator import is_
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -15,7 +15,7 @@ from rgr_records import Order, Paths, is_of
 
 _STARTS = frozenset(("subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "os.system"))
 _FRAMES = frozenset(("sys._getframe", "sys._current_frames", "gc.get_objects", "gc.get_referrers"))
-_HEARD = _STARTS | _FRAMES | {"open", "import"}
+_HEARD = _STARTS | _FRAMES | {"open", "import", "object.__setattr__"}
 _WALKERS = ("inspect", "traceback")  # modules that ask for frames on somebody's behalf
 _QUOTING = (*_WALKERS, "warnings")  # modules that open a source to quote from it
 _RUNNERS = ("pytest", "_pytest", "pluggy", "unittest", "hypothesis", "coverage", "builtins")
@@ -34,6 +34,9 @@ class Reach:
         self._hears = True
         owners = ("self", "thread-self", os.getpid(), os.getppid())
         self._process = [f"/proc/{who}/{what}" for who in owners for what in ("cmdline", "environ")]
+        self.recoded: list[FunctionType] | None = (
+            [] if closely else None
+        )  # functions that were given other code
         if closely:  # every call of id() is an event: too dear for a whole suite
             sys.addaudithook(self._heard)
         else:
@@ -78,6 +81,10 @@ class Reach:
             return
         if event in _STARTS:
             self._started += 1
+            return
+        if event == "object.__setattr__":
+            if arguments[1] == "__code__" and self.recoded is not None:
+                self.recoded.append(arguments[0])
             return
         self._hears = False  # asking for a frame is an event, too
         try:
@@ -125,7 +132,7 @@ def tell_the_end(
     """Write down what a run has used; of whole suites, and in disguise, also what has become of the runner."""
     used, whole = reach.facts(), not order.tests
     asked = whole or order.disguise  # nobody wants to know it of others, and looking takes longer than a test
-    replaced = order.originals.replaced(widely=bool(order.disguise)) if asked else []
+    replaced = order.originals.replaced(widely=bool(order.disguise), recoded=reach.recoded) if asked else []
     write("reach", hiding=hiding(order.paths) if whole else {}, replaced=replaced, **used)
     for file, numbers in () if lines is None else lines.executed.items():
         write("lines", file=file, lines=sorted(numbers))
@@ -149,7 +156,14 @@ class Originals:
     def __init__(self, paths: Paths, *, nothing_loaded: bool) -> None:
         self._paths = paths
         self._classes = {name: list(_classes(name, module)) for name, module in _runners_modules()}
-        self._before = {owner: dict(space) for owner, space in _spaces()}
+        self._before = {
+            owner: dict(_space(place))
+            for name, module in _runners_modules()
+            for owner, place in ((name, module), *self._classes[name])
+        }
+        # Of other modules: each with the spaces of its own and of its classes, and what these hold.
+        self._others: dict[str, tuple[Any, list[tuple[Mapping[str, Any], tuple[Any, ...]]]]] = {}
+        self._functions: set[int] = set()  # of these, by their ids
         self._projects_own = {
             (owner, name)
             for owner, space in ({} if nothing_loaded else self._before).items()
@@ -157,11 +171,22 @@ class Originals:
             if _is_code(value) and self._home(value)[0]
         }
 
-    def replaced(self, *, widely: bool) -> list[list[Any]]:
+    def remember_others(self) -> None:
+        """Know what all other modules hold by now, and are not looked into as long as they do."""
+        for name, module in list(sys.modules.items()):
+            held = [(space, tuple(space.values())) for _, space in _with_classes(name, module)]
+            self._others[name] = module, held
+            self._functions.update(
+                id(value) for _, values in held for value in values if type(value) is FunctionType
+            )
+
+    def replaced(self, *, widely: bool, recoded: Iterable[FunctionType] | None) -> list[list[Any]]:
         """Return what is not what it was: its owner, the file and line of what is there now, and its name.
 
         Widely: also what the project has put into modules of the language and of packages, which takes a while.
+        Recoded are the functions that were given other code, if that was heard of.
         """
+        kept = recoded is not None and not any(id(function) in self._functions for function in recoded)
         found = [
             [owner, *self._home(value), name]
             for owner, space in self._changed()
@@ -169,7 +194,8 @@ class Originals:
             for name, value in list(space.items())
             if _is_code(value) and self._is_new(owner, name, value)
         ]
-        return sorted([*found, *self._patched(), *(self._elsewhere() if widely else ())], key=str)
+        elsewhere = self._elsewhere(self._others if kept else {}) if widely else ()
+        return sorted([*found, *self._patched(), *elsewhere], key=str)
 
     def _changed(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield what the runner's modules and their classes hold, of modules in which something is not what it was."""
@@ -203,10 +229,12 @@ class Originals:
                         found.append([file, *home, key])
         return found
 
-    def _elsewhere(self) -> Iterator[list[Any]]:
-        """Yield the functions of the project that others' modules and classes hold."""
+    def _elsewhere(self, known: Mapping[str, tuple[Any, Any]]) -> Iterator[list[Any]]:
+        """Yield the functions of the project that others' modules and classes hold; what is as it was holds none."""
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] in (*_RUNNERS, "__main__") or _file(module, self._paths):
+                continue
+            if name in known and _still_holds(module, *known[name]):
                 continue
             for owner, space in _with_classes(name, module):
                 for key, value in list(space.items()):
@@ -256,12 +284,6 @@ def _runners_modules() -> list[tuple[str, Any]]:
     return [found for found in list(sys.modules.items()) if found[0].partition(".")[0] in _RUNNERS]
 
 
-def _spaces() -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield what the runner's modules and their classes hold."""
-    for name, module in _runners_modules():
-        yield from _with_classes(name, module)
-
-
 def _with_classes(name: str, module: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what a module and the classes that it defines hold."""
     yield name, _space(module)
@@ -293,6 +315,13 @@ def _is_same(space: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
         len(space) == len(before)
         and all(map(is_, space, before))
         and all(map(is_, space.values(), before.values()))
+    )
+
+
+def _still_holds(module: Any, was: Any, held: Iterable[tuple[Mapping[str, Any], tuple[Any, ...]]]) -> bool:
+    """Tell whether a module is the one it was, and it and its classes hold the very things that they held."""
+    return module is was and all(
+        len(space) == len(values) and all(map(is_, list(space.values()), values)) for space, values in held
     )
 
 

@@ -68,6 +68,7 @@ class Order:
         """Return in a process that is a run of its own; what changes with the state that it is made of is not kept."""
         if self.kept is None:
             return
+        self.originals.remember_others()
         asked = self.kept.continued(made_of)
         self.kept = None
         del sys.modules["rgr_warm"]

@@ -113,6 +113,7 @@ class _Parent:
         self._alone: bool = asked["warm"]["alone"]
         self._found = self._surroundings()
         _refuse_plugins(asked["folder"])
+        self._files = _files_loaded()
         self._read = self._sources(asked["folder"])
         self._folder: str = asked["folder"]
         gc.freeze()
@@ -161,14 +162,8 @@ class _Parent:
 
     def _sources(self, folder: str) -> dict[str, Any]:
         """Return what the state in memory was made of: files that were loaded, and settings that were read."""
-        found: dict[str, Any] = {}
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if isinstance(file, str):
-                found[file] = _stamp(file)
-        for place in _configured_by(folder):
-            found[place] = _content(place)
-        found[""] = self._made_of()
+        found: dict[str, Any] = {place: _content(place) for place in _configured_by(folder)}
+        found[""] = list(map(_stamp, self._files)), self._made_of()
         return found
 
     def _surroundings(self) -> tuple[Any, ...]:
@@ -371,6 +366,12 @@ def _mount_points() -> frozenset[str]:
         os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found.group(1), 8)]), path))
         for path in escaped
     )
+
+
+def _files_loaded() -> list[str]:
+    """Return the files of all modules; to go through these again would copy the pages they lie on after every fork."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return sorted({file for file in files if isinstance(file, str)})
 
 
 def _stamp(path: str) -> tuple[int, ...]:
