@@ -55,8 +55,8 @@ def remembered(
     inner = (entry for git in own for entry in below(git / "modules") if entry.name == "config")
     found = (*own, *filter(_identity, pointers), *(Path(entry.path).parent for entry in inner))
     gits = tuple(dict.fromkeys(found))
-    places = (*pointers, *_watched(gits), project / SETTINGS)
-    return Steering(root, gits, folders, {str(place): _kept(place) for place in places})
+    places = (*map(str, pointers), *_watched(gits), str(project / SETTINGS))
+    return Steering(root, gits, folders, {place: _kept(place) for place in places})
 
 
 def put_back(before: Steering, keep_in: Path, ignored: Iterable[str] = ()) -> tuple[str, ...]:
@@ -72,9 +72,13 @@ def put_back(before: Steering, keep_in: Path, ignored: Iterable[str] = ()) -> tu
                 hint=f"Put it back (find -inum {identity.partition(':')[2]} finds it), then type 'rgr resume'.",
                 type="GitFolderMoved",
             )
-    files = {str(place): None for place in _watched(before.gits)} | dict(before.files)
+    files = dict.fromkeys(_watched(before.gits)) | dict(before.files)
     unseen = {str(before.root / path) for path in ignored}
-    wanted = {name: was for name, was in files.items() if Path(name).name != SETTINGS or name in unseen}
+    wanted = {
+        name: was
+        for name, was in files.items()
+        if os.path.basename(name) != SETTINGS or name in unseen  # noqa: PTH119
+    }
     return tuple(_files_back(before, wanted, keep_in))
 
 
@@ -84,11 +88,15 @@ def is_stale(before: Steering) -> bool:
 
 
 def _files_back(before: Steering, files: Mapping[str, Kept], keep_in: Path) -> Iterator[str]:
+    real: dict[str, bool] = {}  # folders, until something is put back: no link is on the way to them
     for name in sorted(files, key=lambda name: (name.count("/"), name)):
-        place, was, parent = Path(name), files[name], os.path.dirname(name)  # noqa: PTH120 - there are many
-        now = _kept(place) if os.path.realpath(parent) == parent else None  # no link is on the way
-        if now == was or (now and place.name == "HEAD" and stat.S_ISREG(now[0]) and HEAD.fullmatch(now[1])):
+        was, parent = files[name], os.path.dirname(name)  # noqa: PTH120 - there are many
+        if parent not in real:
+            real[parent] = os.path.realpath(parent) == parent
+        now = _kept(name) if real[parent] else None
+        if now == was or (now and name.endswith("/HEAD") and stat.S_ISREG(now[0]) and HEAD.fullmatch(now[1])):
             continue
+        real, place = {}, Path(name)
         around = (folder for folder in (before.root, *before.gits) if place.is_relative_to(folder))
         base = min(around, key=lambda folder: len(folder.parts))
         kept = _made_room(place, *now, keep_in) if now else None
@@ -100,24 +108,23 @@ def _files_back(before: Steering, files: Mapping[str, Kept], keep_in: Path) -> I
             yield f"{name} {gone if was is None else done}{f', the changed one is at {kept}' * bool(kept)}"
 
 
-def _watched(gits: Iterable[Path]) -> Iterator[Path]:
+def _watched(gits: Iterable[Path]) -> Iterator[str]:
     """Yield the places to look at: what may be there, hooks, and links, of which git itself makes none."""
     for folder in gits:
-        yield from (folder / name for name in ("HEAD", *STEERING))
-        hooks = str(folder / "hooks")
-        for entry in below(folder, lambda inner: not os.path.dirname(inner.path).endswith("/objects")):  # noqa: PTH120 - there are many
-            hook = os.path.dirname(entry.path) == hooks and not entry.name.endswith(".sample")  # noqa: PTH120
+        yield from (f"{folder}/{name}" for name in ("HEAD", *STEERING))
+        for entry in below(folder, lambda inner: not inner.path.rpartition("/")[0].endswith("/objects")):
+            hook = entry.path == f"{folder}/hooks/{entry.name}" and not entry.name.endswith(".sample")
             if hook or entry.is_symlink():
-                yield Path(entry.path)
+                yield entry.path
 
 
-def _kept(place: Path) -> Kept:
+def _kept(place: str) -> Kept:
     """Return what is at a place, without following a link or waiting for anybody."""
     with suppress(OSError):
-        mode = place.lstat().st_mode
+        mode = os.lstat(place).st_mode
         if stat.S_ISREG(mode):
-            return mode, decoded(head_of(place, LARGEST, follow=False))
-        return stat.S_IFMT(mode), decoded(os.fsencode(place.readlink())) if stat.S_ISLNK(mode) else ""
+            return mode, decoded(head_of(Path(place), LARGEST, follow=False))
+        return stat.S_IFMT(mode), decoded(os.fsencode(os.readlink(place))) if stat.S_ISLNK(mode) else ""  # noqa: PTH115
     return None
 
 
