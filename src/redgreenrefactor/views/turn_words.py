@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from redgreenrefactor.errors import some_of
 from redgreenrefactor.model.facts import Counts, Facts
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.run_report import ReportedCycle
 from redgreenrefactor.model.verdict import Finding, Outcome, TestOutcome
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.lines import Ink, Row, Span, Tone, seconds
 
-if TYPE_CHECKING:  # a report tells of no events
+if TYPE_CHECKING:  # a report tells of no events, and where a run stands needs no report
     from redgreenrefactor.model.events import LookedBack, SuiteEnded
+    from redgreenrefactor.model.run_report import ReportedCycle
 
 MOST_MISSED = 2  # mutants that are named in a line
 PROBE = "probe"  # the purpose of test runs beyond those of the whole suite
@@ -27,12 +27,12 @@ PHASE_TONES = {
 }
 
 
-def is_round(cycle: ReportedCycle) -> bool:
+def is_round(cycle: "ReportedCycle") -> bool:
     """Tell whether a coder and a reviewer worked in it, instead of the phases of a case."""
     return any(turn.handoff.phase in ROUND for turn in cycle.turns)
 
 
-def title_of_cycle(cycle: ReportedCycle) -> str:
+def title_of_cycle(cycle: "ReportedCycle") -> str:
     """Return what a cycle is about."""
     if cycle.outcome == "closed":
         return "The last look at the list"
