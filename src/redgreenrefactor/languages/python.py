@@ -136,12 +136,21 @@ def body_shape(node: Function) -> str:
 
 def rows(node: Function) -> list[str]:
     """Return the parameter sets of a test, one by one."""
-    found: list[str] = []
+    return [shape(row) for row in _rows(node)]
+
+
+def values_given(node: Function) -> list[ast.expr]:
+    """Return what a test is given in its parameter sets, whatever these are called."""
+    found = _rows(node)
+    return [part for row in found for part in (row.args if isinstance(row, ast.Call) else [row])]
+
+
+def _rows(node: Function) -> list[ast.expr]:
+    found: list[ast.expr] = []
     for item in node.decorator_list:
         if isinstance(item, ast.Call) and _is_parametrize(item):
             for argument in (*item.args[1:2], *(k.value for k in item.keywords if k.arg == "argvalues")):
-                listed = argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]
-                found += [shape(element) for element in listed]
+                found += argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]
     return found
 
 

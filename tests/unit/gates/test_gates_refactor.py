@@ -347,6 +347,15 @@ def test_a_lost_parameter_set_is_not_hidden_by_another_name() -> None:
     assert rewritten(lost, before).types == [FindingType.TEST_TAMPERING]
 
 
+def test_parameter_sets_may_go_over_to_another_test_with_all_their_values() -> None:
+    before = {**BASE, "test_thing.py": ROWS}
+    fewer = ROWS.replace(", 2, 3]", "]")
+    more = ROWS.removeprefix(f"import pytest\n{HEAD}").replace("test_doubles", "test_twice")
+    assert accepted(rewritten(f"{fewer}\n\n{more.replace('1, 2, 3', '2, 3')}", before))
+    played = rewritten(f"{fewer}\n\n{more.replace('1, 2, 3', '5, 6')}", before)
+    assert "parameter sets are gone: test_thing.py::test_doubles[2]" in played.told
+
+
 def test_a_shared_helper_that_no_longer_asserts_is_tampering() -> None:
     before = {
         "thing.py": CODE,

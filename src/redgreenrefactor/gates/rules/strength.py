@@ -1,6 +1,7 @@
 """REFACTOR may rewrite tests, as long as they notice as much as they did."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -64,7 +65,11 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inq
     shared = any(name and not name.rpartition("/")[2].startswith("test") for name in touched)
     passed = sorted(measured.before.passed)
     ids = [name for name in passed if shared or measured.before.results[name].file in touched]
-    found = [*_legacy(evidence, measured, rewrites), *_sets(measured, rewrites), *_left_out(evidence)]
+    found = [
+        *_legacy(evidence, measured, rewrites),
+        *_sets(evidence, measured, rewrites),
+        *_left_out(evidence),
+    ]
     if not ids:
         return found
     trial, run = yield from _as_they_were(evidence, ids)
@@ -151,21 +156,21 @@ def _legacy(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iter
         )
 
 
-def _sets(measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
-    """Yield tests that have lost parameter sets, under their own name or under another one."""
+def _sets(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iterator[Finding]:
+    """Yield that parameter sets are gone: fewer are left in all, or values that no test is given any more."""
     was, now = (
         rewrites.results(measured.before, rewrites.old),
         rewrites.results(measured.after, rewrites.new),
     )
-    for key in sorted(set(rewrites.old) & set(rewrites.new)):
-        before, after = ({r.id for r in side if r.key == key} for side in (was, now))
-        if len(after) < len(before):
-            yield _weaker(rewrites, f"parameter sets are gone: {named(sorted(before - after))}", [key])
-    gone = [r for r in was if r.key not in rewrites.new]
-    families = {r.id.partition("[")[0] for r in gone if "[" in r.id}
-    lost = [r for r in gone if r.id.partition("[")[0] in families]
-    if len(lost) > sum(r.key not in rewrites.old for r in now):
-        yield _weaker(rewrites, f"parameter sets are gone: {named([r.id for r in lost])}", [lost[0].key])
+    before, after = (Counter(result.key for result in side) for side in (was, now))
+    fewer = {r.key: before[r.key] - after[r.key] for r in was if "[" in r.id or after[r.key]}
+    fewer = {key: many for key, many in fewer.items() if many > 0}
+    given = constants(item for key in fewer for item in python.values_given(rewrites.old[key].node))
+    known = constants([*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)])
+    if sum(fewer.values()) > (after - before).total() or given - known:
+        left = {result.id for result in now}
+        lost = [result.id for result in was if result.key in fewer and result.id not in left]
+        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", sorted(fewer))
 
 
 def _left_out(evidence: Evidence) -> Iterator[Finding]:
