@@ -56,6 +56,8 @@ FORMS = (
 KEPT = (
     "Tests that were here before may be moved or renamed, with their bodies as they were (legacy.tests=keep)."
 )
+SHARP = "Rewritten tests have to notice every mutant the old ones noticed: keep their assertions as sharp."
+SETS = "Give the same values to this test, or to another one that asks the same; none is left out."
 FITTING = 4  # values of the old tests that all functions give
 
 
@@ -170,7 +172,7 @@ def _sets(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Iterat
     if sum(fewer.values()) > (after - before).total() or given - known:
         left = {result.id for result in now}
         lost = [result.id for result in was if result.key in fewer and result.id not in left]
-        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", sorted(fewer))
+        yield _weaker(rewrites, f"parameter sets are gone: {named(lost)}", sorted(fewer), SETS)
 
 
 def _left_out(evidence: Evidence) -> Iterator[Finding]:
@@ -329,10 +331,9 @@ def _expectations_count(
     return [_weaker(rewrites, f"whatever it is compared with, {blind.message}", [blind.key])]
 
 
-def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[TestKey] = ()) -> Finding:
+def _weaker(rewrites: Rewritten, why: str, guilty: Sequence[TestKey] = (), hint: str = SHARP) -> Finding:
     """Return the finding that tests were weakened, at the first of the guilty ones; without any, of all."""
     tests = {**rewrites.old, **rewrites.new}
     key = next((key for key in guilty if key in tests), next(iter(rewrites.new or rewrites.old)))
     (file, function), line = key, tests[key].line
-    hint = "Rewritten tests have to notice every mutant the old ones noticed: keep their assertions as sharp."
     return tampering(file, line, f"the tests were weakened ({function}): {why}", hint)
