@@ -23,8 +23,9 @@ settings.load_profile("rgr")
 
 
 def pytest_configure() -> None:
-    """Let every process have its signals: a shell that starts the tests in the background takes two away."""
+    """Let every process have its signals: a shell that starts the tests in the background takes two away, nohup a third."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
