@@ -190,6 +190,14 @@ def test_command_lines_that_are_shown_can_be_typed(page: Path) -> None:
                 known[typed].make_context(typed, words, resilient_parsing=False)
 
 
+def test_commands_of_the_readme_are_all_typed_on_a_bare_machine() -> None:
+    typed = (ROOT / ".ci/tour").read_text()
+    shown = {
+        " ".join(line.split()[:2]) for line in lines(ROOT / "README.md") if re.match(r"(rgr|make) ", line)
+    }
+    assert [line for line in sorted(shown) if line != "make test" and line not in typed] == []
+
+
 @each_page
 def test_what_is_shown_for_a_shell_is_understood_by_one(page: Path) -> None:
     for text in blocks(page, "sh"):
