@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from redgreenrefactor.filesystem import LARGEST, head_of, remove
+from redgreenrefactor.filesystem import LARGEST, head_of, remove, text_of
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.sandbox import secrets, system, toolchains
 from redgreenrefactor.sandbox.policy import Level, Mount, MountMode, Policy, hidden, readable, writable
@@ -17,7 +17,8 @@ _MOST_FILES = 200  # that are made read-only one by one; the gates see to the re
 _SETTINGS = secrets.words(
     ".m2/settings.xml .gradle/gradle.properties .cargo/config.toml .cargo/config .npmrc"
 )
-_SERVERS = re.compile(r"(?s)<servers>.*?</servers>")
+# Of these settings: whom Maven signs in to, and other files that git would have to be able to read.
+_LEFT_OUT = re.compile(r"(?ims)<servers>.*?</servers>|^[ \t]*\[include(?:if[^]\n]*)?\][^\[]*")
 
 
 @frozen
@@ -175,14 +176,23 @@ def _cleaned_settings(home: Path, tools: Path) -> Iterator[Mount]:
 def _cleaned(file: Path, tools: Path) -> Path | None:
     """Return a copy of a file of settings without lines that look like secrets; None if there is no such file."""
     try:
-        text = _SERVERS.sub("", head_of(file, LARGEST).decode())
+        return _copied(file, head_of(file, LARGEST).decode(), tools)
     except (OSError, ValueError):
         return None
-    kept = secrets.without_secret_lines(text)
+
+
+def _copied(file: Path, text: str, tools: Path) -> Path:
+    """Return a file with the text of another one, without what is secret in it or leads on."""
     copy = _settings(tools) / f"{file.parent.name}-{file.name}"
     copy.parent.mkdir(parents=True, exist_ok=True)
-    copy.write_text(kept, "utf-8")
+    copy.write_text(secrets.without_secret_lines(_LEFT_OUT.sub("", text)), "utf-8")
     return copy
+
+
+def _git_settings(ground: Ground, tools: Path) -> Path:
+    """Return a copy of the user's settings of git, which gives up where it may not read a file that they name."""
+    users = ground.home / (ground.environ.get("GIT_CONFIG_GLOBAL") or ".gitconfig")
+    return _copied(users, f"{text_of(users)}\n[core]\n\texcludesFile = /dev/null\n", tools)
 
 
 def _caches(ground: Ground, tools: Path, level: Level) -> dict[str, str]:
@@ -205,8 +215,7 @@ def _caches(ground: Ground, tools: Path, level: Level) -> dict[str, str]:
     if not (home / ".m2" / "repository").exists():
         given = ground.environ.get("MAVEN_OPTS", "")
         found["MAVEN_OPTS"] = f"{given} -Dmaven.repo.local={tools / 'm2'}".strip()
-    if "GIT_CONFIG_GLOBAL" not in ground.environ:  # git does nothing at all where it may not read the user's
-        found["GIT_CONFIG_GLOBAL"] = str(_cleaned(home / ".gitconfig", tools) or "/dev/null")
+    found["GIT_CONFIG_GLOBAL"] = str(_git_settings(ground, tools))
     return found
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -185,7 +187,30 @@ def test_under_landlock_caches_are_led_away_by_variables(home: Path) -> None:
     policy = suite_policy(ground(home), home / ".cache/rgr/x/checkout", Level.LANDLOCK, network=False)
     assert policy.environment["XDG_CACHE_HOME"].endswith("tools-suite/cache")
     assert policy.environment["MAVEN_OPTS"].startswith("-Dmaven.repo.local=")
-    assert policy.environment["GIT_CONFIG_GLOBAL"] == "/dev/null"
+
+
+@pytest.mark.parametrize("named", ["", "dotfiles/git"])
+def test_under_landlock_git_finds_a_copy_of_the_users_settings_wherever_they_are(
+    home: Path, named: str
+) -> None:
+    settings = home / (named or ".gitconfig")
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(
+        "[include]\n\tpath = ~/.gitconfig.work\n[user]\n\tname = Ada\n[core]\n\texcludesFile = ~/.ignored\n"
+        '[includeIf "gitdir:~/work/"]\n\tpath = elsewhere\n[github]\n\ttoken = secret\n'
+    )
+    here = ground(home)
+    if named:
+        here = replace(here, environ={**here.environ, "GIT_CONFIG_GLOBAL": str(settings)})
+
+    policy = session_policy(here, Level.LANDLOCK, lent=(), protected=(), network=False)
+
+    copy = Path(policy.environment["GIT_CONFIG_GLOBAL"])
+    assert any(copy.is_relative_to(place) for place in policy.of(MountMode.READ))
+    assert not any(word in copy.read_text() for word in ("secret", "work", "elsewhere"))
+    told = subprocess.check_output(["git", "config", "--file", copy, "--list"], text=True).splitlines()
+    assert told[0] == "user.name=Ada"
+    assert told[-1] == "core.excludesfile=/dev/null"  # the last one counts
 
 
 @pytest.mark.parametrize("level", [Level.BUBBLEWRAP, Level.LANDLOCK])
