@@ -1,6 +1,9 @@
 """Whole task files, with real git and pytest and an agent that plays its part."""
 
+import os
+
 import pytest
+from stage import surroundings
 from task_stage import ADD, CODE, DEAD, FILES, SUBTRACT, TEST, TIDY, WRONG, last_section, parts, staged, task
 
 from repos import MakeRepo
@@ -169,6 +172,27 @@ def test_a_missing_tool_blocks_the_task(make_repo: MakeRepo) -> None:
     assert section[5] == "**Phase:** red"
     assert stage.sessions == []
     assert stage.is_clean()
+
+
+@pytest.mark.long
+def test_a_kind_of_session_that_the_agent_has_not_blocks_the_task(make_repo: MakeRepo) -> None:
+    stage = staged(make_repo)
+    gemini = stage.repo.path.parent / "gemini"
+    gemini.write_text("#!/bin/sh\necho 0.61.0\n")
+    gemini.chmod(0o755)
+    link = {"id": "S-2", "strategy": "fork", "resume_from": "S-1"}
+    document = task(convergence={"criteria": ["$ true"]}, cli_execution=link)
+    path = f"{gemini.parent}{os.pathsep}{surroundings(stage.repo)['PATH']}"
+
+    done = stage.rgr("task", str(stage.task_file(document)), "--agent", "gemini", env={"PATH": path})
+
+    assert done.code == 3, done
+    blocker, need = last_section(done.out)[2:4]
+    assert (
+        blocker == "**Blocker:** the agent gemini has no sessions of the kind 'fork', which the task asks for"
+    )
+    assert "codex" in need
+    assert "'merge_fork', which hands over what earlier sessions said" in need
 
 
 @pytest.mark.long

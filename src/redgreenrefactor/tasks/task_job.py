@@ -100,8 +100,9 @@ class TaskJob(Job[TaskFileResult]):
             able = agent.strategies if isinstance(agent, Continuing) else frozenset({str(Strategy.NEW)})
             if strategy not in able:
                 raise NotReadyError(
-                    f"the agent {agent.name} has no sessions of the kind {strategy!r}, which the task asks for",
-                    hint="Use an agent that has them (api, command:…), or set cli_execution.strategy to 'new'.",
+                    f"the agent {agent.name} has no sessions of the kind '{strategy}', which the task asks for",
+                    hint="Use an agent that has them (claude-code, codex, opencode, api, command:…), or set "
+                    "cli_execution.strategy to 'new', or to 'merge_fork', which hands over what earlier sessions said.",
                     type="StrategyMissing",
                 )
 
