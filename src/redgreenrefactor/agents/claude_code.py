@@ -246,12 +246,11 @@ class _Stream:
             yield Answered(ident, text, bool(block.get("is_error")))
 
     def _result(self, said: Mapping[str, Any]) -> SessionConcluded:
+        # Beside this, tokens are those of the last request where money ended it, and costs those of all turns.
         recent: Mapping[str, Mapping[str, Any]] = said.get("model_usage_since_last_result") or {}
-        costs = [float(each.get("costUSD") or 0) for each in recent.values()]
-        cost = (
-            sum(costs) if recent else said.get("total_cost_usd")
-        )  # in a resumed session this counts all of it
-        usage = _usage(said.get("usage") or {}, float(cost) if cost is not None else None)
+        cost = said.get("total_cost_usd")
+        told = _usage(said.get("usage") or {}, float(cost) if cost is not None else None)
+        usage = sum(map(_usage_of_model, recent.values()), Usage()) if recent else told
         message = str(said.get("result") or "")
         if said.get("subtype") == "error_max_budget_usd":
             total = f"Claude Code ended the session: {'; '.join(map(str, said.get('errors') or ()))}"
@@ -285,6 +284,16 @@ def _usage(said: Mapping[str, Any], cost: float | None = None) -> Usage:
         int(said.get("cache_read_input_tokens") or 0),
         int(said.get("cache_creation_input_tokens") or 0),
         cost,
+    )
+
+
+def _usage_of_model(said: Mapping[str, Any]) -> Usage:
+    return Usage(
+        int(said.get("inputTokens") or 0),
+        int(said.get("outputTokens") or 0),
+        int(said.get("cacheReadInputTokens") or 0),
+        int(said.get("cacheCreationInputTokens") or 0),
+        float(said.get("costUSD") or 0),
     )
 
 

@@ -31,6 +31,13 @@ TOKENS = {
     "cache_read_input_tokens": 30,
     "cache_creation_input_tokens": 7,
 }
+OF_MODEL = {
+    "inputTokens": 200,
+    "outputTokens": 40,
+    "cacheReadInputTokens": 60,
+    "cacheCreationInputTokens": 14,
+    "costUSD": 0.25,
+}
 INIT = {"type": "system", "subtype": "init", "session_id": "s-1", "model": "claude-sonnet-4-5"}
 
 
@@ -284,7 +291,9 @@ def test_a_session_of_claude_code_is_told_noted_and_billed(players: Players) -> 
         assistant("m-1", use("c-1", "Write", file_path=f"{players.project}/a.py", content="1")),
         result("c-1", [text("ok")]),
         assistant("m-2", text("All is well.")),
-        ended(total_cost_usd=9.0, model_usage_since_last_result={"claude-sonnet-4-5": {"costUSD": 0.25}}),
+        ended(
+            total_cost_usd=9.0, model_usage_since_last_result={"claude-sonnet-4-5": OF_MODEL, "b": OF_MODEL}
+        ),
     ]
     players.plays("claude-code", lines)
 
@@ -292,7 +301,7 @@ def test_a_session_of_claude_code_is_told_noted_and_billed(players: Players) -> 
 
     assert report == Report(
         "All is well.",
-        Usage(100, 20, 30, 7, 0.25),
+        Usage(400, 80, 120, 28, 0.5),  # of all requests, where the last one alone may be told beside
         model="claude-sonnet-4-5",
         session="s-1",
         version="2.1.325",
