@@ -125,9 +125,9 @@ class Confinement:
         return Cage(self.means, policy)
 
     def holds(self, spec: str) -> Holding:
-        """Return whether the program that is this agent is held; auto, where it is known what it needs inside."""
+        """Return whether the program that is this agent is held; auto, where what it needs is known and can be shown."""
         wanted = self._settings.sandbox_agents
-        fits = kind_of(spec).fits_sandbox and self.level is Level.BUBBLEWRAP
+        fits = kind_of(spec).fits_sandbox and self.means.substitutes
         return "off" if self.level is Level.OFF or (wanted == "auto" and not fits) else wanted
 
     def agent(self, brief: Brief) -> Cage | None:
@@ -141,7 +141,7 @@ class Confinement:
 
     def _lent(self) -> Iterator[Mount]:
         """Yield what a session finds in the place of the git folder, where something else can be shown there."""
-        if self._workspace is None or not (self.level is Level.BUBBLEWRAP or self.means.mounts):
+        if self._workspace is None or not self.means.substitutes:
             return
         lent = self._workspace.lend()
         yield Mount(self._repository.git_dir, MountMode.WRITE, lent.folder)

@@ -363,7 +363,7 @@ def test_programs_that_are_agents_are_free_unless_they_are_to_be_held(repo: Repo
     assert cage.policy.network
 
 
-def test_auto_holds_programs_of_which_it_is_known_what_they_need_where_bubblewrap_does(repo: Repo) -> None:
+def test_auto_holds_programs_of_which_it_is_known_what_they_need_where_that_can_be_shown(repo: Repo) -> None:
     held = imagined(repo, sandbox_agents="auto")
     found = {
         spec: held.holds(spec)
@@ -376,6 +376,8 @@ def test_auto_holds_programs_of_which_it_is_known_what_they_need_where_bubblewra
         "opencode",
     ]
     assert {found["acp:x"], found["command:x"]} == {"off"}
+    held.means = Means(Level.LANDLOCK, mounts=True)
+    assert (held.holds("claude-code"), held.holds("acp:x")) == ("auto", "off")
     held.means = Means(Level.LANDLOCK)
     assert held.holds("claude-code") == "off"
     held.means = NO_MEANS

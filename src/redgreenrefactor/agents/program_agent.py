@@ -9,6 +9,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from redgreenrefactor.agents.account_file import AccountFile
 from redgreenrefactor.agents.conversation import SessionFailedError
 from redgreenrefactor.agents.foreign_program import (
     ForeignProgram,
@@ -142,12 +143,18 @@ class ProgramAgent:
             self._signed_in.append(names)
         return self._signed_in[0]
 
+    @property
+    def _account(self) -> AccountFile | None:
+        """The file by which somebody is signed in; None where a key does that."""
+        program, account = self.found.program, self.found.program.account
+        if account is None or set(program.keys).intersection(self._keys()):
+            return None
+        return account if account.place.of(self.setup.env).is_file() else None
+
     def _unrenewable(self, seconds: float) -> Finding | None:
         """Return what is wrong with a sign-in that ends so soon: inside the sandbox it could not be renewed."""
-        program, env = self.found.program, self.setup.env
-        if program.account is None or set(program.keys).intersection(self._keys()):
-            return None
-        ends = program.account.ends(env)
+        program, account = self.found.program, self._account
+        ends = account and account.ends(self.setup.env)
         if ends is None or ends > time.time() + seconds:
             return None
         when = time.strftime("%H:%M", time.localtime(ends))
@@ -166,7 +173,10 @@ class ProgramAgent:
             return None
         if setup.held == "on" and (ended := self._unrenewable(_SOON)):
             raise SessionFailedError(ended)
-        return setup.confine(session.brief)
+        cage = setup.confine(session.brief)
+        if cage and not cage.means.substitutes and self._account:
+            raise SessionFailedError(_unshown(self.found.program))
+        return cage
 
     def work(self, brief: Brief, folder: Path, say: Say) -> Report:
         """Let the program work in the folder until it ends its turn; failure is a value in the report."""
@@ -249,6 +259,15 @@ class ProgramAgent:
                 Warned(f"no price is known for {what}: what it costs is not counted, and no budget stops it")
             )
         return report
+
+
+def _unshown(program: ForeignProgram) -> Finding:
+    return Finding(
+        FindingType.MODEL_UNAVAILABLE,
+        f"the sign-in of {program.title} cannot be shown inside the sandbox: this kernel lets nothing be mounted",
+        hint=f"Name a key for it in agent.env ({', '.join(program.keys)}), or set sandbox.agents=auto. "
+        "Then go on with 'rgr resume'.",
+    )
 
 
 def _make_room(places: Sequence[Mount]) -> None:

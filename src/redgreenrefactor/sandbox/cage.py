@@ -44,6 +44,11 @@ class Means:
     group: Group = ()  # where memory and processes can be counted
     why: str = ""  # what is missing for something better
 
+    @property
+    def substitutes(self) -> bool:
+        """Whether something else can be shown in a place."""
+        return self.level is Level.BUBBLEWRAP or self.mounts
+
 
 NO_MEANS = Means(Level.OFF)
 

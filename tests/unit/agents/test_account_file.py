@@ -19,7 +19,8 @@ from redgreenrefactor.errors import NotReadyError
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.verdict import FindingType
 from redgreenrefactor.model.workflow import PhaseName, RoleName
-from redgreenrefactor.sandbox.policy import MountMode
+from redgreenrefactor.sandbox.cage import Cage, Means
+from redgreenrefactor.sandbox.policy import Level, MountMode, Policy
 
 BRIEF = Brief(Role(RoleName.TEST, "", "# RED"), PhaseName.RED, 1, 1, "run-1", "Write a test.", "{}")
 
@@ -141,3 +142,27 @@ def test_a_key_that_signs_it_in_does_not_end(tmp_path: Path) -> None:
     made = agent(tmp_path, expiring(0), held="on")
     made._signed_in[0] = ("ANTHROPIC_API_KEY",)  # pyright: ignore[reportPrivateUsage]
     made.probe(BRIEF)
+
+
+@pytest.mark.parametrize(("mounts", "key"), [(True, ""), (False, "ANTHROPIC_API_KEY"), (False, "")])
+def test_a_sign_in_that_cannot_be_shown_inside_is_refused_and_a_key_needs_no_showing(
+    tmp_path: Path, mounts: bool, key: str
+) -> None:
+    cage = Cage(Means(Level.LANDLOCK, mounts=mounts), Policy())
+
+    def confined(_brief: Brief) -> Cage:
+        return cage
+
+    made = agent(tmp_path, expiring(7200), held="on", confine=confined)
+    if key:
+        made._signed_in[0] = (key,)  # pyright: ignore[reportPrivateUsage]
+
+    failure = made.work(BRIEF, tmp_path, print).failure
+
+    assert failure  # it is no program that answers
+    if mounts or key:
+        assert failure.type is FindingType.AGENT_FAILURE
+    else:
+        assert failure.type is FindingType.MODEL_UNAVAILABLE
+        assert "cannot be shown" in failure.message
+        assert "agent.env" in (failure.hint or "")
