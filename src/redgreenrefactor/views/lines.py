@@ -9,6 +9,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TextIO
 
+from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.values import frozen, replace
 
 LONGEST = 10_000  # characters of one outside text that are looked at
@@ -312,6 +313,15 @@ def short_number(value: float) -> str:
         if value >= limit:
             return f"{value / limit:.3g}{unit}"
     return f"{value:.3g}"
+
+
+def used(usage: Usage) -> str:
+    """Return tokens and cost in a few words; of an agent that tells no tokens what it cost alone."""
+    cached = f" ({usage.cache_read_tokens:,} from the cache)" if usage.cache_read_tokens else ""
+    tokens = f"{usage.tokens - usage.output_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
+    if usage.cost_usd is None:
+        return tokens
+    return f"{tokens}, {dollars(usage.cost_usd)}" if usage.tokens else dollars(usage.cost_usd)
 
 
 def short(commit: str) -> str:

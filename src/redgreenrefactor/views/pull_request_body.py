@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from redgreenrefactor.model.facts import NO_COUNTS
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.result import Entry, expense_of
-from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Outcome
 from redgreenrefactor.model.workflow import PhaseName
+from redgreenrefactor.views.lines import used
 
 FEEDBACK_LIMIT = 1000  # characters of a round's feedback
 
@@ -42,13 +42,14 @@ def body(told: PullRequestMatter) -> str:
 
 
 def _facts(told: PullRequestMatter) -> str:
+    usage = expense_of(told.history).usage
     coded = next((entry.handoff for entry in told.history if entry.handoff.phase is PhaseName.CODE), None)
     lines = [
         f"- Task: `{told.task_id}`, made with `rgr tdd`",
         f"- Tests, as run by the orchestrator: {_tests(coded)}",
         f"- Minimality: {_minimality(told.inner)}",
         f"- Coverage: {_coverage([*told.inner, *([coded] if coded else [])])}",
-        f"- Cost: {_cost(expense_of(told.history).usage)}",
+        f"- Cost: {used(usage) if usage else 'not told by the agents'}",
     ]
     return "\n".join(lines)
 
@@ -75,14 +76,6 @@ def _coverage(handoffs: Sequence[Handoff]) -> str:
         if figure and figure.percent is not None:
             return f"{figure.percent:g} %"
     return "not measured"
-
-
-def _cost(usage: Usage | None) -> str:
-    if usage is None:
-        return "not told by the agents"
-    read = usage.tokens - usage.output_tokens
-    tokens = f"{read} tokens in, {usage.output_tokens} out"
-    return tokens if usage.cost_usd is None else f"{dollars(usage.cost_usd)} ({tokens})"
 
 
 def _rounds(history: Sequence[Entry]) -> str:

@@ -7,11 +7,10 @@ from itertools import accumulate, takewhile
 from redgreenrefactor.model.decision import accepted_with
 from redgreenrefactor.model.handoff import Handoff
 from redgreenrefactor.model.run_report import DONE, ReportedCycle, ReportedTurn
-from redgreenrefactor.model.session import Usage, dollars
 from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.diffs import FileDiff, files_of
-from redgreenrefactor.views.lines import count, seconds, short
+from redgreenrefactor.views.lines import count, seconds, short, used
 from redgreenrefactor.views.markup import Child, Markup, joined, tag, text
 from redgreenrefactor.views.turn_words import ROUND, evidence, is_round, title_of_cycle
 
@@ -178,13 +177,6 @@ def _surroundings(note: Handoff) -> Iterator[tuple[str, str]]:
         yield "by", who
     if note.usage:
         yield "used", used(note.usage)
-
-
-def used(usage: Usage) -> str:
-    """Return tokens and cost in a few words."""
-    read = usage.tokens - usage.output_tokens
-    cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
-    return f"{read:,} tokens in, {usage.output_tokens:,} out{cost}"
 
 
 def diff_blocks(turn: ReportedTurn, allowance: int) -> Iterator[Markup]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.run_report import ReportedCycle, ReportedTurn, RunReport
 from redgreenrefactor.model.workflow import PhaseName
-from redgreenrefactor.views.lines import Ink, count, seconds, short
-from redgreenrefactor.views.report_cycles import OUTCOMES, used
+from redgreenrefactor.views.lines import Ink, count, seconds, short, used
+from redgreenrefactor.views.report_cycles import OUTCOMES
 from redgreenrefactor.views.turn_words import probed, title_of_cycle
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|#~&!])")

@@ -192,7 +192,7 @@ def _spent(run: RunReport) -> Iterator[tuple[str, str]]:
         yield "by the clock", seconds(run.clock_seconds)
     if usage and usage.cost_usd is not None:
         yield "cost", dollars(usage.cost_usd)
-    if usage:
+    if usage and usage.tokens:
         yield "tokens", short_number(usage.tokens)
 
 

@@ -1,8 +1,8 @@
 """What a run came to, as text."""
 
 from redgreenrefactor.model.result import CycleResult, RunStatus, WorkflowResult
-from redgreenrefactor.model.session import Usage, dollars
-from redgreenrefactor.views.lines import Ink, Span, Tone, cells, count, seconds, short
+from redgreenrefactor.model.session import dollars
+from redgreenrefactor.views.lines import Ink, Span, Tone, cells, count, seconds, short, used
 from redgreenrefactor.views.text_page import AMPLE, TextPage, going_on
 
 
@@ -24,7 +24,7 @@ def result_text(
     worked = f", {seconds(result.worked)} in sessions and gates" if result.worked else ""
     page.fact("time", f"{seconds(result.seconds)} by the clock{worked}")
     if result.usage is not None:
-        page.fact("used", _used(result.usage))
+        page.fact("used", used(result.usage))
     if result.cost_per_test is not None:
         page.fact("a test", f"{dollars(result.cost_per_test)}, rejected attempts included")
     page.fact("run", page.ink.line(result.run_id))
@@ -64,13 +64,6 @@ def _last_commit(cycle: CycleResult, ink: Ink) -> str:
     """Return the commit with which the cycle stands as it does."""
     commits = cycle.commits
     return short(ink.line(commits.refactor or commits.green or commits.red or commits.plan or ""))
-
-
-def _used(usage: Usage) -> str:
-    cached = f" ({usage.cache_read_tokens:,} from the cache)" if usage.cache_read_tokens else ""
-    cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
-    total = usage.tokens - usage.output_tokens
-    return f"{total:,} tokens in{cached}, {usage.output_tokens:,} out{cost}"
 
 
 def _result_advice(page: TextPage, result: WorkflowResult, resume: str) -> None:

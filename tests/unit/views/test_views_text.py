@@ -454,6 +454,7 @@ def test_an_unfinished_cycle_without_a_case_or_commits_is_listed() -> None:
     ("usage", "told"),
     [
         (Usage(12345, 678), "12,345 tokens in, 678 out\n"),
+        (Usage(cost_usd=0.1234), "0.123 USD\n"),  # whoever tells no tokens
         (Usage(1000, 10, 500, 20, 0.1234), "1,520 tokens in (500 from the cache), 10 out, 0.123 USD\n"),
     ],
 )
