@@ -54,7 +54,7 @@ def _any(command: str) -> AcpPreset:
             f"the command of --agent acp:{command} cannot be read: {error}",
             hint="Name a program and its arguments, as in 'acp:goose acp'.",
         ) from error
-    program = ForeignProgram(title=first, command=first, sign_in=first)
+    program = ForeignProgram(title=first, command=first)
     return AcpPreset(program=program, always=StartingKit(arguments=tuple(rest)), tried=False)
 
 

@@ -20,6 +20,7 @@ from redgreenrefactor.sandbox.policy import Mount, MountMode
 from redgreenrefactor.sandbox.process import Finished, Interrupt, run
 
 PATIENCE = 30.0  # seconds for a program to say who it is; the first start of one may take a while
+_PASSED_ON = "name the variable that holds its key in agent.env"  # of which we know no key, it gets none
 _WORDS = 500  # characters of what it says about a failure
 HOPELESS = (400, 401, 403, 404)  # statuses that no waiting mends, and that programs retry all the same
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -38,7 +39,7 @@ class ForeignProgram:
     account: AccountFile | None = None  # by which somebody is signed in
     keeps: tuple[HomePlace, ...] = ()  # folders in which it writes; where it is held, it has others
     settings: tuple[HomePlace, ...] = ()  # what says how the user wants it, for sessions that inherit that
-    sign_in: str  # what to type
+    sign_in: str = ""  # what to type; nothing: that is not known
     keys: tuple[str, ...] = ()  # variables that sign it in where nobody else is
     provider: str = ""  # whose models it thinks with, as names of models begin; nothing: anybody's
     telling: Mapping[str, str] = field(default_factory=dict[str, str])  # that it calls nobody but its model
@@ -187,13 +188,18 @@ def refused_by_server(program: ForeignProgram, words: str, status: int | None) -
     said = in_line(f"{program.title}: {words}", _WORDS)
     match status:
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
-            hint = f"Type '{program.sign_in}', or mend the key it is given."
-            return Finding(FindingType.MODEL_UNAVAILABLE, said, hint=hint)
+            how = f"Type '{program.sign_in}'" if program.sign_in else "Sign in to it as its maker says"
+            passed = "mend the key it is given" if program.keys else _PASSED_ON
+            return Finding(FindingType.MODEL_UNAVAILABLE, said, hint=f"{how}, or {passed}.")
         case HTTPStatus.PAYMENT_REQUIRED:
             return Finding(FindingType.MODEL_UNAVAILABLE, said, hint="Add credit to the account.")
         case HTTPStatus.NOT_FOUND:
             # One that has models of many makers knows none of a maker to whom nobody is signed in.
-            makers = "" if program.provider else f", or sign in to its maker: '{program.sign_in}'"
+            makers = (
+                ""
+                if program.provider or not program.sign_in
+                else f", or sign in to its maker: '{program.sign_in}'"
+            )
             hint = f"Check the name in --model, TDD_MODEL or tdd.properties{makers}."
             return Finding(FindingType.MODEL_UNAVAILABLE, said, hint=hint)
         case HTTPStatus.TOO_MANY_REQUESTS | 529:  # overloaded

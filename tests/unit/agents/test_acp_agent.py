@@ -299,6 +299,24 @@ def test_an_error_is_what_it_is(acted: Stage, error: Step, kind: FindingType) ->
     assert kind_of_failure(acted.plays({"error": error})) is kind
 
 
+@pytest.mark.parametrize(
+    ("spec", "advice"),
+    [
+        ("opencode", "Type 'opencode auth login', or mend the key it is given."),
+        ("kimi", "Type 'kimi login', or name the variable that holds its key in agent.env."),
+        ("", "Sign in to it as its maker says, or name the variable that holds its key in agent.env."),
+    ],
+)
+def test_whoever_is_not_signed_in_is_told_how_and_where_keys_are_passed_on(
+    acted: Stage, spec: str, advice: str
+) -> None:
+    if spec:
+        acted.installs(spec)
+    failure = acted.plays({"error": {"code": 401, "message": "no"}}, spec=spec).failure
+    assert failure
+    assert failure.hint == advice
+
+
 def test_what_is_told_beside_an_error_is_named_once_and_a_maker_may_want_a_sign_in(acted: Stage) -> None:
     acted.installs("opencode")
     data = {"modelId": "maker/name", "more": {"a": [1]}, "odd": None}
