@@ -246,20 +246,20 @@ class _Lines:
 
     home: Path
     before: Usage  # of the session it goes on from: what is told counts it again
-    _session: str = ""
     _billed: Usage = field(default_factory=Usage)
     _last_text: str = ""
-    _told: set[str] = field(
-        default_factory=set[str]
-    )  # silent commands, those of sessions it goes on from among them
+    _rollout: Rollout = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rollout = Rollout(self.home, "")  # of no session yet
 
     def read(self, said: Mapping[str, Any]) -> Iterator[ProgramEvent]:
         item: Mapping[str, Any] = said.get("item") or {}
         match said.get("type"):
             case "thread.started":
-                self._session = str(said.get("thread_id", ""))
-                self._told = {silent.call for silent in self._rollout.silent()}
-                yield SessionOpened(self._session)
+                self._rollout = Rollout(self.home, str(said.get("thread_id", "")))
+                list(self._rollout.silent())  # those of sessions it goes on from
+                yield SessionOpened(self._rollout.session)
             case "item.started" if item.get("type") == "command_execution":
                 yield from self._silent()
                 yield Called(str(item.get("id", "")), "Bash", {"command": _command(item)})
@@ -268,7 +268,7 @@ class _Lines:
                 yield from self._item(item)
             case "turn.completed":
                 total = usage_of_tokens(said.get("usage") or {})
-                yield SessionOpened(self._session, self._rollout.model())
+                yield SessionOpened(self._rollout.session, self._rollout.model())
                 yield from self._silent()
                 yield SessionConcluded(self._last_text, difference(total, self.before))
             case "error":
@@ -285,17 +285,11 @@ class _Lines:
         if found := _REFUSED.search(line):
             yield ActionRefused(f"a patch: {in_line(found[1])}")
 
-    @property
-    def _rollout(self) -> Rollout:
-        return Rollout(self.home, self._session)
-
     def _silent(self) -> Iterator[ProgramEvent]:
         """Yield what has been run since without a word about it; what is refused often ends so."""
         for silent in self._rollout.silent():
-            if silent.call not in self._told:
-                self._told.add(silent.call)
-                yield Called(silent.call, "Bash", {"command": silent.command})
-                yield from self._ended(silent.call, silent.output, silent.exit_code)
+            yield Called(silent.call, "Bash", {"command": silent.command})
+            yield from self._ended(silent.call, silent.output, silent.exit_code)
 
     def _ended(self, ident: str, output: str, exit_code: Any) -> Iterator[ProgramEvent]:
         refused = next((line for line in output.split("\n") if _READ_ONLY in line), "")
