@@ -54,11 +54,11 @@ class LiveTranscript:
 
 def glimpse_of(turn: str, told: list[dict[str, Any]], mask: Mask) -> Glimpse:
     """Return what the last steps of a transcript say."""
-    standing, lines = "at work", list[str]()
+    standing, lines, sealed = "at work", list[str](), ""
     for one in told:
         match one.get("type"):
             case "session":
-                standing, lines = "at work", []
+                standing, lines, sealed = "at work", [], ""
             case "said" | "message":
                 lines += [line for line in str(one.get("text", "")).splitlines() if line.strip()][-MOST:]
             case "call":
@@ -66,12 +66,12 @@ def glimpse_of(turn: str, told: list[dict[str, Any]], mask: Mask) -> Glimpse:
             case "report":
                 standing = "has ended, its work is sealed"
             case "sealed":
-                standing = "is sealed, the gates are at work"
+                standing, sealed = "is sealed, the gates are at work", str(one.get("commit"))
             case "judged":
-                standing = f"is judged: {one.get('ruling')}"
+                standing, sealed = f"is judged: {one.get('ruling')}", ""
             case _:
                 pass
-    return Glimpse(turn, standing, tuple(mask(line)[:WIDEST] for line in lines[-MOST:]))
+    return Glimpse(turn, standing, tuple(mask(line)[:WIDEST] for line in lines[-MOST:]), sealed)
 
 
 def _asked(arguments: Mapping[str, Any]) -> str:

@@ -19,15 +19,15 @@ from redgreenrefactor.errors import NotReadyError, RgrError, UsageError
 from redgreenrefactor.filesystem import put, text_of
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.ledger import GitLedger
-from redgreenrefactor.git.objects import DIGITS
+from redgreenrefactor.git.objects import DIGITS, patches
 from redgreenrefactor.git.refs import NOTES
 from redgreenrefactor.git.repository import Repository
 from redgreenrefactor.lifecycle.status import opened
 from redgreenrefactor.model.codec import Json, json_object
-from redgreenrefactor.model.run_report import RunReport
+from redgreenrefactor.model.run_report import NO_PATCH, Patch, RunReport
 from redgreenrefactor.reports import KnownRun, chosen, known_runs, report_of
 from redgreenrefactor.reports.glimpses import LiveTranscript
-from redgreenrefactor.sandbox.secrets import masking
+from redgreenrefactor.sandbox.secrets import masked_in, masking
 from redgreenrefactor.views.markup import Markup
 from redgreenrefactor.views.report_page import short_title
 from redgreenrefactor.views.watch_page import (
@@ -43,7 +43,7 @@ from redgreenrefactor.views.watch_page import (
 )
 
 HOST = "127.0.0.1"
-LOOKED = 0.1  # seconds between two looks
+LOOKED = 0.05  # seconds between two looks
 QUIET = 10.0  # seconds after which something is said, so that whoever has gone is noticed
 TURNS = 40  # turns of a run that are shown at once
 RECENT = 20  # handoffs of each branch that are looked at for the list of runs
@@ -151,7 +151,7 @@ def page_of(watch: Watch, path: str) -> str:
         every = path == "all"
         runs = known_runs(repository, ledger, None if every else RECENT)
         shown = _shown(repository, ledger, runs, "" if every else unquote(run_id))
-        listed = _runs_part(watch, runs, shown, every=every)
+        listed = _runs_part(watch.token, runs, shown, every=every)
         if shown is None:
             return empty_page([listed, now_part(None)])
         report = report_of(repository, ledger, shown, start=_commit(start), most=TURNS)
@@ -180,24 +180,24 @@ def _shown(repository: Repository, ledger: GitLedger, runs: list[KnownRun], name
         return chosen(known_runs(repository, ledger), [name])[0]
 
 
-def _runs_part(watch: Watch, runs: list[KnownRun], shown: KnownRun | None, *, every: bool) -> LivePart:
+def _runs_part(token: str, runs: list[KnownRun], shown: KnownRun | None, *, every: bool = False) -> LivePart:
     listed = [
         ListedRun(
             run.latest.handoff,
-            f"/{watch.token}/run/{quote(run.run_id, safe='')}",
+            f"/{token}/run/{quote(run.run_id, safe='')}",
             run.at_work,
             shown=shown is not None and run.run_id == shown.run_id,
         )
         for run in runs
     ]
-    return runs_part(listed, "" if every else f"/{watch.token}/all")
+    return runs_part(listed, "" if every else f"/{token}/all")
 
 
 class FollowedRun:
     """What a page shows of a run, and what has changed since the last look; of no run in particular, the latest one."""
 
-    def __init__(self, repository: Repository, ledger: GitLedger, name: str = "") -> None:
-        self._repository, self._ledger, self._name = repository, ledger, name
+    def __init__(self, repository: Repository, ledger: GitLedger, name: str = "", token: str = "") -> None:
+        self._repository, self._ledger, self._name, self._token = repository, ledger, name, token
         self._noted: object = None
         self._run: KnownRun | None = None
         self._transcript = LiveTranscript(repository.common_dir, "")
@@ -234,18 +234,24 @@ class FollowedRun:
             return []
         report = report_of(self._repository, self._ledger, run, most=TURNS)
         self._way = way_of(report)
-        return [*run_parts(report), self._now(run)]
+        return [_runs_part(self._token, runs, run), *run_parts(report), self._now(run)]
 
     def _now(self, run: KnownRun) -> LivePart:
         self._written = self._transcript.stamp()
-        seen = self._transcript.glimpse(masking(self._repository.environ)) if run.at_work else None
-        return now_part(seen, self._way)
+        mask = masking(self._repository.environ)
+        seen = self._transcript.glimpse(mask) if run.at_work else None
+        return now_part(seen, self._way, masked_in(self._patch_of(seen.sealed), mask) if seen else NO_PATCH)
+
+    def _patch_of(self, commit: str) -> Patch:
+        """Return what a commit that waits for its verdict has changed; nothing where there is none."""
+        known = commit if DIGITS.issuperset(commit) else ""
+        return patches(self._repository.git, [known]).get(known, NO_PATCH)
 
 
 def changes(watch: Watch, name: str) -> Iterator[list[LivePart] | None]:
     """Yield what changes on a page, as soon as it does; nothing, now and then, in between."""
     with opened(watch.project, watch.environ) as (repository, ledger):
-        followed, said = FollowedRun(repository, ledger, name), time.monotonic()
+        followed, said = FollowedRun(repository, ledger, name, watch.token), time.monotonic()
         while not watch.stopping.is_set():
             parts = followed.look()
             if parts != [] or time.monotonic() - said > QUIET:

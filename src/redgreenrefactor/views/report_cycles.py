@@ -6,7 +6,7 @@ from itertools import accumulate, takewhile
 
 from redgreenrefactor.model.decision import accepted_with
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.run_report import DONE, ReportedCycle, ReportedTurn
+from redgreenrefactor.model.run_report import DONE, Patch, ReportedCycle, ReportedTurn
 from redgreenrefactor.model.verdict import Finding, Severity
 from redgreenrefactor.model.workflow import PhaseName
 from redgreenrefactor.views.diffs import FileDiff, files_of
@@ -131,7 +131,7 @@ def turn_details(turn: ReportedTurn, *, within: str, allowance: int, unfold: boo
             "div",
             findings_list(accepted_with(note) if turn.accepted else note.findings),
             _evidence_list(turn),
-            diff_blocks(turn, allowance),
+            diff_blocks(turn.patch, allowance, f"rgr diff {short(turn.commit)}"),
             class_="turn",
         ),
         open=shown,
@@ -179,16 +179,16 @@ def _surroundings(note: Handoff) -> Iterator[tuple[str, str]]:
         yield "used", used(note.usage)
 
 
-def diff_blocks(turn: ReportedTurn, allowance: int) -> Iterator[Markup]:
-    """Yield what a turn changed, file by file, as much of it as is allowed."""
-    for file in files_of(turn.patch.text):
+def diff_blocks(patch: Patch, allowance: int, whole: str) -> Iterator[Markup]:
+    """Yield what a commit changed, file by file, as much of it as is allowed; `whole` is what shows all of it."""
+    for file in files_of(patch.text):
         lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} […]" for line in file.lines]
         kept = lines
         if (size := _size("".join(lines))) > allowance:
             sizes = accumulate(map(_size, lines))
             kept = lines[: sum(1 for _ in takewhile(allowance.__ge__, sizes))]
         allowance -= size
-        yield _diff_block(file, kept, turn)
+        yield _diff_block(file, kept, whole)
 
 
 def _size(text: str) -> int:
@@ -196,10 +196,10 @@ def _size(text: str) -> int:
     return len(text) + 4 * sum(map(text.count, "<>&"))
 
 
-def _diff_block(file: FileDiff, kept: Sequence[str], turn: ReportedTurn) -> Markup:
+def _diff_block(file: FileDiff, kept: Sequence[str], whole: str) -> Markup:
     body = RUNS.sub(_marked, text("".join(f"{line}\n" for line in kept)))
     left = len(file.lines) - len(kept)
-    rest = f"… {count(left, 'more line')}: rgr diff {short(turn.commit)}" if left else None
+    rest = f"… {count(left, 'more line')}: {whole}" if left else None
     said = [file.what, f"+{file.added} -{file.removed}" if file.lines else ""]
     return tag(
         "div",

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from redgreenrefactor.model.goal import title_of
 from redgreenrefactor.model.handoff import Handoff
-from redgreenrefactor.model.run_report import RunReport
+from redgreenrefactor.model.run_report import NO_PATCH, Patch, RunReport
 from redgreenrefactor.model.values import frozen
-from redgreenrefactor.views.lines import Ink
+from redgreenrefactor.views.lines import Ink, short
 from redgreenrefactor.views.markup import Markup, joined, tag
 from redgreenrefactor.views.report_cycles import (
     cycle_section,
+    diff_blocks,
     number_of,
     place_of_cycle,
     track,
@@ -39,6 +40,7 @@ class Glimpse:
     turn: str
     standing: str
     lines: tuple[str, ...] = ()
+    sealed: str = ""  # the commit that the gates are at work at
 
 
 @frozen
@@ -77,7 +79,9 @@ def empty_page(parts: Sequence[LivePart]) -> str:
     words = joined(
         [tag("h1", "No run has been started here"), tag("p", "This page shows the first as soon as it is.")]
     )
-    return watch_page([*parts, LivePart("head", tag("div", words, id="head"))], "waiting for a run")
+    return watch_page(
+        [*parts, LivePart("head", tag("div", words, id="head", class_="waiting"))], "waiting for a run"
+    )
 
 
 def run_parts(run: RunReport) -> Iterator[LivePart]:
@@ -94,13 +98,15 @@ def run_parts(run: RunReport) -> Iterator[LivePart]:
         yield LivePart(f"c{cycle.number}", markup, STORY)
 
 
-def now_part(glimpse: Glimpse | None, way: Markup | None = None) -> LivePart:
-    """Return what is going on right now: the way of the case in work, and what its session does."""
+def now_part(glimpse: Glimpse | None, way: Markup | None = None, patch: Patch = NO_PATCH) -> LivePart:
+    """Return what is going on right now: the way of the case in work, what its session does, and what that has changed."""
     if glimpse is None and way is None:
         return LivePart("now", tag("section", id="now", hidden=True))
     lines = "\n".join(map(_INK.line, glimpse.lines)) if glimpse else ""
     words = tag("p", tag("strong", glimpse.turn), f" {glimpse.standing}") if glimpse else None
-    inner = (way, words, tag("pre", lines) if lines else None)
+    diffs = list(diff_blocks(patch, ALLOWANCE, f"git show {short(glimpse.sealed)}")) if glimpse else None
+    changed = tag("details", tag("summary", "What it changed"), diffs, id="changes", open=True)
+    inner = (way, words, tag("pre", lines) if lines else None, changed if diffs else None)
     return LivePart("now", tag("section", *inner, id="now", aria_label="Right now"))
 
 

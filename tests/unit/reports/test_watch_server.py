@@ -107,7 +107,8 @@ def test_what_is_new_is_sent_as_soon_as_it_is_noted(make_repo: MakeRepo) -> None
         second = _next(stream)
         line.close()
 
-    assert {"head", "figures", "row1", "c1", "now"} == {part["id"] for part in first}
+    assert {"runs", "head", "figures", "row1", "c1", "now"} == {part["id"] for part in first}
+    assert f'href="/{served.token}/run/{RUN}" aria-current="page"' in first[0]["markup"]
     assert {"head", "row1", "c1"} <= {part["id"] for part in second}
     assert "+NEW = 1" in next(part["markup"] for part in second if part["id"] == "c1")
 
@@ -153,6 +154,32 @@ def test_what_a_session_says_is_seen_while_it_says_it(told: Repo) -> None:
     assert part.id == "now"
     assert "<strong>4-RED-1</strong> at work" in part.markup
     assert "I look at &lt;it&gt;" in part.markup
+
+
+def test_what_was_sealed_is_seen_while_the_gates_are_at_work(told: Repo) -> None:
+    sealed = told.commit("test: 2 is II", {"test_roman.py": "SECRET = 'open-sesame'  # <b>\n"})
+    folder = told.path / ".git/tdd/sessions" / RUN
+    folder.mkdir(parents=True)
+    step = {"type": "sealed", "commit": sealed}
+    with (
+        lock.held(told.path / ".git" / lock.NAME),
+        closing(open_repository(told.path, {**told.env, "A_TOKEN": "open-sesame"})) as repository,
+    ):
+        followed = FollowedRun(repository, GitLedger(repository))
+        followed.look()
+        seen: list[str] = []
+        for one in (step, {"type": "judged", "ruling": "accepted"}, {"type": "sealed", "commit": "--all"}):
+            with (folder / "4-RED-1.jsonl").open("a") as session:
+                session.write(json.dumps(one) + "\n")
+            (part,) = followed.look() or []
+            seen.append(part.markup)
+
+    gates, judged, odd = seen
+    assert "is sealed, the gates are at work" in gates
+    assert "+SECRET = '[masked A_TOKEN]'  # &lt;b&gt;" in gates
+    assert '<details id="changes" open><summary>What it changed</summary>' in gates
+    assert "SECRET" not in judged
+    assert "SECRET" not in odd
 
 
 def test_the_way_of_the_case_in_work_stands_at_the_top(make_repo: MakeRepo) -> None:

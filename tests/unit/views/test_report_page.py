@@ -200,14 +200,13 @@ def test_a_diff_is_told_file_by_file() -> None:
 
 def test_lines_that_were_added_or_removed_are_marked_together_and_nothing_in_them_is_markup() -> None:
     patch = "diff --git a/a.py b/a.py\n@@ -1,2 +1,3 @@ <b>\n same\n-old <i>\n+new & 1\n+new 2\n-- x\n"
-    turn = ReportedTurn("c0ffee", GREEN_1, accepted=True, patch=Patch("feat: x", patch))
 
-    (block,) = diff_blocks(turn, 1000)
+    (block,) = diff_blocks(Patch("feat: x", patch), 1000, "rgr diff c0ffee")
     assert (
         "<pre><b>@@ -1,2 +1,3 @@ &lt;b&gt;\n</b> same\n<del>-old &lt;i&gt;\n</del><ins>+new &amp; 1\n+new 2\n</ins><del>-- x\n</del></pre>"
         in block
     )
-    (short,) = diff_blocks(turn, 40)
+    (short,) = diff_blocks(Patch("feat: x", patch), 40, "rgr diff c0ffee")
     assert "same" in short
     assert "… 4 more lines: rgr diff c0ffee" in short
 

@@ -13,5 +13,7 @@ const source = new EventSource(location.pathname.replace(/\/$/, "") + "/events")
 const say = (words, there) => { link.textContent = words; link.className = there ? "live" : ""; };
 source.addEventListener("open", () => say("live", true));
 source.addEventListener("error", () => say("no answer: connecting again …", false));
-source.addEventListener("message", (told) => JSON.parse(told.data).forEach(put));
+source.addEventListener("message", (told) => {
+  if (document.querySelector("#head.waiting")) location.reload(); else JSON.parse(told.data).forEach(put);
+});
 source.addEventListener("reload", () => location.reload());
