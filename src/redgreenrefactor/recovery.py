@@ -175,6 +175,17 @@ def write_properties(around: Surroundings) -> str:
     return str(file)
 
 
+def write_own_properties(around: Surroundings) -> str | None:
+    """Write the same for this user alone, ignored by git; None where the project has settings."""
+    file = around.project / SETTINGS
+    with closing(open_repository(around.project, around.environ)) as repository:
+        path = f"{repository.prefix}{SETTINGS}"
+        if file.exists() or repository.git.text("ls-files", "--", f":(top,literal){path}"):
+            return None
+        repository.exclude_path(path)
+    return write_properties(around)
+
+
 @contextmanager
 def held(around: Surroundings) -> Generator[LockedCheckout]:
     """Hold the checkout an invocation works in."""

@@ -86,3 +86,15 @@ def test_after_an_amend_and_a_rebase_the_run_goes_on_and_holds(make_repo: MakeRe
         "PLAN",
     ]
     assert stage.rgr("verify", "--json").json["ok"]
+
+
+def test_init_says_what_it_wrote_and_offers_a_project_where_there_are_no_tests(make_repo: MakeRepo) -> None:
+    stage = Stage(make_repo(files={"README.md": "nothing yet\n"}), calculator(1))
+    first, again = stage.rgr("init").out, stage.rgr("init").out
+    assert "tdd.properties: every setting, commented out; yours alone" in first
+    assert "git add -f tdd.properties" in first
+    assert "rgr init --starter pytest" in first
+    assert "tdd.properties" not in again
+    assert stage.rgr("init", "--starter", "pytest").code == 0
+    assert "--starter" not in stage.rgr("init").out
+    assert stage.rgr("init", "--json").json["properties"] is None

@@ -435,6 +435,23 @@ def test_a_template_of_settings_is_written_once_and_sets_nothing(mine: Repo) -> 
             recovery.write_properties(around)
 
 
+def test_settings_of_ones_own_are_written_once_and_leave_the_tree_clean(mine: Repo) -> None:
+    with surroundings(mine) as (around, _):
+        file = recovery.write_own_properties(around)
+        assert file is not None
+        assert "#max.retries=3" in Path(file).read_text()
+        assert mine.git("status", "--porcelain") == ""
+        assert recovery.write_own_properties(around) is None
+
+
+def test_settings_of_the_project_are_left_alone(mine: Repo) -> None:
+    mine.commit("chore: settings", {"tdd.properties": "max.retries=5\n"})
+    with surroundings(mine) as (around, _):
+        assert recovery.write_own_properties(around) is None
+        (mine.path / "tdd.properties").unlink()
+        assert recovery.write_own_properties(around) is None  # it is git's to bring it back
+
+
 def test_a_name_that_is_in_the_way_there_is_told(mine: Repo, bare: Repo, run: Told) -> None:
     mine.git("push", "-q", "origin", "main:refs/tdd/kept/r")
     with pytest.raises(NotReadyError, match=r"refs/tdd/kept/r") as refusal:

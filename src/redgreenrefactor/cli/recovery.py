@@ -10,10 +10,11 @@ import click
 from redgreenrefactor import recovery
 from redgreenrefactor.cli.common import common, tell
 from redgreenrefactor.cli.work import surroundings
-from redgreenrefactor.errors import RgrError
+from redgreenrefactor.errors import RgrError, some_of
 from redgreenrefactor.git.transfer import Carried
 from redgreenrefactor.model.events import Event, Judged, Warned
 from redgreenrefactor.model.handoff import to_object
+from redgreenrefactor.runners.detect import detect
 from redgreenrefactor.starter import KINDS, write_starter
 from redgreenrefactor.surroundings import Surroundings
 from redgreenrefactor.views.messages import carried_text, repair_lines, rollback_text
@@ -77,28 +78,44 @@ def _tell_carried(carried: Carried, what: str, flags: dict[str, Any]) -> None:
     tell(flags, asdict(carried), "" if flags["quiet"] else words)
 
 
+NO_TESTS = (
+    "no tests are found here. A small project to begin with: "
+    f"'rgr init --starter {KINDS[0]}', or {some_of(KINDS[1:], len(KINDS))}"
+)
+
+
 @click.command()
 @click.option(
-    "--properties", is_flag=True, help="Write a tdd.properties that shows every setting, commented out."
+    "--properties", is_flag=True, help="Write tdd.properties to be committed, instead of for you alone."
 )
 @click.option("--starter", type=click.Choice(KINDS), help="Write a small project with one passing test.")
 @common
 def init(properties: bool, starter: str | None, **flags: Any) -> None:  # noqa: FBT001
-    """Set up this repository: a run's notes follow its commits through amend and rebase, and come with every fetch.
+    """Set up this repository: its notes follow their commits, and tdd.properties shows what can be set.
 
-    Example: rgr init --properties
+    Example: rgr init
 
     Example: rgr init --starter pytest
     """
     with surroundings(flags) as around:
         settings = recovery.init(around)
         begun = write_starter(starter, around.project) if starter else None
-        written = recovery.write_properties(around) if properties else None
+        write = recovery.write_properties if properties else recovery.write_own_properties
+        written = write(around)
+        tested = detect(around.project) is not None
     lines = [f"{'set' if one.new else 'already set'}: {one.name} = {one.value}" for one in settings]
-    lines += [f"written: {file}" for file in (*(begun.files if begun else ()), written) if file]
+    lines += [f"written: {file}" for file in (begun.files if begun else ())]
+    lines += [_about_properties(shared=properties)] if written else []
+    lines += [] if tested else [NO_TESTS]
     lines += [f"type next: {command}" for command in (begun.commands if begun else ())]
     told = {"settings": [asdict(one) for one in settings], "properties": written}
     tell(flags, told | {"starter": asdict(begun) if begun else None}, "\n".join(lines))
+
+
+def _about_properties(*, shared: bool) -> str:
+    """Return what is told of a tdd.properties that was written."""
+    whose = "to be committed" if shared else "yours alone, for git ignores it here"
+    return f"written: tdd.properties: every setting, commented out; {whose} ('git add -f tdd.properties' shares it)"
 
 
 @contextmanager
