@@ -71,9 +71,10 @@ def _without_a_key(setup: AgentSetup) -> Iterator[str]:
     """Yield what to type where there is no key, what is here already first."""
     programs = {name: kind.program for name, kind in AGENTS.items() if kind.tried and kind.program}
     here = {name for name, program in programs.items() if place_of(program, None, setup.project, setup.env)}
-    for name in sorted(programs, key=lambda name: name not in here):
-        known = "which is installed here" if name in here else "once that is installed"
-        yield f"--agent {name}: with your account of that program, {known}."
+    for name in (name for name in programs if name in here):
+        yield f"--agent {name}: with your account of that program, which is installed here."
+    if others := [name for name in programs if name not in here]:
+        yield f"--agent {', '.join(others)}: with your account of that program, once it is installed."
     yield "--model ollama:NAME: a model that runs on this machine."
     yield "rgr demo: a whole run with a scripted agent, without any of these."
 

@@ -37,7 +37,7 @@ from redgreenrefactor.model.evidence import (
     TestResult,
     Trial,
 )
-from redgreenrefactor.model.facts import NO_FACTS, Facts, MutantCounts
+from redgreenrefactor.model.facts import MISTAKES, NO_FACTS, Facts, MutantCounts
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, Verdict, rule
 from redgreenrefactor.mutation.detection import (
     HANDFUL,
@@ -52,7 +52,6 @@ from redgreenrefactor.mutation.detection import (
 from redgreenrefactor.mutation.false_expectations import reached
 
 TOLD = 3  # failures of the new test alone
-SPARE = "how many mistakes in the new code the new test notices"
 
 
 def green(evidence: Evidence) -> Judgement:
@@ -231,8 +230,8 @@ def _bites(evidence: Evidence, ids: Sequence[TestId], usual: Trial) -> Inquiry[M
     }
     mutants = spread(mutants_in(evidence, lines), HANDFUL)
     many = len(mutants)
-    run = (yield replace(usual, spare=SPARE)) if mutants else None
-    alone = Trial(evidence.head, tests=tuple(ids), spare=SPARE)
+    run = (yield replace(usual, spare=MISTAKES)) if mutants else None
+    alone = Trial(evidence.head, tests=tuple(ids), spare=MISTAKES)
     found = yield from noticed_by(alone, mutants, enough=many, least=many, usual=run)
     if not found.tried:
         return None
@@ -254,7 +253,7 @@ def _noticed_elsewhere(
     others = tuple(sorted(name for name in whole.passed if not _is_of(name, ids)))
     if is_slow(whole) or not others:
         return ()
-    trial = Trial(evidence.head, tests=others, spare=SPARE)
+    trial = Trial(evidence.head, tests=others, spare=MISTAKES)
     found = yield from noticed_by(trial, mutants, enough=many, least=many)
     return found.by_failing
 

@@ -298,15 +298,15 @@ class Trial:
     def asks(self) -> str:
         """What it is to find out, in words for people; nothing for a plain run of the whole suite."""
         words = (
-            (self.coverage, "how much of the change do the tests reach?"),
+            (self.coverage, "how much of the change do the tests run?"),
             (self.command, "does the criterion hold?"),
             (self.spare, self.spare),
             (self.disguise is not Guise.OPEN, "is it the same where the code cannot see its tests?"),
             (self.overlay and self.probe, "do the tests notice wrong code?"),
-            (self.overlay, "do the tests of before still hold?"),
-            (self.trace, "what do the tests reach?"),
+            (self.overlay, "do the tests from before still pass?"),
+            (self.trace, "which code do the tests run?"),
             (self.repeat or self.seed is not None, "does the test say the same again?"),
-            (self.tests, "does the test say the same by itself?"),
+            (self.tests, "does the test say the same when it runs alone?"),
         )
         return next((question for asked, question in words if asked), "")
 

@@ -17,6 +17,14 @@ class Counts(Sparse):
 
 
 LATE = " (probe.budget was used up)"
+MISTAKES = "how many mistakes in the new code the new test notices"
+NEEDED = "how much of the change the new test needs"
+TOUCHED = "whether further tests that were touched are still run"
+QUESTIONS = {  # what may stay unmeasured, as it is asked
+    MISTAKES: "does the test notice mistakes in the code?",
+    NEEDED: "does the test need all of the change?",
+    TOUCHED: "are tests that were touched still run?",
+}
 NO_COUNTS = Counts()
 
 

@@ -52,7 +52,7 @@ QUIET = frozenset(
 TYPES = frozenset({"TypeVar", "TypeVarTuple", "ParamSpec", "NewType"})  # for type checkers
 MAKERS = frozenset({"dataclass", "define", "frozen"})  # decorators that write methods
 LONGEST_SHOWN = 40  # characters of code in words about it
-OFF = "is off by 1, a letter or an item"  # as `_rgr_other` makes it
+OFF = "has a value that is off by one: a number, a letter or an item"  # as `_rgr_other` makes it
 MADE = {"eq": "it is equal only to itself", "repr": "it shows itself as any object does"}
 
 

@@ -13,6 +13,7 @@ from redgreenrefactor.model.events import (
     SuiteStarted,
     TurnStarted,
 )
+from redgreenrefactor.model.facts import QUESTIONS
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.views.lines import Ink
 from redgreenrefactor.views.turn_words import PROBE, looked_back, pause
@@ -78,7 +79,8 @@ class Attention:
         """Probes follow each other closely: between two of them the waiting goes on."""
         ended = isinstance(event, SuiteEnded)
         if event.purpose == PROBE and (self._turn or not ended):
-            self._await(self._ink.line(self._asked.question) or "probing", self._so_far)
+            asked = self._asked.question
+            self._await(self._ink.line(QUESTIONS.get(asked, asked)) or "probing", self._so_far)
         elif ended:
             self._await("judging" if self._turn else "getting ready")
         else:

@@ -1,5 +1,7 @@
 """What a turn is about, in a few words: its phase, what its tests came to, what was found."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from redgreenrefactor.errors import some_of
@@ -102,7 +104,7 @@ def as_it_should(suite: "SuiteEnded | None", phase: PhaseName, result: TestOutco
         return "the suite failed as it should"
     if suite.failed == 1:
         return f"1 failed as it should, {suite.passed} passed"
-    return f"{suite.failed} failed, {suite.passed} passed"
+    return f"{suite.failed} failed as they should, {suite.passed} passed"
 
 
 def looked_back(event: "LookedBack") -> str:
@@ -134,7 +136,7 @@ def evidence(handoff: Handoff) -> list[tuple[str, str]]:
     facts = handoff.facts
     told = [
         ("tests", measured(handoff)),
-        ("new test", ", ".join(facts.new_tests)),
+        ("new test", _tests(facts.new_tests)),
         ("failure", facts.failure or ""),
         ("suite", _counts(facts.suite or facts.counts)),
         ("mutants", _mutants(facts)),
@@ -149,6 +151,17 @@ def evidence(handoff: Handoff) -> list[tuple[str, str]]:
         ("review", facts.feedback or ""),
     ]
     return [(name, words) for name, words in told if words]
+
+
+def _tests(names: Sequence[str]) -> str:
+    """Return the names of tests, each once, however many sets of values it runs with."""
+    times = Counter(name.partition("[")[0] for name in names)
+    told = {
+        test: f"{test}, with {times[test]} sets of values" if times[test] > 1 else name
+        for name in names
+        for test in (name.partition("[")[0],)
+    }
+    return "; ".join(told.values())
 
 
 def _counts(counts: Counts) -> str:

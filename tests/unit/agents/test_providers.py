@@ -134,7 +134,9 @@ def test_without_a_key_every_other_way_is_named_and_what_is_here_comes_first(tmp
     first, second, *others = caught.value.hint.splitlines()
     assert first.startswith("Set ANTHROPIC_API_KEY")
     assert second == "--agent codex: with your account of that program, which is installed here."
-    assert "--agent claude-code: with your account of that program, once that is installed." in others
+    assert others[0].startswith("--agent claude-code, gemini, ")
+    assert others[0].endswith(": with your account of that program, once it is installed.")
+    assert "codex" not in others[0]
     assert [line.partition(":")[0] for line in others[-2:]] == ["--model ollama", "rgr demo"]
     assert caught.value.exit_code == 3
 

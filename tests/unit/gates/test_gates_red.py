@@ -797,7 +797,7 @@ def test_of_a_covered_case_the_mutants_that_its_test_misses_are_named() -> None:
     played = passing(loose, handoff=AGAIN)
     assert played.verdict.outcome is Outcome.COVERED, played.told
     assert played.facts["mutants"]["missed"] == [
-        "thing.py:2: 'return x / 2' is off by 1, a letter or an item"
+        "thing.py:2: 'return x / 2' has a value that is off by one: a number, a letter or an item"
     ]
 
 

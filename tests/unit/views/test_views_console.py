@@ -237,7 +237,7 @@ def test_a_suite_of_another_turn_is_not_told_again() -> None:
 @pytest.mark.parametrize(
     ("phase", "ended", "expected"),
     [
-        (PhaseName.RED, suite(2, 3), "3 failed, 2 passed"),
+        (PhaseName.RED, suite(2, 3), "3 failed as they should, 2 passed"),
         (PhaseName.RED, suite(0, 0, per_test=False, exit_code=1), "the suite failed as it should"),
         (PhaseName.GREEN, suite(0, 0, per_test=False, exit_code=0), "the suite passed"),
         (PhaseName.GREEN, suite(0, 0, per_test=False, exit_code=2), "the suite failed (exit 2)"),

@@ -192,6 +192,15 @@ def test_only_in_red_a_failing_test_is_as_it_should_be() -> None:
     assert "tests" not in dict(evidence(ATTEMPT))
 
 
+def test_a_test_with_many_sets_of_values_is_named_once() -> None:
+    names = ("t.py::test_a[1-I]", "t.py::test_a[5-V]", "t.py::test_b[1]", "t.py::test_c")
+    noted = replace(FAILING, facts=replace(FAILING.facts, tests=names))
+    assert (
+        dict(evidence(noted))["new test"]
+        == "t.py::test_a, with 2 sets of values; t.py::test_b[1]; t.py::test_c"
+    )
+
+
 def test_a_count_that_is_none_counts_nothing() -> None:
     assert "test-list.md" not in status(with_keys(OPENING, completedCount="many"))
 

@@ -15,7 +15,7 @@ from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import is_test, reconfigures
 from redgreenrefactor.languages.sources import NEAR, Block, tally
 from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, Judgement, Measure, Trial
-from redgreenrefactor.model.facts import NOTICED, Facts, MutantCounts
+from redgreenrefactor.model.facts import NOTICED, TOUCHED, Facts, MutantCounts
 from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import Finding, FindingType, Outcome, Severity, TestOutcome, rule
 from redgreenrefactor.model.workflow import PhaseName
@@ -40,7 +40,6 @@ FACTS = Facts(evidence=Measure.EXIT_CODE, unmeasured=UNMEASURED)
 RUBBISH = "exit 1 )]}(("  # ends a shell script, and is read by no other language
 MOST = 6  # tests that are looked at after a turn
 ALWAYS = 2  # of them whatever time it takes
-LATER = "whether further tests that were touched are still run"
 ALIKE = 0.6  # of a test's text that one under another name shares with it
 SHARP = 3  # values of a new test that are made wrong, one by one
 TRIED = 20  # mutants before a test that passes at once counts as blind
@@ -271,7 +270,7 @@ def _written(evidence: Evidence) -> Sequence[CommittedTest]:
 def still_run(evidence: Evidence) -> Inquiry[list[Finding]]:
     """Return the tests whose failures the suite noticed before this turn and does not notice any more."""
     for place, (test, before) in enumerate(islice(_touched(evidence), MOST)):
-        now = replace(test, spare=LATER if place >= ALWAYS else "")
+        now = replace(test, spare=TOUCHED if place >= ALWAYS else "")
         noticed = yield from now.notices_failure()
         if noticed is False and (before is None or (yield from before.notices_failure())):
             return [_unheard(now, "the test command does not notice a failure in it any more")]

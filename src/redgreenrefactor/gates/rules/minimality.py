@@ -12,12 +12,11 @@ from redgreenrefactor.languages.diff import Hunk, added_lines, hunks, lines_of
 from redgreenrefactor.languages.paths import is_test
 from redgreenrefactor.languages.sources import bare
 from redgreenrefactor.model.evidence import Change, Evidence, Inquiry, TestId, Trial
-from redgreenrefactor.model.facts import Minimality
+from redgreenrefactor.model.facts import NEEDED, Minimality
 from redgreenrefactor.model.verdict import Finding, FindingType, Severity
 from redgreenrefactor.mutation.detection import holds
 
 MOST = 12  # pieces that are taken away
-SPARE = "how much of the change the new test needs"
 PROSE = re.compile(
     r"\.(md|markdown|rst|adoc|txt)$|(^|/)(README|CHANGELOG|CHANGES|LICENSE|NOTICE|AUTHORS)[^/]*$|(^|/)\.gitignore$",
     re.IGNORECASE,
@@ -81,7 +80,7 @@ def _without(
 
 def _taken_away(evidence: Evidence, ids: Sequence[TestId], pieces: Sequence[Hunk], number: int) -> Trial:
     overlay, many = ((pieces[number].path, pieces[number].without),), len(pieces)
-    return Trial(evidence.head, overlay, tuple(ids), probe=True, spare=SPARE, number=number + 1, of=many)
+    return Trial(evidence.head, overlay, tuple(ids), probe=True, spare=NEEDED, number=number + 1, of=many)
 
 
 def _is_code(evidence: Evidence, path: str) -> bool:
