@@ -38,7 +38,7 @@ def play(around: Surroundings) -> tuple[Path, WorkflowResult]:
     return folder, start(script.feature, there, RunOptions())
 
 
-def what_to_look_at(folder: Path, *, width: int, ink: Ink) -> str:
+def what_to_look_at(folder: Path, *, width: int, ink: Ink, whole: bool) -> str:
     """Return where the repository is, and what to type there."""
     activate = Path(sys.prefix, "bin", "activate")
     unknown = shutil.which("rgr") is None and activate.is_file()
@@ -48,10 +48,11 @@ def what_to_look_at(folder: Path, *, width: int, ink: Ink) -> str:
     page.advise(
         *([(f". {shlex.quote(str(activate))}", "makes rgr known to your shell")] if unknown else []),
         (f"cd {shlex.quote(str(folder))}", "goes there"),
+        *([] if whole else [("rgr resume", "goes on where this ended")]),
         ("git log --oneline", "shows that every phase is one commit"),
         ("git notes --ref=tdd-handoffs show HEAD", "shows what a session is handed"),
         ("rgr history --attempts", "shows what was rejected, and why"),
-        ("rgr report -o ../report.html", "makes a page for a browser of it"),
+        ("rgr report -o ../report.html", "makes a page of it for a browser"),
         ("rgr verify", "judges every cycle again"),
     )
     return page.text

@@ -19,7 +19,7 @@ from redgreenrefactor.lifecycle import feature as features
 from redgreenrefactor.lifecycle.feature import RunOptions, exit_code
 from redgreenrefactor.lifecycle.status import status
 from redgreenrefactor.loop.budget import RunLimits
-from redgreenrefactor.model.result import WorkflowResult
+from redgreenrefactor.model.result import RunStatus, WorkflowResult
 from redgreenrefactor.model.task_result import TaskFileResult
 from redgreenrefactor.reviews import issue_text
 from redgreenrefactor.surroundings import Surroundings
@@ -89,9 +89,10 @@ def demo(**flags: Any) -> int:
     """
     with surroundings({**flags, "agent": "replay:roman"}) as around:
         folder, result = demonstration.play(around)
-        code = _answer(result, flags)
+        code = _answer(result, flags, advise=False)
         if not flags["as_json"]:
-            click.echo(demonstration.what_to_look_at(folder, width=width(), ink=pen(flags)))
+            whole = result.status is RunStatus.COMPLETE
+            click.echo(demonstration.what_to_look_at(folder, width=width(), ink=pen(flags), whole=whole))
         return code
 
 
@@ -104,13 +105,15 @@ def _options(flags: dict[str, Any]) -> RunOptions:
     )
 
 
-def _answer(result: WorkflowResult, flags: dict[str, Any], unpushed: RgrError | None = None) -> int:
+def _answer(
+    result: WorkflowResult, flags: dict[str, Any], unpushed: RgrError | None = None, *, advise: bool = True
+) -> int:
     """Tell what came of a run; return the exit code."""
     code = exit_code(result.status, result.error_details.type if result.error_details else "")
     if flags["as_json"]:
         print_json(result.to_json())
     elif not flags["quiet"]:
-        say(result_text(result, width=width(), ink=pen(flags), resume=_resuming(flags)))
+        say(result_text(result, width=width(), ink=pen(flags), resume=_resuming(flags) if advise else None))
     if unpushed is not None:
         code = code or 3
         told = f"what came of the run is here, but not pushed: {unpushed.message}"

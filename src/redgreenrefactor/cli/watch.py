@@ -31,7 +31,7 @@ def watch(port: int | None, **flags: Any) -> None:
     if flags["as_json"]:
         print_json({"address": served.address})
     else:
-        click.echo(f"Open {served.address} in a browser; Ctrl-C ends it.")
+        click.echo(f"Open {served.address} in a browser.\nCtrl-C ends it; runs go on.")
     show(served.address)
     try:
         served.serve()

@@ -7,16 +7,23 @@ from redgreenrefactor.views.text_page import AMPLE, TextPage, going_on
 
 
 def result_text(
-    result: WorkflowResult, *, width: int, ink: Ink | None = None, resume: str = "rgr resume"
+    result: WorkflowResult, *, width: int, ink: Ink | None = None, resume: str | None = "rgr resume"
 ) -> str:
-    """Return what a run came to, case by case, and what to look at or type next; how it ended has been told."""
+    """Return what a run came to, case by case; how it ended has been told.
+
+    And what to look at or type next, unless that is told elsewhere: `resume` is what goes on.
+    """
     page = TextPage(width, ink)
     for cycle in result.cycles:
         _cycle_row(page, cycle)
     if result.cycles:
         page.gap()
         page.fact("cycles", _counted(result))
-    page.why(result.error, result.error_details.type if result.error_details else None)
+    kind = result.error_details.type if result.error_details else None
+    if result.error and result.status is RunStatus.INTERRUPTED:
+        page.fact("last", f"rejected as {kind}: {result.error}", Tone.WARN)
+    else:
+        page.why(result.error, kind)
     if result.status is not RunStatus.COMPLETE and result.open_count:
         page.fact("open", _open(result, page.ink))
     if result.warnings:
@@ -29,8 +36,9 @@ def result_text(
         page.fact("a test", f"{dollars(result.cost_per_test)}, rejected attempts included")
     page.fact("run", page.ink.line(result.run_id))
     page.fact("head", short(page.ink.line(result.head)))
-    page.gap()
-    _result_advice(page, result, resume)
+    if resume:
+        page.gap()
+        _result_advice(page, result, resume)
     return page.text
 
 
@@ -78,5 +86,5 @@ def _result_advice(page: TextPage, result: WorkflowResult, resume: str) -> None:
         span = f"{short(page.ink.line(first))}^..{short(page.ink.line(result.head))}"
         advice.append((f"git log --oneline {span}", "shows its commits"))
     if result.status is RunStatus.COMPLETE:
-        advice.append(("rgr report -o ../report.html", "shows all of it in a browser"))
+        advice.append(("rgr report -o ../report.html", "makes a page of it for a browser"))
     page.advise(*advice)

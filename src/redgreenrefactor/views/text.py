@@ -180,7 +180,7 @@ def _advice(page: TextPage, handoff: Handoff) -> None:
     if handoff.next_phase is PhaseName.COMPLETE:
         page.advise(
             ("rgr history", "shows how it was made"),
-            ("rgr report -o ../report.html", "shows all of it in a browser"),
+            ("rgr report -o ../report.html", "makes a page of it for a browser"),
             ('rgr run "FEATURE"', "starts the next one"),
         )
         return

@@ -390,7 +390,7 @@ def test_a_complete_result_lists_its_cycles_and_where_to_look() -> None:
     worked = result_text(replace(RESULT, worked=9.5), width=80)
     assert "  time   12.3 s by the clock, 9.5 s in sessions and gates\n" in worked
     assert "  → git log --oneline aaaaaaa^..9c1d2ef  shows its commits\n" in told
-    assert told.endswith("  → rgr report -o ../report.html         shows all of it in a browser")
+    assert told.endswith("  → rgr report -o ../report.html         makes a page of it for a browser")
     assert "rgr resume" not in told
 
 
@@ -405,9 +405,12 @@ def test_on_a_narrow_terminal_every_cycle_of_a_result_takes_one_line() -> None:
 
 def test_what_to_look_at_after_a_demonstration_fits_the_terminal() -> None:
     for width in (60, 100):
-        lines = what_to_look_at(Path("/tmp/a place"), width=width, ink=Ink()).splitlines()
+        lines = what_to_look_at(Path("/tmp/a place"), width=width, ink=Ink(), whole=True).splitlines()
         assert max(map(len, lines)) <= width
         assert any(line.startswith("  → cd '/tmp/a place'") for line in lines)
+        assert not any("rgr resume" in line for line in lines)
+    assert "→ rgr resume " in what_to_look_at(Path("/tmp"), width=100, ink=Ink(), whole=False)
+    assert "→" not in result_text(RESULT, width=80, resume=None)
 
 
 def test_a_failed_result_says_why_and_how_to_go_on() -> None:
@@ -431,6 +434,14 @@ def test_a_failed_result_says_why_and_how_to_go_on() -> None:
     assert "  why    TestTampering: it was edited\n" in told
     assert "  → rgr resume " in told
     assert "  → rgr history --attempts " in told
+
+
+def test_an_interrupted_result_tells_what_was_rejected_last_and_not_as_its_reason() -> None:
+    edited = ErrorDetails("TestTampering", "it was edited")
+    result = replace(RESULT, status=RunStatus.INTERRUPTED, error=edited.message, error_details=edited)
+    told = result_text(result, width=80)
+    assert "  last   rejected as TestTampering: it was edited\n" in told
+    assert "why" not in told
 
 
 @pytest.mark.parametrize("ended", [RunStatus.STOPPED, RunStatus.INTERRUPTED])
