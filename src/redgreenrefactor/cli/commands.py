@@ -1,5 +1,6 @@
 """The commands of `rgr`, of which only the one that is called is loaded: help comes at once."""
 
+import sys
 from importlib import import_module
 
 import click
@@ -122,6 +123,7 @@ def called() -> int | None:
 def how_to_use(context: click.Context | None = None) -> str:
     """Return what to type to learn the flags of a command, or of the one at hand."""
     context = context or click.get_current_context(silent=True)
-    if context is None or context.parent is None:
-        return UsageError.hint
-    return f"Type '{context.command_path} --help' for its flags and an example."
+    path = context.command_path if context and context.parent else None
+    if context is None and COMMANDS.keys() & set(sys.argv[1:2]):
+        path = f"rgr {sys.argv[1]}"  # a flag without its value is found before there is a context
+    return f"Type '{path} --help' for its flags and an example." if path else UsageError.hint

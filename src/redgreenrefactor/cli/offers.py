@@ -18,6 +18,16 @@ def agents(_context: click.Context, _of: click.Parameter, typed: str) -> list[st
     return [name for name in (*AGENTS, *AGENTS_WITH_MORE) if name.startswith(typed)]
 
 
+def runs(context: click.Context, _of: click.Parameter, typed: str) -> list[str]:
+    """Return the ids of runs of this repository that begin as typed, the latest first."""
+    from redgreenrefactor.cli.common import project  # noqa: PLC0415
+    from redgreenrefactor.reports import runs_here  # noqa: PLC0415 - reads git
+
+    with suppress(RgrError):
+        return [name for name in runs_here(project(context.params), os.environ) if name.startswith(typed)]
+    return []
+
+
 def turns(context: click.Context, _of: click.Parameter, typed: str) -> list[str]:
     """Return the turns of the latest run whose names begin as typed, the latest first; none where there is no run."""
     from redgreenrefactor.cli.common import project  # noqa: PLC0415

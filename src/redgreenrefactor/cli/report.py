@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from redgreenrefactor.cli import offers
 from redgreenrefactor.cli.common import common, pen, print_json, project
-from redgreenrefactor.cli.offers import FILE
 from redgreenrefactor.errors import UsageError
 from redgreenrefactor.filesystem import replace_file
 from redgreenrefactor.model.run_report import RunReport, report_object
@@ -20,10 +20,12 @@ FORMATS = ("html", "md", "json")
 
 
 @click.command()
-@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=offers.runs)
 @click.option("--all", "every", is_flag=True, help="Every run of this repository, with an index.")
 @click.option("--format", "kind", type=click.Choice(FORMATS), default=None, help="html, md or json.")
-@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write to FILE instead of standard output.")
+@click.option(
+    "-o", "--output", metavar="FILE", type=offers.FILE, help="Write to FILE instead of standard output."
+)
 @common
 def report(runs: tuple[str, ...], every: bool, kind: str | None, output: str | None, **flags: Any) -> None:  # noqa: FBT001
     """Tell the story of a run in one file: every cycle, verdict and diff.

@@ -45,6 +45,12 @@ def reports(
         return [report_of(repository, ledger, run) for run in runs]
 
 
+def runs_here(project: Path, environ: Mapping[str, str]) -> list[str]:
+    """Return the ids of the runs of every branch and checkout, the latest first."""
+    with opened(project, environ) as (repository, ledger):
+        return [run.run_id for run in known_runs(repository, ledger)]
+
+
 def cycles_here(project: Path, environ: Mapping[str, str]) -> RunReport:
     """Return the latest run here, cycle by cycle, without what its turns changed; secrets are masked."""
     with opened(project, environ) as (repository, ledger):

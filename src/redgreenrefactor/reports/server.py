@@ -47,6 +47,7 @@ LOOKED = 0.05  # seconds between two looks
 QUIET = 10.0  # seconds after which something is said, so that whoever has gone is noticed
 TURNS = 40  # turns of a run that are shown at once
 RECENT = 20  # handoffs of each branch that are looked at for the list of runs
+WHERE = "Open the address that rgr watch has printed, as it is: it holds a token"
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",  # the address holds the token
@@ -290,7 +291,7 @@ class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with a page, or with what changes on it."""
         if (refusal := self._refusal()) is not None:
-            self.send_error(refusal)
+            self.send_error(refusal, explain=WHERE)
             return
         path = urlsplit(self.path).path.removeprefix(f"/{self.watch.token}").strip("/")
         try:

@@ -117,6 +117,7 @@ def offered(shell: str, line: str, repo: Repo) -> list[str]:
         ("rgr run --agent cl", ["plain,claude-code", "plain,cline"]),
         ("rgr report --project ", ["dir,"]),
         ("rgr show 1-gr", ["plain,1-GREEN-2", "plain,1-GREEN-1"]),
+        ("rgr report 2026", [f"plain,{RUN}"]),
         ("rgr init --starter g", ["plain,gradle", "plain,go"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -134,7 +135,11 @@ def test_what_a_command_does_is_not_cut_off_beside_its_name(told: Repo) -> None:
 
 
 def test_a_flag_before_the_command_is_answered_with_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
-    for words, hint in (("--project . report", "Flags come after the command"), ("--versoin", "rgr --help")):
+    for words, hint in (
+        ("--project . report", "Flags come after the command"),
+        ("--versoin", "rgr --help"),
+        ("init --starter", "'rgr init --help'"),
+    ):
         monkeypatch.setattr("sys.argv", ["rgr", *words.split()])
         with pytest.raises(UsageError) as refused:
             called()

@@ -56,7 +56,8 @@ def test_nobody_without_the_token_and_no_page_from_elsewhere_is_answered(served:
     port = served.server.server_port
 
     assert ask(served, "/")[0] == 404
-    assert ask(served, "/wrong/")[0] == 404
+    status, words = ask(served, "/wrong/")
+    assert (status, "Open the address that rgr watch has printed" in words) == (404, True)
     assert ask(served, Host="evil.example")[0] == 403
     assert ask(served, Host=f"evil.example:{port}")[0] == 403
     assert ask(served, Origin="http://evil.example")[0] == 403
