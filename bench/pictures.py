@@ -25,11 +25,11 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 COLUMNS, ROWS = 100, 400
-WIDE, HIGH = 1000, 1240  # of the report, in pixels
+WIDE, HIGH = 1100, 1180  # of the report, in pixels
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 MOMENT = (
     "GREEN → refactor · attempt 2",
-    "notices: 2 of ",
+    "in the code? 2 of ",
 )  # while a gate asks, of the case whose first GREEN cheats
 SHOWN = ("cycle 3 · ", " done · ")  # from the case's first line to the last one that moves
 CLOSING, AFTERWARDS = (

@@ -535,8 +535,11 @@ def test_a_run_takes_its_feature_from_an_issue(stage: ReviewStage, server: GitHu
 
     twice = stage.rgr("run", "A calculator", "--issue", "7", env=failing)
     missing = stage.rgr("run", "--issue", "8", env=failing)
+    nobody = stage.rgr("run", "--issue", "7", env={**failing, "GITHUB_TOKEN": ""})
     done = stage.rgr("run", "--issue", "7", "--json", env=failing)
 
     assert (twice.code, "The feature was given twice" in twice.err) == (2, True), twice
     assert (missing.code, "there is no issue 8 in acme/calc" in missing.err) == (3, True), missing
+    assert (nobody.code, "or copy the issue into a file" in nobody.err) == (3, True), nobody
+    assert "--forge" not in nobody.err
     assert (done.code, done.json["feature"]) == (1, "A calculator\n\nIt adds."), done

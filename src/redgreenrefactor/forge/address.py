@@ -16,6 +16,7 @@ OTHER_NAMES = {f"{name}.{GITHUB}": GITHUB for name in ("www", "ssh", "altssh")}
 WEB = ("https", "http")
 SSH = ("ssh", "git+ssh", "ssh+git")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+WITHOUT_FORGE = "use --forge none"  # what hints end in, for whoever wants a pull request
 PATIENCE = 10.0  # seconds for ssh to tell what an alias stands for
 _SCP = re.compile(r"(?:[^@/\s]+@)?(?P<host>\[[^\]]+\]|[^:/\s]+):(?P<path>[^\s].*)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -45,7 +46,7 @@ def address_of(remote: str | None, environ: Mapping[str, str], github_host: str 
     if not remote:
         raise NotReadyError(
             "the repository has no remote called origin",
-            hint="Type 'git remote add origin URL', or use --forge none.",
+            hint=f"Type 'git remote add origin URL', or {WITHOUT_FORGE}.",
             type="NoRemote",
         )
     place = _place(remote.strip(), local=api is not None)
@@ -57,12 +58,12 @@ def address_of(remote: str | None, environ: Mapping[str, str], github_host: str 
     known = _known(place.host, named)
     if not known and (api is None or _is_github(_served_by(api))) and (place.host or api is None):
         setting = f"github.host={place.host} in tdd.properties, or GITHUB_API_URL=https://{place.host}/api/v3"
-        hint = f"If it is a GitHub server, set {setting}; else use --forge none."
+        hint = f"If it is a GitHub server, set {setting}; else {WITHOUT_FORGE}."
         raise _not_found(remote, f"{place.host} is not known to be GitHub, so it gets no token", hint)
     return Address(place.host, place.owner, place.repo, api or _api_of(place.host, remote), known)
 
 
-POINT = "Point it at one with 'git remote set-url origin URL', set GITHUB_API_URL, or use --forge none."
+POINT = f"Point it at one with 'git remote set-url origin URL', set GITHUB_API_URL, or {WITHOUT_FORGE}."
 
 
 def _not_found(remote: str, why: str, hint: str) -> NotReadyError:
@@ -84,7 +85,7 @@ def _usable(url: str) -> str:
     if urlsplit(url).scheme == "http" and urlsplit(url).hostname not in LOOPBACK:
         raise NotReadyError(
             f"GITHUB_API_URL is {masked(url)!r}: no token is sent without TLS, except to this machine",
-            hint=f"Set GITHUB_API_URL={masked(url).replace('http', 'https', 1)}, or use --forge none.",
+            hint=f"Set GITHUB_API_URL={masked(url).replace('http', 'https', 1)}, or {WITHOUT_FORGE}.",
             type="RepositoryNotFound",
         )
     return url.rstrip("/")

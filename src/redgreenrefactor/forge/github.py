@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from redgreenrefactor.errors import ForgeError
-from redgreenrefactor.forge.address import Address
+from redgreenrefactor.forge.address import WITHOUT_FORGE, Address
 from redgreenrefactor.model.codec import json_list, json_object
 from redgreenrefactor.model.review_task import Draft, PullRequest, PullRequestState
 from redgreenrefactor.sandbox.secrets import Mask, masked
@@ -20,7 +20,7 @@ ACCEPT = "application/vnd.github+json, application/json;q=0.9"
 LONGEST_TITLE, LONGEST_BODY = 256, 65_000  # characters; beyond, GitHub refuses
 PAGE, MOST_PAGES = 100, 20
 SERVER_FAULT, TOO_MANY = 500, 429
-NO_TOKEN = "Set GITHUB_TOKEN to a token that may read and write pull requests, or use --forge none."  # noqa: S105
+NO_TOKEN = f"Set GITHUB_TOKEN to a token that may read and write pull requests, or {WITHOUT_FORGE}."
 
 
 def token_of(environ: Mapping[str, str]) -> str:

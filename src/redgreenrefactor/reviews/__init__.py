@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redgreenrefactor.errors import InterruptedRunError, NotReadyError, RgrError, UsageError
 from redgreenrefactor.filesystem import remove
+from redgreenrefactor.forge.address import WITHOUT_FORGE
 from redgreenrefactor.forge.github import GitHub
 from redgreenrefactor.git import lock
 from redgreenrefactor.git.refs import KEPT
@@ -123,8 +124,12 @@ def pull_requests(branch: str, around: Surroundings) -> tuple[PullRequest, ...]:
 
 def issue_text(number: int, around: Surroundings) -> str:
     """Return what an issue on the forge asks for."""
-    with home_of(around) as home:
-        return home.github().issue(number)
+    try:
+        with home_of(around) as home:
+            return home.github().issue(number)
+    except RgrError as error:  # its hint is for whoever wants a pull request
+        error.hint = error.hint.replace(WITHOUT_FORGE, "copy the issue into a file for 'rgr run --file FILE'")
+        raise
 
 
 # --- inside
