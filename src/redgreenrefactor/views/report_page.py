@@ -225,7 +225,9 @@ def _index(runs: Sequence[RunReport]) -> Markup:
         tag(
             "li",
             tag("a", short_title(run), href=f"#r{index}-run"),
-            tag("span", f"{run.run_id} · {run.latest.handoff.cases_done} cases done", class_="faint"),
+            tag(
+                "span", f"{run.run_id} · {count(run.latest.handoff.cases_done, 'case')} done", class_="faint"
+            ),
             tag("span", f"{MARKS[run.status]} {run.status}", class_=f"badge {run.status.replace(' ', '-')}"),
         )
         for index, run in enumerate(runs, 1)

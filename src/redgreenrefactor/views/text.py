@@ -222,7 +222,7 @@ def _entry_lines(page: TextPage, entry: Entry, *, known: bool) -> Iterator[str]:
             yield from page.texts(text, Tone.WARN, indent=9, lead="! ", of_lead=Tone.WARN, most=3)
     if handoff.error is not None and not known:
         kind = f"{handoff.error_details.type}: " if handoff.error_details else ""
-        since = f"{handoff.next_phase} rejected since: {kind}{handoff.error}"
+        since = f"then {handoff.next_phase} was rejected: {kind}{handoff.error}"
         yield from page.texts(since, Tone.WARN, indent=9, lead="! ", of_lead=Tone.WARN, most=3)
 
 

@@ -158,12 +158,18 @@ def test_what_nobody_measured_is_not_drawn() -> None:
 
 def test_several_runs_have_an_index(report: RunReport) -> None:
     other = run_report(
-        [Entry("c1", replace(PLAN_1, run_id="other", state=State.STOPPED)), Entry("c0", OPENING)], {}
+        [
+            Entry("c1", replace(PLAN_1, run_id="other", state=State.STOPPED, completed_tests=("1",))),
+            Entry("c0", OPENING),
+        ],
+        {},
     )
     assert other is not None
-    page = Page(report_page([report, other]))
+    source = report_page([report, other])
+    page = Page(source)
 
     assert page.words["h1"] == "2 runs"
+    assert "other · 1 case done" in source
     assert {"#r1-run", "#r2-run", "#r2-c1"} <= set(page.links)
     assert len(page.ids) == len(set(page.ids))
 

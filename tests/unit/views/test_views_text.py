@@ -325,16 +325,18 @@ def test_an_attempt_without_details_is_marked_too() -> None:
 
 
 def test_what_has_gone_wrong_since_is_told_beside_the_handoff_that_stands() -> None:
-    assert "\n         ! GREEN rejected since: TestTampering: an existing test was edited" in history(REFUSED)
-    assert "! GREEN rejected since: an existing" in history(replace(REFUSED, error_details=None))
+    assert "\n         ! then GREEN was rejected: TestTampering: an existing test was edited" in history(
+        REFUSED
+    )
+    assert "! then GREEN was rejected: an existing" in history(replace(REFUSED, error_details=None))
 
 
 def test_a_rejection_that_stands_as_an_attempt_is_not_told_again_beside_the_handoff() -> None:
     told = "\n".join(history_text([Entry("b", ATTEMPT), Entry("a", REFUSED)], width=80))
-    assert "rejected since" not in told
+    assert "was rejected" not in told
     other = replace(ATTEMPT, error="something else")
     told = "\n".join(history_text([Entry("b", other), Entry("a", REFUSED)], width=80))
-    assert "! GREEN rejected since" in told
+    assert "! then GREEN was rejected" in told
 
 
 def test_warnings_of_an_accepted_phase_stand_in_the_history() -> None:
