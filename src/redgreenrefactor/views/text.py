@@ -27,6 +27,7 @@ MOST_ITEMS = 6  # of the done and of the open ones that status shows around the 
 NO_CASE = "no case left"
 TESTS = "tests "  # what comes before what they came to
 TONES = {"complete": Tone.GOOD, "aborted": Tone.BAD, "stopped": Tone.WARN, "cut": Tone.WARN}
+WIDE = 90  # columns from which on a history says the year, and of what a result is
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)", re.ASCII)
 
 
@@ -211,7 +212,7 @@ def _entry_lines(page: TextPage, entry: Entry, *, known: bool) -> Iterator[str]:
     handoff, ink = entry.handoff, page.ink
     left = (*_turn(entry, ink), Span(ink.headline(heading(_about(handoff)))))
     when = _moment(handoff.accepted_at or handoff.timestamp, page)
-    mark = _mark(handoff) if page.width >= AMPLE else _mark(handoff).removeprefix(TESTS)
+    mark = _mark(handoff) if page.width >= WIDE else _mark(handoff).removeprefix(TESTS)
     yield from page.row(left, mark, when, indent=9, keep=0)
     if handoff.carried_from:
         told = f"         carried over from {short(ink.line(handoff.carried_from))}"
@@ -251,7 +252,8 @@ def _mark(handoff: Handoff) -> str:
 
 def _moment(timestamp: str, page: TextPage) -> str:
     """Return when something was, where a line of the page has room for it; the lines are in the order of time anyway."""
-    return _when(timestamp, page.ink) if page.width >= AMPLE else ""
+    when = _when(timestamp, page.ink) if page.width >= AMPLE else ""
+    return when if page.width >= WIDE or not MOMENT.fullmatch(timestamp) else when[len("2026-") :]
 
 
 def _attempt_lines(page: TextPage, entry: Entry) -> Iterator[str]:

@@ -268,7 +268,7 @@ def test_an_empty_history_says_how_to_start() -> None:
 
 
 def test_the_history_has_a_line_for_every_handoff() -> None:
-    lines = history(FINISHED, COVERED, FAILING, PLANNED, OPENING).splitlines()
+    lines = history(FINISHED, COVERED, FAILING, PLANNED, OPENING, width=100).splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         "9c1d2ef cycle 3 PLAN no case left 2026-11-15 09:15Z",
         "9c1d2ef cycle 2 RED 1 is I covered 2026-11-15 09:15Z",
@@ -305,6 +305,8 @@ def test_on_a_narrow_terminal_a_handoff_still_takes_one_line() -> None:
     long = replace(REFUSED.current_test or CASE, description="4000 and more are refused with a ValueError")
     told = history(replace(REFUSED, current_test=long, error=None), width=60)
     assert told == "9c1d2ef  cycle 2   RED       4000 and more are refuse…  FAIL"
+    told = history(replace(REFUSED, current_test=long, error=None), width=80)
+    assert told == "9c1d2ef  cycle 2   RED       4000 and more are refused with…  FAIL  11-15 09:15Z"
 
 
 def test_a_single_item_more_is_shown_instead_of_counted() -> None:
@@ -316,8 +318,8 @@ def test_a_single_item_more_is_shown_instead_of_counted() -> None:
 
 def test_a_handoff_is_dated_by_its_acceptance_whatever_was_written_into_it_since() -> None:
     note = written_again(REFUSED, "2026-11-15T11:59:00Z")
-    assert "2026-11-15 09:15Z" in history(note)
-    assert "11:59" not in history(note)
+    assert "2026-11-15 09:15Z" in history(note, width=100)
+    assert "11:59" not in history(note, width=100)
 
 
 def test_an_attempt_without_details_is_marked_too() -> None:
@@ -354,7 +356,7 @@ def test_warnings_of_an_accepted_phase_stand_in_the_history() -> None:
     ],
 )
 def test_a_moment_is_told_to_the_minute_and_what_is_none_as_it_stands(timestamp: str, shown: str) -> None:
-    assert history(replace(OPENING, timestamp=timestamp)).endswith(f"  {shown}")
+    assert history(replace(OPENING, timestamp=timestamp), width=100).endswith(f"  {shown}")
 
 
 def test_only_notes_of_rejected_attempts_are_attempts() -> None:
