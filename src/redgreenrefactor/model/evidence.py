@@ -301,7 +301,7 @@ class Trial:
             (self.coverage, "how much of the change do the tests run?"),
             (self.command, "does the criterion hold?"),
             (self.spare, self.spare),
-            (self.disguise is not Guise.OPEN, "is it the same where the code cannot see its tests?"),
+            (self.disguise is not Guise.OPEN, "is it the same if the code sees no tests?"),
             (self.overlay and self.probe, "do the tests notice wrong code?"),
             (self.overlay, "do the tests from before still pass?"),
             (self.trace, "which code do the tests run?"),

@@ -54,7 +54,7 @@ def test_what_may_stay_unmeasured_is_asked_as_a_question() -> None:
         (Trial("c", overlay=(("a", "1"),), probe=True, spare=MISTAKES), MISTAKES),
         (
             Trial("c", tests=("t",), disguise=Guise.HIDDEN, seed=1),
-            "is it the same where the code cannot see its tests?",
+            "is it the same if the code sees no tests?",
         ),
         (Trial("c", overlay=(("a", "1"),), probe=True), NOTICED),
         (Trial("c", overlay=(("a", "1"),)), "do the tests from before still pass?"),
