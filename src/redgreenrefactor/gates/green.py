@@ -206,7 +206,7 @@ def _equals_anything(
     if blind is not None:
         what = f"{blind.id} passes with other values, too: in {blind.file}, {blind.message}"
         return [_met_anyway(evidence, what, "Return plain values: what compares equal has to be equal.")]
-    asked = yield from obeyed(evidence, ids, _results(measured, ids))
+    asked = yield from obeyed(evidence, _results(measured, ids))
     if asked is None:
         return []
     what = f"{ids[0]} passes although another value is asked for at {asked.file}:{asked.line}"

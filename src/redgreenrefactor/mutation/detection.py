@@ -206,19 +206,27 @@ def _rewritten(
     return tuple((f"{evidence.prefix}{file}", twin) for file, twin in twins if twin is not None)
 
 
-def obeyed(evidence: Evidence, ids: Sequence[TestId], results: Iterable[TestResult]) -> Inquiry[Place | None]:
+def obeyed(evidence: Evidence, results: Iterable[TestResult]) -> Inquiry[Place | None]:
     """Return where tests ask for something else, and pass all the same: the code knows what they ask for."""
-    functions: dict[str, set[str]] = {}
+    files: dict[str, list[TestResult]] = {}
     for result in results:
-        functions.setdefault(result.file, set()).add(result.function)
-    for file, names in functions.items():
+        files.setdefault(result.file, []).append(result)
+    for file, found in files.items():
         path = f"{evidence.prefix}{file}"
+        names = {result.function for result in found}
         if false := with_false_expectations(evidence.read(evidence.head, path), names):
+            tests = tuple(dict.fromkeys(_family(result.id) for result in found))
             overlay, limit = ((path, false.text),), SLACK * TIMES  # some look for what they never find
-            run = yield Trial(evidence.head, overlay, tuple(ids), seed=SEED, limit=limit, probe=True)
-            if holds(run, ids):
+            run = yield Trial(evidence.head, overlay, tests, seed=SEED, limit=limit, probe=True)
+            if holds(run, tests):
                 return Place(file, false.line)
     return None
+
+
+def _family(test: TestId) -> TestId:
+    """Return a test without its parameters: what it asks for may be among them, and so in its id."""
+    file, mark, name = test.partition("::")
+    return file + mark + name.partition("[")[0]
 
 
 def _test_code(evidence: Evidence, files: Iterable[str]) -> list[str]:

@@ -894,6 +894,24 @@ def test_a_result_that_is_whatever_the_test_asks_for_is_no_result() -> None:
     assert f"{TEST} passes although another value is asked for at test_thing.py:11" in played.told
 
 
+ROWS: Files = {
+    **BASE,
+    "test_thing.py": (
+        'import pytest\n\n\n@pytest.mark.parametrize(("x", "want"), [(2, 4), (3, 6)])\n'
+        "def test_doubles(x, want):\n    from thing import double\n\n    assert double(x) == want\n"
+    ),
+    "test_other.py": "from thing import half\n\n\ndef test_halves():\n    assert half(4) == 2\n",
+}
+LOOKING = "\n\ndef double(x):\n    import sys\n    return sys._getframe(1).f_locals['want']\n"
+
+
+@pytest.mark.parametrize(("code", "fine"), [(DOUBLE, True), (LOOKING, False)])
+def test_rows_that_are_named_by_what_they_ask_for_are_asked_too(code: str, fine: bool) -> None:
+    notes = [f"{TEST}[2-4]", f"{TEST}[3-6]", "test_other.py::test_halves"]
+    played = coded(code, ROWS, notes=notes)
+    assert played.types == ([] if fine else [FindingType.TEST_TAMPERING]), played.told
+
+
 def test_an_equality_that_looks_at_lengths_alone_is_none() -> None:
     before = {**BASE, "test_thing.py": BASE["test_thing.py"].replace("double(2) == 4", "double([1]) == [2]")}
     assert coded(MEASURED, before).types == [FindingType.TEST_TAMPERING]
