@@ -341,7 +341,7 @@ class Engine:
                 sealed.subject if commit else "",
                 done.seconds,
                 aborts=aborts,
-                builds_on=turn.phase.builds_on,
+                builds_on=turn.phase.builds_on and may_be_built_on(done.verdict),
             ),
         )
 

@@ -72,11 +72,21 @@ def ground(handoff: Handoff) -> str:
     last = next(reversed(rejections_of(handoff)), None)
     ref = _ref(handoff, last)
     shown = f" `git show {ref}` shows them." if ref else ""
-    if built_on(handoff):
+    basis = built_on(handoff)
+    if basis and undone(handoff):
+        was = "It broke the rules, so its changes were undone."
+        return f"{was}{shown} The files you find, uncommitted, are those of an earlier try, {basis}."
+    if basis:
         return f"The files you find are those of an earlier try: mend them, and commit all of it.{shown}"
     if last and not ref:
         return "It left no change behind; you start where it started."
     return f"Its changes were undone; you start where it started.{shown}"
+
+
+def undone(handoff: Handoff) -> bool:
+    """Tell whether a session finds other files than those of the last attempt: that was rolled back, or broke the rules."""
+    basis, last = built_on(handoff), next(reversed(rejections_of(handoff)), None)
+    return basis is None or (last is not None and last.kept not in ("", basis))
 
 
 def _gravest_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -133,6 +143,8 @@ def _said(phase: PhaseName, kind: FindingType, ref: str) -> str:
         return f"{_ADVICE[kind]} {_STUB}"
     if phase is PhaseName.REFACTOR and kind is FindingType.TEST_FAILURE:
         return f"{_ADVICE[kind]} {_AS_THEY_WERE}"
+    if phase is PhaseName.PLAN and kind is FindingType.MALFORMED_HANDOFF and ref:
+        return f"{_ADVICE[kind]} The rejected list may be used again: `git checkout {ref} -- test-list.md`."
     if phase is not PhaseName.REFACTOR or kind is not FindingType.TEST_TAMPERING:
         return _ADVICE[kind]
     again = f": `git checkout {ref} -- FILES`" if ref else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from redgreenrefactor.model.decision import built_on, cycle_of, retries_used
+from redgreenrefactor.model.decision import cycle_of, retries_used
 from redgreenrefactor.model.handoff import Handoff, to_json
 from redgreenrefactor.model.session import Brief, Role
 from redgreenrefactor.model.task import Source, Step, Task
@@ -11,7 +11,7 @@ from redgreenrefactor.model.values import frozen
 from redgreenrefactor.model.verdict import GRAVITY, Severity
 from redgreenrefactor.model.workflow import Phase, PhaseName, RoleName
 from redgreenrefactor.prompts.quote import bounded, in_line, plain, quoted
-from redgreenrefactor.prompts.rejection import earlier, ground, told_of
+from redgreenrefactor.prompts.rejection import earlier, ground, told_of, undone
 from redgreenrefactor.prompts.render import guided, legacy, remarks
 from redgreenrefactor.prompts.templates import PLACEHOLDERS, fill, template
 
@@ -219,8 +219,9 @@ def _rejected(
     counted = phase in (PhaseName.GREEN, PhaseName.DIAGNOSE)
     before = attempt - 1 - retries_used(handoff)  # it was gone on with: it has as many tries again
     most = told.task.max_iterations + before
-    yield "### The last try was rejected" + (f" (this is number {attempt} of {most})" if counted else "")
-    if not built_on(handoff):
+    which = f"it was number {attempt - 1}" if phase is PhaseName.DIAGNOSE else f"this is number {attempt}"
+    yield "### The last try was rejected" + (f" ({which} of {most})" if counted else "")
+    if undone(handoff):
         yield ground(handoff)
     elif phase is PhaseName.DIAGNOSE:
         yield "Its files lie before you as it left them."

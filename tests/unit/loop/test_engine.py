@@ -1212,6 +1212,8 @@ def test_a_try_that_broke_the_rules_is_not_built_on() -> None:
     assert world.run().status is RunStatus.COMPLETE
     assert "try-1" in world.workspace.files
     assert "try-2" not in world.workspace.files
+    stays = [event.builds_on for event in world.of(Judged) if event.phase is PhaseName.GREEN]
+    assert stays[:2] == [True, False]
 
 
 def test_out_of_tries_everything_is_as_before_the_phase_and_the_tries_stay_reachable() -> None:

@@ -89,6 +89,13 @@ def test_a_refactoring_that_touched_too_much_may_use_the_rest_again() -> None:
     assert "another approach" not in green
 
 
+def test_a_list_whose_answer_cannot_be_read_may_be_used_again() -> None:
+    findings = (Finding(FindingType.MALFORMED_HANDOFF, "the JSON of the final message cannot be read"),)
+    again = "`git checkout refs/tdd/attempts/run-7/2-PLAN-1 -- test-list.md`"
+    assert again in told(PLAN, failed(PLAN), attempt=2, findings=findings)
+    assert "git checkout" not in told(PLAN, failed(PLAN, commit=False), attempt=2, findings=findings)
+
+
 def test_warnings_are_no_reason() -> None:
     warning = Finding(FindingType.NOT_MINIMAL, "a bit long", severity=Severity.WARNING)
 

@@ -134,6 +134,25 @@ def test_a_retry_is_told_what_was_wrong_and_where_its_files_are() -> None:
     assert "only words" in told(PhaseName.RED, replace(rejected(), findings=(), error="only words")).task
 
 
+def test_after_a_try_that_broke_the_rules_the_brief_says_whose_files_lie_there() -> None:
+    tries = [
+        {"attempt": number, "type": "TestFailure", "message": "it fails", "kept": f"1-GREEN-{number}"}
+        for number in (1, 2)
+    ]
+    said = "are those of an earlier try, 1-GREEN-1."
+    for phase in (PhaseName.GREEN, PhaseName.DIAGNOSE):
+        cheated = told(phase, rejected(buildsOn="1-GREEN-1", rejections=tries), attempt=3).task
+        assert said in cheated
+        assert "Its files lie before you" not in cheated
+        failed = told(phase, rejected(buildsOn="1-GREEN-2", rejections=tries), attempt=3).task
+        assert said not in failed
+        assert "Its files lie before you as it left them" in failed
+
+
+def test_a_diagnosis_is_told_the_number_of_the_try_it_looks_at() -> None:
+    assert "(it was number 1 of 5)" in told(PhaseName.DIAGNOSE, rejected(), attempt=2).task
+
+
 def test_green_is_told_how_the_tests_fail_and_every_rejection_so_far() -> None:
     red = with_keys(Handoff(PhaseName.RED, PhaseName.GREEN), failure="a.py::test_x: assert 1 == 2")
     assert (
