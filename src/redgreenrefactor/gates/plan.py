@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from redgreenrefactor.gates.rules.answers import objects
+from redgreenrefactor.gates.rules.answers import objects, unreadable
 from redgreenrefactor.gates.rules.findings import errors, scope
 from redgreenrefactor.gates.rules.leaning import serves_tests
 from redgreenrefactor.gates.rules.scope import history
@@ -81,7 +81,7 @@ def read_answer(message: str) -> Answer | str:
     """Return the last JSON object of a message that names a current test, or what is wrong with it."""
     bodies = [body for body in objects(message) if "currentTest" in body or "current_test" in body]
     if not bodies:
-        return "the final message holds no JSON object with the key currentTest"
+        return unreadable(message, "currentTest")
     body = bodies[-1]
     raw: Any = body["currentTest"] if "currentTest" in body else body["current_test"]
     try:

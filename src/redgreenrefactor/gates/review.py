@@ -1,7 +1,7 @@
 """REVIEW: a clear answer, nothing touched, and no approval of a suite that fails."""
 
 from redgreenrefactor.gates.code import LONGEST, failing
-from redgreenrefactor.gates.rules.answers import objects
+from redgreenrefactor.gates.rules.answers import objects, unreadable
 from redgreenrefactor.gates.rules.findings import errors, printed_error, scope
 from redgreenrefactor.gates.rules.legacy import regressions
 from redgreenrefactor.gates.rules.measurement import measure
@@ -61,7 +61,7 @@ def read_opinion(message: str, title: str = "") -> Opinion | str:
     """Return what the last JSON object with a verdict says, or what is wrong with it; `title` is for want of one."""
     bodies = [body for body in objects(message) if "verdict" in body]
     if not bodies:
-        return "the final message holds no JSON object with the key verdict"
+        return unreadable(message, "verdict")
     body = bodies[-1]
     words = {key: str(body.get(key) or "").strip() for key in ("title", "body", "feedback")}
     match body["verdict"]:

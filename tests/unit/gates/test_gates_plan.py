@@ -402,3 +402,23 @@ def test_what_comes_later_is_an_open_box_inside_the_project(upcoming: Any, told:
     played = planned(answer("a", upcoming=upcoming), plan_of("x done"), plan_of("x done", "o a", "o b"))
     assert played.types == [FindingType.MALFORMED_HANDOFF]
     assert told in played.told
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            '{"currentTest": {"description": "a"},}',
+            """double quotes after '{"currentTest": {"description": "a"},'""",
+        ),
+        ('Done. {"currentTest": {"description": "a"}', "expecting ',' delimiter after"),
+        ("[" * 9 + '{"currentTest": None}', """expecting value after '{"currentTest": '"""),
+        ('"currentTest": null', "holds no JSON object with the key currentTest"),
+        ("I named the currentTest.", "holds no JSON object with the key currentTest"),
+        ('{"upcoming": [{}], "currentTest": null,}', "cannot be read"),
+        ('{so} {"a": "currentTest"}', "holds no JSON object with the key currentTest"),
+        ('{"currentTest": ' + '{"a":' * 100_000, "holds no JSON object with the key currentTest"),
+    ],
+)
+def test_json_that_breaks_off_is_said_to_and_where(message: str, said: str) -> None:
+    assert said in str(read_answer(message))

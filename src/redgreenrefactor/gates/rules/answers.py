@@ -13,6 +13,24 @@ def said(message: str, key: str) -> str:
     return words[-1].strip() if words else ""
 
 
+def unreadable(message: str, key: str) -> str:
+    """Return why nothing under a key can be read in a message: it is not there, or its JSON breaks off, and where."""
+    decoder, place = json.JSONDecoder(strict=False), message.rfind(f'"{key}"')
+    position = message.find("{")
+    while 0 <= position < place:
+        try:
+            end = decoder.raw_decode(message, position)[1]
+        except json.JSONDecodeError as error:
+            if error.pos > place:
+                before = message[position : error.pos][-40:]
+                return f"the JSON of the final message cannot be read: {error.msg.lower()} after {before!r}"
+            end = position + 1
+        except RecursionError:
+            end = position + HOPELESS
+        position = message.find("{", end)
+    return f"the final message holds no JSON object with the key {key}"
+
+
 def objects(message: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that stand in a text, outermost ones, in order; their texts may go over several lines."""
     decoder, position = json.JSONDecoder(strict=False), message.find("{")

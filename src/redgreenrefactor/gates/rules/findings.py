@@ -16,6 +16,9 @@ _ERROR = re.compile(
 )
 # What node's runner tells of a test before it says what was wrong.
 _BESIDE = re.compile(r"^\s*(---$|(duration_ms|location|failureType|type): |error: \|-$)")
+# What pytest says to whoever sits before it.
+_FOR_PEOPLE = re.compile(r" Use -v+ to get (more|the full) diff$")
+LONGEST = 300  # characters of why a test failed
 NAMED = 5  # tests a message names before it counts the rest
 
 
@@ -55,13 +58,14 @@ def place_in(result: TestResult) -> Spot:
 
 def brief(result: TestResult) -> str:
     """Return why a test failed, in one line."""
-    words = " ".join(result.message.split())
+    words = _FOR_PEOPLE.sub("", " ".join(result.message.split()))
     text = (
         f"{result.exception}: {words}"
         if result.exception and not words.startswith(result.exception)
         else words
     )
-    return text[:300] or str(result.status)
+    shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return shown or str(result.status)
 
 
 def named(ids: Sequence[TestId]) -> str:
