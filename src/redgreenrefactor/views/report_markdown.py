@@ -69,6 +69,8 @@ def _row(cycle: ReportedCycle, phases: Sequence[PhaseName]) -> str:
     learned = [
         plain(words) for turn in cycle.turns if turn.accepted and (words := probed(turn.handoff.facts))
     ]
+    if any(turn.accepted and turn.handoff.facts.evidence == "exit-code" for turn in cycle.turns):
+        learned.append("only the exit code of the suite")
     retried = f", {count(len(cycle.rejected), 'rejected attempt')}" if cycle.rejected else ""
     cells = [str(cycle.number), plain(title_of_cycle(cycle)), OUTCOMES[cycle.outcome] + retried, *commits]
     return f"| {' | '.join(cells)} | {'; '.join(learned)} |"

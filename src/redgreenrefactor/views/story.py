@@ -68,7 +68,6 @@ class Story:
         self._run_id = ""
         self._turn: TurnStarted | None = None
         self._suite: SuiteEnded | None = None
-        self._session = 0.0  # seconds the last session took
         self._probes: list[float] = []  # seconds of each probe of this turn
         self._cycle = 0
         self._headed = False
@@ -96,11 +95,11 @@ class Story:
                 self._headed = self._headed and self._cycle == event.cycle
                 self._cycle = event.cycle
                 self._turn, self._suite, self.said = event, None, ""
-                self._session, self._probes = 0.0, []
+                self._probes = []
             case SessionSaid():
                 self.said = next((line for line in reversed(self._ink.lines(event.text)) if line), self.said)
             case SessionEnded():
-                self._session, self.said = event.seconds, ""
+                self.said = ""
             case SuiteEnded():
                 self._suite = fuller(self._suite, event)
                 self._probes += [event.seconds] if event.purpose == PROBE else []
@@ -237,10 +236,10 @@ class Story:
 
     def _split(self, event: Judged, width: int) -> list[Row]:
         """Tell where the time went, if much of it went into judging."""
-        judging = event.seconds - self._session
+        judging = event.verdict.facts.judged_seconds or 0.0
         if judging < LONG:
             return []
-        text = f"session {seconds(self._session)}, gates {seconds(judging)}"
+        text = f"session {seconds(max(event.seconds - judging, 0.0))}, gates {seconds(judging)}"
         return self._details(text, width, Tone.FAINT, most=1)
 
     def _outcome(self, verdict: Verdict, width: int) -> list[Row]:

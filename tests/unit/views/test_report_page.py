@@ -275,6 +275,16 @@ def test_what_was_measured_cannot_break_the_table_of_a_pull_request(report: RunR
     assert "missed: a \\| b \\<i\\>" in told
 
 
+def test_a_table_says_where_only_an_exit_code_was_evidence(report: RunReport) -> None:
+    blind = replace(
+        GREEN_1, facts=replace(GREEN_1.facts, evidence="exit-code", mutants=None, minimality=None)
+    )
+    turns = tuple(ReportedTurn(name, blind, accepted=True) for name in ("c1", "c2"))
+    told = report_markdown([replace(report, cycles=(replace(report.cycles[0], turns=turns),))])
+    assert "| only the exit code of the suite |\n" in told
+    assert "exit code" not in report_markdown([report])
+
+
 def test_a_long_title_is_cut_and_told_whole_below(report: RunReport) -> None:
     long = "Convert " + "numbers and more numbers " * 20
     entry = report.latest
