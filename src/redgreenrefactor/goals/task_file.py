@@ -167,7 +167,7 @@ def _task(document: Document, path: Path) -> Task:
     return Task(
         id=name,
         title=found.title or _first_line(found.description),
-        description=found.description,
+        description=READS.sub("", found.description).strip(),  # sessions are given the files themselves
         tdd=meta.tdd_workflow,
         criteria=tuple(Criterion(text, command_of(text)) for text in found.convergence.criteria),
         cycles=tuple(_cycle(item) for item in meta.tdd_cycles),

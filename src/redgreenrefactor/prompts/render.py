@@ -210,8 +210,9 @@ def _failing(ask: Ask) -> str:
     if ask.phase.name is not PhaseName.GREEN:
         return ""
     names = ask.handoff.facts.new_tests
-    more = f" (with {len(names)} sets of values)" if len(names) > 1 else ""
-    lines = [f"- test: {_code(names[0])}{more}"] if names else []
+    lines = [f"- test: {_code(names[0])}"] if names else []
+    if len(names) > 1:
+        lines = [f"- test: {_code(names[0].partition('[')[0])} (with {len(names)} sets of values)"]
     failure = (ask.handoff.facts.failure or "").strip()
     if failure and "\n" not in failure and len(failure) <= _SHORT:
         lines.append(f"- it fails: {_code(failure)}")

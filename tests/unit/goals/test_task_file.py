@@ -41,6 +41,7 @@ def test_a_task_is_read_with_everything_it_says() -> None:
     assert task.step(PhaseName.PLAN) is None
     assert task.commands == ("pytest -q",)
     assert task.files_to_read == ("docs/style.md", "calc.py", "notes.txt")
+    assert task.description == "A calculator."
     assert task.shared_context == (
         ("tech_stack", "Python; pytest"),
         ("conventions", "tests: plain functions"),
