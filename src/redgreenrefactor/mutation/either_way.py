@@ -1,21 +1,55 @@
-"""Test code that reads what code of another form gives: keys as attributes, dictionaries as objects, texts as members."""
+"""Test code that reads what code of another form gives: attributes for keys, members for texts, coroutines for values."""
 
 import ast
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from redgreenrefactor.languages.python import parsed
+from redgreenrefactor.languages.python import Function, parsed
 from redgreenrefactor.mutation.mutants import source_of_tree
 
 _EQUALITY = re.compile(r"assert\w*Equals?")  # unittest's, for all kinds of values
+_NAMED = 2  # parts of a member's name: its class, and itself
 
 
-def reading_either_way(text: str | None) -> str | None:
-    """Return a file of tests that reads what it is given as it did, or else in the other way."""
+def became_members(rewritten: Iterable[tuple[Function, Function]]) -> dict[str, str]:
+    """Return the texts of tests in whose place the same tests name something now: each one thing, which none else became."""
+    found: set[tuple[str, str]] = set()
+    for old, new in rewritten:
+        was, now = _values(old), _values(new)
+        pairs = zip(was, now, strict=True) if len(was) == len(now) else ()
+        for one, two in pairs:
+            if (
+                isinstance(one, ast.Constant)
+                and isinstance(two, ast.Attribute)
+                and isinstance(one.value, str)
+            ):
+                found.add((one.value, ".".join(ast.unparse(two).split(".")[-_NAMED:])))
+    one_for_one = len(found) == len({text for text, _ in found}) == len({name for _, name in found})
+    return dict(sorted(found)) if one_for_one else {}
+
+
+def _values(node: ast.AST) -> list[ast.Constant | ast.Attribute]:
+    """Return the constants and the names with dots of a test, in the order they are written."""
+    inner = {id(item.value) for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+    found = [
+        item
+        for item in ast.walk(node)
+        if isinstance(item, ast.Constant | ast.Attribute) and id(item) not in inner
+    ]
+    return sorted(found, key=lambda item: (item.lineno, item.col_offset))
+
+
+def reading_either_way(text: str | None, members: Mapping[str, str] | None = None) -> str | None:
+    """Return a file of tests that reads what it is given as it did, or else in the other way.
+
+    Members tell the texts in whose place members of an enumeration are given.
+    """
     tree = parsed(text)
     if tree is None:
         return text
     _EitherWay().visit(tree)
-    return source_of_tree(tree, READING)
+    return source_of_tree(tree, READING.replace("MEMBERS", repr(dict(members or {}))))
 
 
 class _EitherWay(ast.NodeTransformer):
@@ -44,7 +78,21 @@ class _EitherWay(ast.NodeTransformer):
         self.generic_visit(node)
         if _EQUALITY.fullmatch(name):
             return ast.Call(ast.Name("_rgr_asserted", ast.Load()), [node.func, *node.args], node.keywords)
-        return _call("_rgr_called", node.func) if alone else node
+        return _call("_rgr_waited_for", _call("_rgr_called", node.func) if alone else node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return _call("_rgr_given", self.generic_visit(node))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        for item in ast.walk(node):  # what stands in a test may be given to the code
+            if isinstance(item, ast.FunctionDef) and item is not node and not item.decorator_list:
+                item.decorator_list = [ast.Name("_rgr_given", ast.Load())]
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Leave alone what waits by itself."""
+        return node
 
 
 def _value(node: ast.expr) -> ast.expr:
@@ -57,7 +105,7 @@ def _read(node: ast.Subscript | ast.Attribute, value: ast.expr, name: ast.expr) 
     return _call("_rgr_read", value, name, keyed) if isinstance(node.ctx, ast.Load) else node
 
 
-def _call(name: str, *arguments: ast.expr) -> ast.expr:
+def _call(name: str, *arguments: Any) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
@@ -79,6 +127,30 @@ def _rgr_read(value, name, keyed):
 
 def _rgr_called(value):
     return value() if callable(value) else value
+
+
+def _rgr_waited_for(value):
+    import asyncio, inspect, sys
+
+    waits = inspect.iscoroutine(value) and value.cr_code.co_filename != sys._getframe(1).f_code.co_filename
+    return asyncio.run(value) if waits and asyncio._get_running_loop() is None else value
+
+
+def _rgr_given(function):
+    import dis, functools, inspect, sys
+
+    async def later(given, named):
+        return function(*given, **named)
+
+    @functools.wraps(function)
+    def called(*given, **named):
+        frame = sys._getframe(1)
+        coroutine = frame.f_code.co_flags & inspect.CO_COROUTINE
+        code = dis.get_instructions(frame.f_code) if coroutine else ()
+        what = next((item.opname for item in code if item.offset > frame.f_lasti), "")
+        return later(given, named) if what == "GET_AWAITABLE" else function(*given, **named)
+
+    return called
 
 
 def _rgr_value(value):
@@ -113,7 +185,8 @@ def _rgr_same(one, two):
     if isinstance(two, str):
         one, two = two, one
     if isinstance(one, str) and hasattr(type(two), "__members__"):
-        return one in (two.name, two.name.lower(), two.value)
+        known = MEMBERS.get(one) == type(two).__name__ + "." + two.name
+        return known or one in (two.name, two.name.lower(), two.value)
     if not isinstance(one, dict) and not isinstance(two, dict):
         return False
     one, two = _rgr_fields(one), _rgr_fields(two)

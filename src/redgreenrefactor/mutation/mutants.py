@@ -82,7 +82,7 @@ def mutations(text: str, lines: frozenset[int]) -> Iterator[Mutation]:
     tree = parsed(text)
     if tree is None:
         return
-    skipped = docstrings(tree) | _hints(tree) | _unheard(tree)
+    skipped = docstrings(tree) | _hints(tree) | _unheard(tree) | _in_a_row(tree)
     for index, node in enumerate(ast.walk(tree)):
         if node in skipped or lines.isdisjoint(range(_first(node), getattr(node, "end_lineno", 0) + 1)):
             continue
@@ -246,6 +246,18 @@ def _unheard(tree: ast.Module) -> set[ast.AST]:
         or (isinstance(node, ast.Assign) and _named(node.value) in TYPES)
     ]
     return {item for root in roots for item in ast.walk(root)}
+
+
+def _in_a_row(tree: ast.Module) -> set[ast.AST]:
+    """Return the numbers of enumerations of which one more is another member's: two would become one."""
+    found: set[ast.AST] = set()
+    for node in (item for item in ast.walk(tree) if isinstance(item, ast.ClassDef)):
+        counted = any(_named(base).endswith(("Enum", "Flag")) for base in node.bases)
+        made = [item for item in node.body if isinstance(item, ast.Assign)] if counted else []
+        numbers = {item.value.value: item for item in made if isinstance(item.value, ast.Constant)}
+        near = [item for value, item in numbers.items() if isinstance(value, int) and value + 1 in numbers]
+        found.update(part for item in near for part in (item, item.value))
+    return found
 
 
 def _hints(tree: ast.Module) -> set[ast.AST]:

@@ -1,5 +1,6 @@
 """Old tests read what code of another form gives; what is not there in either way is still missing."""
 
+import ast
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import SimpleNamespace
@@ -7,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
-from redgreenrefactor.mutation.either_way import reading_either_way
+from redgreenrefactor.languages.python import Function
+from redgreenrefactor.mutation.either_way import became_members, reading_either_way
 
 
 class Person:
@@ -20,8 +22,8 @@ class Person:
         return 36 + years
 
 
-def run(test: str, person: Any) -> None:
-    text = reading_either_way(test)
+def run(test: str, person: Any, **members: str) -> None:
+    text = reading_either_way(test, members)
     assert text is not None
     exec(compile(text, "test", "exec"), {"person": person})
 
@@ -194,6 +196,85 @@ class State(Enum):
 def test_a_member_equals_the_text_that_it_is_called_or_has_and_no_other() -> None:
     run("assert person.state == 'open'\nassert 'OPEN' == person.state", SimpleNamespace(state=State.OPEN))
     run("assert person == 'on its way'\nassert person != 'open'\nassert person != 1", State.SENT)
+
+
+def test_a_member_equals_the_text_in_whose_place_tests_name_it() -> None:
+    run("assert person == 'waiting'\nassert person != 'sent'", State.OPEN, waiting="State.OPEN")
+    with pytest.raises(AssertionError):
+        run("assert person == 'waiting'", State.SENT, waiting="State.OPEN")
+
+
+def became(*pairs: tuple[str, str]) -> dict[str, str]:
+    tests = [[ast.parse(f"def test():\n    {text}").body[0] for text in pair] for pair in pairs]
+    return became_members(
+        (old, new) for old, new in tests if isinstance(old, Function) and isinstance(new, Function)
+    )
+
+
+def test_what_tests_name_where_there_were_texts_is_told() -> None:
+    two = ("assert a.state == 'gone'", "assert a.state is book.State.GONE")
+    assert became(("assert a.b(1) == 'here'", "assert a.b(1) == State.HERE"), two) == {
+        "here": "State.HERE",
+        "gone": "State.GONE",
+    }
+    assert became(("assert a('here') == 'here'", "assert a('here') == State.HERE")) == {"here": "State.HERE"}
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("assert a == 'here'", "assert a == S.X"), ("assert a == 'gone'", "assert a == S.X")],
+        [("assert a == 'here'", "assert a == S.X"), ("assert a == 'here'", "assert a == S.Y")],
+        [("assert a == 'here'", "assert a")],
+        [("assert a == 1", "assert a == S.X")],
+    ],
+    ids=["two are one", "one is two", "nothing", "no text"],
+)
+def test_what_is_not_one_for_one_is_no_renaming(pairs: list[tuple[str, str]]) -> None:
+    assert became(*pairs) == {}
+
+
+# --- functions that became coroutines
+
+RETRIED = """
+import asyncio
+
+async def twice(number, given=lambda: 1):
+    return number * 2 * await given()
+
+async def counted(items, key):
+    return sorted(items, key=key)
+"""
+
+
+def code() -> SimpleNamespace:
+    space: dict[str, Any] = {}
+    exec(compile(RETRIED, "code", "exec"), space)
+    return SimpleNamespace(**space)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def given():\n        return 3\n    assert person.twice(2, given) == 12",
+        "assert person.twice(2, lambda: 3) == 12",
+        "found = person.twice(number=2, given=lambda: 1)\n    assert found == 4",
+        "assert person.counted([2, -3], key=lambda item: -item) == [2, -3]",
+        "import asyncio\n    async def own():\n        return 1\n    assert asyncio.run(own()) == 1",
+    ],
+)
+def test_what_is_awaited_now_is_waited_for(test: str) -> None:
+    run(f"def test():\n    {test}\n\n\ntest()", code())
+
+
+def test_a_coroutine_of_another_result_is_noticed() -> None:
+    with pytest.raises(AssertionError):
+        run("def test():\n    assert person.twice(2, lambda: 3) == 13\n\n\ntest()", code())
+
+
+def test_a_test_that_is_a_coroutine_waits_by_itself() -> None:
+    body = "async def test():\n    assert await person.counted([2], key=None) == [2]"
+    run(f"import asyncio\n\n\n{body}\n\n\nasyncio.run(test())", code())
 
 
 def test_a_comparison_that_answers_in_its_own_way_is_left_alone() -> None:

@@ -374,3 +374,18 @@ def test_the_other_value_of_an_object_is_one_of_its_kind_with_other_values() -> 
     assert isinstance(twin, Node)
     assert (twin.data, twin.below.data, node.data) == ("a~", "b~", "a")
     assert type(other_value()(sys)) is object
+
+
+@pytest.mark.parametrize(
+    ("text", "many"),
+    [
+        ("class A(enum.Enum):\n    X = 1\n    Y = 2", 3),
+        ("class A(IntFlag):\n    X = 1\n    Y = 4", 6),
+        ("class A(Enum):\n    X = 'x'\n    Y = auto()", 5),
+        ("class A:\n    X = 1\n    Y = 2", 6),
+    ],
+    ids=["in a row", "apart", "no numbers", "no enumeration"],
+)
+def test_no_two_members_of_an_enumeration_become_one(text: str, many: int) -> None:
+    found = [item for item in mutations(text, frozenset({2, 3})) if "base" not in item.what]
+    assert len(found) == many

@@ -45,7 +45,7 @@ from redgreenrefactor.mutation.detection import (
     seen_in,
     telling,
 )
-from redgreenrefactor.mutation.either_way import reading_either_way
+from redgreenrefactor.mutation.either_way import became_members, reading_either_way
 from redgreenrefactor.mutation.unlike import fitted
 
 FORMS = (
@@ -74,7 +74,7 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inq
     ]
     if not ids:
         return found
-    trial, run = yield from _as_they_were(evidence, ids)
+    trial, run = yield from _as_they_were(evidence, ids, rewrites)
     found += yield from _behaviour(evidence, measured, rewrites, trial, run)
     if rewrites.old and not errors(found):
         found += yield from _as_strong(evidence, measured, rewrites, trial, run)
@@ -84,14 +84,19 @@ def strength(evidence: Evidence, measured: Measured, rewrites: Rewritten) -> Inq
 # --- behaviour: the tests as they were, on the code as it is
 
 
-def _as_they_were(evidence: Evidence, ids: Sequence[TestId]) -> Inquiry[tuple[Trial, SuiteRun]]:
+def _as_they_were(
+    evidence: Evidence, ids: Sequence[TestId], rewrites: Rewritten
+) -> Inquiry[tuple[Trial, SuiteRun]]:
     """Return how the tests as they were are run, and what they do; where that helps, they read results in either way."""
     trial = Trial(evidence.head, overlay=old_tests(evidence), tests=tuple(ids))
     run = yield trial
     if len(run.passed) == len(ids):
         return trial, run
+    pairs = ((test.node, rewrites.new[key].node) for key, test in rewrites.old.items() if key in rewrites.new)
+    members = became_members(pairs)
     overlay = tuple(
-        (path, reading_either_way(text) if path.endswith(".py") else text) for path, text in trial.overlay
+        (path, reading_either_way(text, members) if path.endswith(".py") else text)
+        for path, text in trial.overlay
     )
     other = replace(trial, overlay=overlay)
     either = (yield other) if overlay != trial.overlay else run
