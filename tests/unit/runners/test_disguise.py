@@ -9,7 +9,7 @@ from redgreenrefactor.model.evidence import Guise, Lookup, Manner, SuiteRun
 from redgreenrefactor.ports import Suite
 
 CODE = """
-import faulthandler, inspect, logging, os, sys, textwrap
+import faulthandler, gc, inspect, logging, os, sys, textwrap, warnings
 
 SEEN = "pytest" in sys.modules or "unittest" in sys.modules
 RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "unittest" + os.sep, "test_code.py")
@@ -35,6 +35,13 @@ def traces():
             "handlers": [one for one in logging.getLogger().handlers if "pytest" in type(one).__module__],
             "hooks": sys.unraisablehook is not sys.__unraisablehook__,
             "crashes": faulthandler.is_enabled(),
+            "any handlers": logging.getLogger().handlers or logging.getLogger("code").hasHandlers(),
+            "filters": len(warnings.filters) > 5,
+            "objects": any("FixtureDef" in type(one).__name__ for one in gc.get_objects()),
+            "functions": any(getattr(one, "__name__", "") == "only_here" for one in gc.get_objects()),
+            "classes": any(one.__module__.startswith(("_py" "test", "unittest.c")) for one in object.__subclasses__()),
+            "names of classes": any(one.__name__ == "FixtureDef" for one in object.__subclasses__()),
+            "depth": len(frames) > 5,
             "main": getattr(sys.modules.get("__main__"), "__file__", None),
         }.items()
         if found
@@ -53,6 +60,10 @@ import pytest, code_a
 @pytest.fixture
 def made():
     yield code_a.Made()
+
+
+def only_here():
+    pass
 
 
 def test_code(made, tmp_path):
@@ -149,6 +160,56 @@ class TestAll:
     name = "test_code.py::TestAll::test_code"
     done = disguised({"code_a.py": "def one():\n    return 1\n", "test_code.py": tests}, name)
     assert done.results[name].passed, done.results[name]
+
+
+def test_what_code_and_tests_put_there_themselves_is_seen(disguised: Disguised) -> None:
+    code = """
+import gc, logging, warnings
+
+class Node: pass
+
+def nodes():
+    return [one for one in gc.get_objects() if type(one) is Node]
+
+def set_up():
+    logging.getLogger().addHandler(logging.NullHandler())
+    return len(logging.getLogger().handlers), logging.getLogger().hasHandlers()
+
+def ignoring():
+    before = len(warnings.filters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return len(warnings.filters) - before, warnings.filters[0][0], warnings.filters[:1] == warnings.filters.copy()[:1]
+"""
+    tests = """
+import gc, logging, sys, threading, warnings
+import code_a
+
+def test_code(caplog, recwarn):
+    one = code_a.Node()
+    assert code_a.nodes() == [one]
+    with caplog.at_level(logging.INFO):
+        logging.getLogger("code").info("seen")
+    assert "seen" in caplog.text, "log"
+    assert caplog.handler in logging.getLogger().handlers, "handler"
+    assert code_a.set_up() == (1, True), code_a.set_up()
+    assert code_a.ignoring() == (1, "ignore", True), code_a.ignoring()
+    warnings.warn("told", UserWarning)
+    assert [str(one.message) for one in recwarn] == ["told"]
+    assert any(type(one) is type(sys) for one in gc.get_objects())
+"""
+    done = disguised({"code_a.py": code, "test_code.py": tests}, "test_code.py::test_code")
+    assert done.results["test_code.py::test_code"].passed, done.results["test_code.py::test_code"].message
+
+
+def test_code_is_called_as_deep_as_ever_where_nothing_is_hidden(disguised: Disguised) -> None:
+    files = {
+        "code_a.py": "import traceback\n\n\ndef depth():\n    return len(traceback.extract_stack())\n",
+        "test_code.py": "import code_a\n\n\ndef test_code():\n    assert code_a.depth() > 20\n",
+    }
+    name = "test_code.py::test_code"
+    assert disguised(files, name, Guise.APART).results[name].passed
+    assert not disguised({}, name).results[name].passed
 
 
 def test_what_plugins_have_noted_on_a_test_is_there(disguised: Disguised) -> None:

@@ -12,12 +12,14 @@ import queue
 import re
 import sys
 import threading
+from _thread import get_ident, start_new_thread
 from collections.abc import Callable, Iterator
 from importlib.machinery import PathFinder, SourceFileLoader
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Dict, List  # noqa: UP035 - Python 3.8
 
 from rgr_records import Order, Paths, is_of
+from rgr_traces import Classes, show_lists, show_objects
 
 APART, IN_PLACE, AS_SAID = "apart", "in place", "as said"
 _RUNNERS = frozenset(
@@ -49,6 +51,7 @@ class Disguise:
         self._asked = asked
         self._own = _RUNNERS | _modules_of(order.tests)
         self._frame = None if self.hides else _runners_frame()
+        self._classes = Classes()
         self._worker = None if order.disguise == IN_PLACE else _Worker(self._served())
 
     def begin(self) -> None:
@@ -64,7 +67,10 @@ class Disguise:
         for environment in (os.environ, getattr(os, "environb", None)):
             if environment is not None:
                 environment.__class__ = _seen_environment(type(environment), self._is_asked, self._asked)
-        sys.modules = _SeenModules(self._own, self._name, self._is_asked, self._asked)
+        sys.modules = seen = _SeenModules(self._own, self._name, self._is_asked, self._asked)
+        show_objects(
+            self._is_code, self._asked, self._classes, lambda name: name == self._name or seen.hides(name)
+        )
         sys.argv = _Arguments([self._file], self._is_asked, self._asked)
         sys.orig_argv = [sys.executable, self._file]  # type: ignore[attr-defined] # since 3.10
         sys.pycache_prefix, sys.dont_write_bytecode = None, False
@@ -82,14 +88,21 @@ class Disguise:
             os.environ.update(taken)
         hooks = list(_unhooked()) if self.hides else []
         try:
-            if self._worker is None:
-                return function(*arguments, **named)
-            return self._worker.call(function, *arguments, **named)
+            return self._unseen(self._worker, function, *arguments, **named)
         finally:
             os.environ.update(taken)
             for owner, name, hook in hooks:
                 setattr(owner, name, hook)
             take_off()
+
+    def _unseen(self, worker: Any, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Call a function where what the runner has put up is not seen, in a thread if there is one for it."""
+        call: Callable[..., Any] = worker.call if worker is not None else _called
+        if not self.hides:
+            return call(self._served(_below), _depth(), function, arguments, named)  # type: ignore[arg-type]
+        show_lists(self._is_code)
+        with self._classes:
+            return call(function, *arguments, **named)
 
     def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return what calls a function of the project like that; a generator function stays one."""
@@ -189,17 +202,43 @@ class Disguise:
         """Call a function in a thread that ends with it: its callers are not seen."""
         worker = _Worker(self._served())
         try:
-            return worker.call(function, *arguments)
+            return self._unseen(worker, function, *arguments)
         finally:
             worker.end()
 
-    def _served(self) -> FunctionType:
+    def _is_code(self, frame: FrameType) -> bool:
+        """Tell whether a frame is of the project's code, and not of a test that is called otherwise for now."""
+        file = frame.f_code.co_filename
+        return bool(self._paths.inside(file)) and file not in self._files.values()
+
+    def _served(self, does: FunctionType | None = None) -> FunctionType:
         """Return what a thread does, by a name that is nobody's, or the runner's."""
         name, file, module = self._frame or (self._name, self._file, self._name)
-        return FunctionType(_renamed(_serve.__code__, name, file, {}), {"__name__": module, **_BUILTINS})
+        space: dict[str, Any] = {"__name__": module, **_BUILTINS}
+        made = FunctionType(_renamed((does or _serve).__code__, name, file, {}), space)
+        space["_below"] = made
+        return made
 
 
 _BUILTINS = {"BaseException": BaseException, "__builtins__": __builtins__}
+
+
+def _called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    return function(*arguments, **named)
+
+
+def _depth() -> int:
+    """Return how many callers there are."""
+    frame: Any = getattr(sys, "_getframe")(1)  # noqa: B009 - its name is a private one
+    count = 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def _below(depth: int, function: Any, arguments: Any, named: Any) -> Any:
+    """Call a function with so many callers above it."""
+    return _below(depth - 1, function, arguments, named) if depth > 0 else function(*arguments, **named)
 
 
 def _serve(jobs: Any, done: Any) -> None:
@@ -220,11 +259,10 @@ class _Worker:
     def __init__(self, serve: FunctionType) -> None:
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=serve, args=(self._jobs, self._done), daemon=True)
-        self._thread.start()
+        self._thread = start_new_thread(serve, (self._jobs, self._done))  # no callers, as programs have none
 
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        if threading.current_thread() is self._thread:
+        if get_ident() == self._thread:
             return function(*arguments, **named)
         self._jobs.put((function, arguments, named))
         value, raised = self._done.get()
@@ -277,13 +315,13 @@ class _SeenModules(Dict[str, Any]):  # noqa: UP006 - Python 3.8
         frame = self._asks()
         if frame is None:
             return self._real
-        if looked_up and self._is_hidden(arguments[0]):
+        if looked_up and self.hides(arguments[0]):
             self._asked("modules", frame)
         others = () if looked_up else (self._alias,)  # whoever knows the name is the test
-        shown = (key for key in self._real if key not in others and not self._is_hidden(key))
+        shown = (key for key in self._real if key not in others and not self.hides(key))
         return {key: self._real[key] for key in shown}
 
-    def _is_hidden(self, name: Any) -> bool:
+    def hides(self, name: Any) -> bool:
         return str(name).partition(".")[0] in self._own or str(name) in self._own or str(name)[:4] == "rgr_"
 
 
