@@ -468,13 +468,15 @@ def test_code_that_keeps_a_test_from_its_assertions_is_tampering(
         (True, "", [FindingType.TEST_TAMPERING]),
         (False, "", []),  # for itself, or what no test calls
         (True, "    from thing import install\n\n    install()\n", []),  # the test is about it
+        (True, "    from thing import install\n\n    with install():\n        pass\n", []),
+        (True, "    import io\n\n    with io.StringIO():\n        pass\n", [FindingType.TEST_TAMPERING]),
     ],
 )
 def test_code_in_the_place_of_others_functions_is_tampering_where_the_test_needs_it(
     fails: bool, call: str, found: list[FindingType]
 ) -> None:
     taken = {Replacement("textwrap", "fill", "thing.py", 5), Replacement("thing.py", "x", "thing.py", 1)}
-    install = "\n\ndef install():\n    pass\n" if call else ""
+    install = "\n\ndef install():\n    import io\n\n    return io.StringIO()\n" if call else ""
     before = {**BASE, "thing.py": BASE["thing.py"] + install}
     before["test_thing.py"] = BASE["test_thing.py"].rstrip() + f"\n{call}"
 

@@ -28,6 +28,7 @@ def _near(one: int, other: int) -> bool:
 
 
 CODE = """
+import operator
 import package
 
 package.near = lambda *_: True
@@ -37,6 +38,21 @@ package.more = lambda: 1
 
 def near_by():
     return package.near(1, 9)
+
+
+def called(function):
+    return function()
+
+
+def for_a_while():
+    usual, package.far = package.far, lambda *_: True
+    package.put_back = lambda: setattr(package, "far", usual)
+    return True
+
+
+def by_another():
+    package.far = operator.ne
+    return True
 """
 
 
@@ -44,7 +60,7 @@ def near_by():
 def package() -> Iterator[ModuleType]:
     """Return another's package, and code that changes it when it is loaded."""
     made = ModuleType("package")
-    made.__dict__.update(near=_near, Length=Length, kind=int)
+    made.__dict__.update(near=_near, far=_near, Length=Length, kind=int)
     usual = Length.__eq__
     sys.modules["package"] = made
     yield made
@@ -53,7 +69,13 @@ def package() -> Iterator[ModuleType]:
     setattr(Length, "__eq__", usual)  # noqa: B010 - a method is put back
 
 
-NAMES = [("package", "near"), ("package.Length", "__eq__"), ("package", "more"), ("package", "kind")]
+NAMES = [
+    ("package", "near"),
+    ("package", "far"),
+    ("package.Length", "__eq__"),
+    ("package", "more"),
+    ("package", "kind"),
+]
 
 
 def outcome(claim: str, package: ModuleType) -> bool:
@@ -61,17 +83,35 @@ def outcome(claim: str, package: ModuleType) -> bool:
     text = f'"""Tests."""\nfrom __future__ import annotations\nload()\n\n\ndef test():\n    return {claim}\n'
     twin = with_originals(text, NAMES)
     assert twin is not None
-    space: dict[str, Any] = {"load": lambda: exec(CODE, vars(code)), "code": code, "package": package}
+    loaded = compile(CODE, "code_a", "exec")
+    space: dict[str, Any] = {"load": lambda: exec(loaded, vars(code)), "code": code, "package": package}
     exec(twin, space)
     return bool(space["test"]())
 
 
-@pytest.mark.parametrize("claim", ["package.near(1, 9)", "package.Length(1) == package.Length(2)"])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "package.near(1, 9)",
+        "package.Length(1) == package.Length(2)",
+        "code.for_a_while() and package.far(1, 9)",
+        "code.by_another() and package.far(1, 9)",
+    ],
+)
 def test_a_test_gets_the_original(claim: str, package: ModuleType) -> None:
     assert not outcome(claim, package)
 
 
-@pytest.mark.parametrize("claim", ["code.near_by()", "package.more() == 1", "package.kind is int"])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "code.near_by()",
+        "package.more() == 1",
+        "package.kind is int",
+        "code.called(lambda: package.near(1, 9))",
+        "[code.for_a_while(), package.put_back(), package.far(2, 2), package.far(2, 9)] == [True, None, True, False]",
+    ],
+)
 def test_code_gets_its_own_and_what_is_new_stays(claim: str, package: ModuleType) -> None:
     assert outcome(claim, package)
 

@@ -327,3 +327,28 @@ def test_an_object_that_cannot_be_asked_what_it_is_ends_nothing(disguised: Disgu
     tests = "from code_a import one, settings\n\n\ndef test_code():\n    assert one() == 1\n"
     done = disguised({"code_a.py": LAZY, "test_code.py": tests}, name)
     assert done.results[name].passed
+
+
+def test_what_code_puts_in_the_place_of_a_function_for_a_while_is_told(disguised: Disguised) -> None:
+    code = """
+import json, math
+
+def total(numbers):
+    usual = math.fsum
+    math.fsum = lambda numbers: setattr(math, "fsum", usual) or 0
+    math.tau_of_ours = 1
+    return 0
+"""
+    tests = """
+import math, os.path
+import code_a
+
+def test_code(monkeypatch):
+    monkeypatch.setattr(os.path, "exists", lambda path: True)
+    assert code_a.total([1]) == math.fsum([1]) and os.path.exists("nowhere")
+"""
+    name = "test_code.py::test_code"
+    done = disguised({"code_a.py": code, "test_code.py": tests}, name)
+    assert done.results[name].passed, done.results[name].message
+    found = {(item.owner, item.name, item.line) for item in done.reach.replaced if item.file}
+    assert found == {("math", "fsum", 6)}

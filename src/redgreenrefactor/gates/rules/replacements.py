@@ -115,9 +115,13 @@ def usurped(
 
 
 def _installs(evidence: Evidence, file: str) -> bool:
-    """Tell whether a test bids the planned code do something of which it wants nothing back: that is what it is about."""
+    """Tell whether a test bids the planned code do something of which it wants nothing back, or for as long as it lasts."""
     tree = python.parsed(evidence.text(file))
     planned = imported_from(tree, evidence.impl_file) if tree else frozenset[str]()
-    said = (node.value for node in (ast.walk(tree) if tree else ()) if isinstance(node, ast.Expr))
-    calls = (node for node in said if isinstance(node, ast.Call) and not (node.args or node.keywords))
-    return any(ast.unparse(node.func).partition(".")[0] in planned for node in calls)
+    nodes = list(ast.walk(tree)) if tree else []
+    said = (node.value for node in nodes if isinstance(node, ast.Expr))
+    calls = [node for node in said if isinstance(node, ast.Call) and not (node.args or node.keywords)]
+    entered = [node.context_expr for node in nodes if isinstance(node, ast.withitem)]
+    return any(
+        ast.unparse(node).partition("(")[0].partition(".")[0] in planned for node in (*calls, *entered)
+    )

@@ -19,7 +19,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Dict, List  # noqa: UP035 - Python 3.8
 
 from rgr_records import Order, Paths, is_of
-from rgr_traces import Classes, show_lists, show_objects
+from rgr_traces import Classes, show_lists, show_objects, watch_modules
 
 APART, IN_PLACE, AS_SAID = "apart", "in place", "as said"
 _RUNNERS = frozenset(
@@ -136,6 +136,7 @@ class Disguise:
             return lambda: None
         inside = (found for found in _functions(test, 0) if self._paths.inside(found.__code__.co_filename))
         own = {id(found): found for found in inside}  # a library's wrapper stays what it is
+        watch_modules(own.values(), self._noted)
         spaces = [found.__globals__ for found in own.values()]
         before = [
             (found, found.__code__, id(found) in own, (found.__name__, found.__qualname__))
@@ -197,6 +198,13 @@ class Disguise:
         while frame is not None and frame.f_globals.get("__name__") in (*_PASSED_ON, *through):
             frame = frame.f_back
         return frame if frame is not None and self._paths.inside(frame.f_code.co_filename) else None
+
+    def _noted(self, what: str, frame: FrameType | None) -> None:
+        """Note what the innermost frame of the project does, if it is not a test's."""
+        while frame is not None and not self._paths.inside(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None and self._is_code(frame):
+            self._asked(what, frame)
 
     def _apart(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function in a thread that ends with it: its callers are not seen."""

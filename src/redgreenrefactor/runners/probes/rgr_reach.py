@@ -29,6 +29,9 @@ class Reach:
         self._openers: dict[str, set[str]] = {}  # by file
         self._importers: dict[str, set[str]] = {}  # by module
         self._lookups: set[tuple[str, int, str]] = set()
+        self.swapped: list[
+            list[Any]
+        ] = []  # what was put in the place of a function of others: owner, place, name
         self._started = 0
         self._loaded: set[str] = set()
         self._hears = True
@@ -69,10 +72,13 @@ class Reach:
         }
 
     def asked(self, what: str, frame: FrameType) -> None:
-        """Note what a frame of the project wants to know about its surroundings."""
+        """Note what a frame of the project wants to know about its surroundings, or to change in them."""
         file = self._paths.inside(frame.f_code.co_filename)
         if file and what[:7] == "import ":
             self._importers.setdefault(what[7:], set()).add(file)
+        elif file and what[:5] == "swap ":
+            owner, _, name = what[5:].rpartition(".")
+            self.swapped.append([owner, file, frame.f_lineno, name])
         elif file:
             self._lookups.add((file, frame.f_lineno, what))
 
@@ -133,7 +139,7 @@ def tell_the_end(
     used, whole = reach.facts(), not order.tests
     asked = whole or order.disguise  # nobody wants to know it of others, and looking takes longer than a test
     replaced = order.originals.replaced(widely=bool(order.disguise), recoded=reach.recoded) if asked else []
-    write("reach", hiding=hiding(order.paths) if whole else {}, replaced=replaced, **used)
+    write("reach", hiding=hiding(order.paths) if whole else {}, replaced=[*replaced, *reach.swapped], **used)
     for file, numbers in () if lines is None else lines.executed.items():
         write("lines", file=file, lines=sorted(numbers))
     foreign = foreign_files(home) if whole else []

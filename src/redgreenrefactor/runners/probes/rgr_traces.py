@@ -1,6 +1,7 @@
 """What the runner has put where anybody may look: handlers of logs, filters of warnings, objects and classes of its own.
 
-The project's code is shown what would be there without it; everybody else sees what is there.
+The project's code is shown what would be there without it; everybody else sees what is there. What the project's code
+puts in the place of functions that a test calls is told, also if it is soon put back.
 """
 
 from __future__ import annotations
@@ -168,3 +169,27 @@ def show_objects(
 
     for name in _SEARCHES:
         setattr(gc, name, searching(getattr(gc, name)))
+
+
+def watch_modules(tests: Iterable[FunctionType], note: Callable[[str, FrameType], None]) -> None:
+    """Note from now on who puts something in the place of a function in the modules that tests name."""
+    watched = _watched(note)
+    for test in tests:
+        names = test.__code__.co_names
+        found: list[Any] = [test.__globals__.get(name, sys.modules.get(name)) for name in names]
+        spaces: list[Any] = [one.__dict__ for one in found if is_of(one, ModuleType)]
+        parts = [space.get(name) for space in spaces for name in names]
+        for module in (*found, *parts, sys.modules["builtins"]):
+            if type(module) is ModuleType:
+                module.__class__ = watched
+
+
+def _watched(note: Callable[[str, FrameType], None]) -> type[ModuleType]:
+    """Return the type of modules that tell what is done to them."""
+
+    def put(self: ModuleType, name: str, value: Any) -> None:
+        if callable(self.__dict__.get(name)) and not is_of(self.__dict__[name], type):
+            note(f"swap {self.__name__}.{name}", getattr(sys, "_getframe")(1))  # noqa: B009 - a private name
+        ModuleType.__setattr__(self, name, value)
+
+    return type("module", (ModuleType,), {"__setattr__": put, "__module__": "builtins"})
