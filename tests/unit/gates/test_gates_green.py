@@ -362,14 +362,24 @@ def test_tests_of_before_are_looked_at_where_code_was_not_only_added(code: str, 
     assert any(OLDER in trial.tests for trial in disguised) is looked_at
 
 
-def test_slow_tests_of_before_are_not_looked_at_again() -> None:
+@pytest.mark.parametrize(
+    ("seconds", "after", "looked_at"),
+    [
+        (60.0, HALF, False),
+        (5.0, HALF, True),  # nothing quicker speaks of what was changed
+        (5.0, {**BASE, "thing.py": "KNOWN = [1]\n" + BASE["thing.py"] + DOUBLE}, False),
+    ],
+)
+def test_a_slow_test_of_before_is_looked_at_only_where_it_speaks_of_what_was_changed(
+    seconds: float, after: Files, looked_at: bool
+) -> None:
     def slow(trial: Trial, run: SuiteRun) -> SuiteRun:
-        results = {name: replace(each, seconds=60.0) for name, each in run.results.items()}
+        results = {name: replace(each, seconds=seconds) for name, each in run.results.items()}
         return run if trial.tests else replace(run, results=results)
 
-    disguised = [trial.tests for trial in play(GREEN, BASE, HALF, bend=slow).asked if trial.disguise]
+    disguised = [trial.tests for trial in play(GREEN, BASE, after, bend=slow).asked if trial.disguise]
     assert (TEST,) in disguised
-    assert not any(OLDER in tests for tests in disguised)
+    assert any(OLDER in tests for tests in disguised) is looked_at
 
 
 LOOKS = {

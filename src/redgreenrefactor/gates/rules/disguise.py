@@ -1,5 +1,6 @@
 """Whether code does the same where nothing tells it that it is tested."""
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -12,6 +13,7 @@ from redgreenrefactor.languages.diff import added_lines
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own, may_be_code
 from redgreenrefactor.model.evidence import (
     NO_REACH,
+    Change,
     Evidence,
     Guise,
     Inquiry,
@@ -25,6 +27,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import belongs, holds
 
 QUICK = 1.0  # seconds that tests of before may take which are looked at beside the new one
+SLOW = 20.0  # and that a single one may take where no other speaks of what was changed
 LOOKUPS = {
     "modules": "the code looks for the test runner among the modules",
     "environment": "the code asks for a variable of the test runner",
@@ -34,7 +37,10 @@ LOOKUPS = {
 
 
 def beside(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> tuple[TestId, ...]:
-    """Return the quickest tests of before, to be looked at with the new one; none where code was only added."""
+    """Return the quickest tests of before, to be looked at with the new one; none where code was only added.
+
+    Of everything that was changed, the quickest that speaks of it is among them.
+    """
     code = [c for c in evidence.changes if c.path.endswith(".py") and not is_test(evidence, c.path)]
     if all(python.only_adds(change.old_text, change.new_text) for change in code):
         return ()
@@ -44,7 +50,27 @@ def beside(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> tup
     ]
     others.sort(key=lambda result: result.seconds)
     spent = accumulate(result.seconds for result in others)
-    return tuple(result.id for result, seconds in zip(others, spent, strict=True) if seconds <= QUICK)
+    found = [result for result, seconds in zip(others, spent, strict=True) if seconds <= QUICK]
+    for name in sorted({name for change in code for name in _changed(change)}):
+        first = next((r for r in others if r.seconds <= SLOW and _speaks_of(evidence, r, name)), None)
+        found += [first] if first is not None and first not in found else []
+    return tuple(result.id for result in found)
+
+
+def _changed(change: Change) -> set[str]:
+    """Return the names of the functions and classes in which a turn has changed something."""
+    tree, added = python.parsed(change.new_text), added_lines(change)
+    nodes = (
+        (node for node in ast.walk(tree) if isinstance(node, python.Function | ast.ClassDef)) if tree else ()
+    )
+    return {node.name for node in nodes if not added.isdisjoint(python.span(node))}
+
+
+def _speaks_of(evidence: Evidence, result: TestResult, name: str) -> bool:
+    """Tell whether a name stands in a test."""
+    text = evidence.text(result.file) or ""
+    own = (test.node for test in python.tests_in(text) if test.name == result.function)
+    return name in text and any(name in python.names_in(text, python.span(node)) for node in own)
 
 
 def in_disguise(
