@@ -9,6 +9,7 @@ from redgreenrefactor.languages import dataflow, python
 from redgreenrefactor.mutation.false_expectations import slips
 from redgreenrefactor.mutation.mutants import source_of_tree
 
+FAR = 1e300  # beyond that a number may be none that can be written
 BLIND = "_RgrBlind"  # what such a comparison raises: no test catches it by chance
 _COMPARING = re.compile(
     r"equal|close|call|^assertIn$", re.IGNORECASE
@@ -26,10 +27,12 @@ def with_bent_comparisons(text: str | None, impl_file: str) -> str | None:
     if tree is None:
         return None
     bending = _Comparisons(tree, impl_file)
+    written = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    numbers = {value for value in written if isinstance(value, int | float) and abs(value) < FAR}
     bending.visit(tree)
     if not bending.count:
         return None
-    return source_of_tree(tree, MET)
+    return source_of_tree(tree, MET.replace("WRITTEN", repr(numbers or {0})))
 
 
 class _Comparisons(ast.NodeTransformer):
@@ -207,6 +210,17 @@ def _rgr_slipped(got, wanted, makers):
     return ""
 
 
+def _rgr_only_near(said, *pair):
+    for own, plain in (pair, pair[::-1]):
+        if type(plain) in (int, float) and _rgr_equals_all(own, False):
+            held = [item for item in getattr(own, "__dict__", {}).values() if type(item) in (int, float)]
+            kind = next((kind for kind in (int, float) if isinstance(own, kind)), None)
+            beneath = kind.__add__(own, kind(0)) if kind else held[0] if len(held) == 1 else plain
+            far = abs(beneath - plain) > abs(plain) / 100 and beneath not in WRITTEN
+            if far and _rgr_holds(lambda one, two: one == two, own, (beneath + plain) / 2):
+                raise _RgrBlind(f"{said} holds for {beneath!r}, which is only near")
+
+
 def _rgr_pair(said, suspects, slips, judged, name, left, right):
     import operator
     ordered = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq"}
@@ -233,6 +247,8 @@ def _rgr_pair(said, suspects, slips, judged, name, left, right):
         blamed = _rgr_equals_all(pair[1 - place], right_too and suspects[1 - place])
         if blamed and (right_too or not turned):
             raise _RgrBlind(said + " holds for another value, too")
+    if name == "Eq" and _rgr_holds(lambda: result):
+        _rgr_only_near(said, left, right)
     return result
 
 
@@ -284,5 +300,7 @@ def _rgr_called(said, suspects, slips, alike, question, *values, **named):
             raise _RgrBlind(said + " holds " + slipped)
     if blind and result is None:
         raise _RgrBlind(said + " holds for another value, too")
+    if alike and len(suspects) > 1 and not known:
+        _rgr_only_near(said, *values[:2])
     return result
 """

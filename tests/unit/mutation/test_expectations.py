@@ -250,6 +250,61 @@ def test_a_tolerance_that_the_code_has_of_its_own_is_believed_unless_nothing_lea
         assert outcome(bent(body), f=lambda: Vaguely(212), case=CASE) == BLIND
 
 
+class Roughly(float):
+    """Equals what differs by less than one."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int | float) and abs(float(self) - float(other)) < 1
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class Angle(float):
+    """Equals itself after any number of turns."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int | float) and (float(self) - float(other)) % 360 == 0
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class Weight:
+    """Has its number, and perhaps another, inside."""
+
+    def __init__(self, kilos: float, *more: float, within: float = 1) -> None:
+        self.kilos = kilos
+        self.more = more
+        self.within = str(within)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int | float) and abs(self.kilos - other) < float(self.within)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("claim", ["assert f() == 6", "assert 6 == f()", "case.assertEqual(f(), 6)"])
+@pytest.mark.parametrize("value", [Roughly(5.5), Weight(5.5)], ids=["a number", "an object"])
+def test_a_number_that_is_only_near_the_expected_one_is_not_it(claim: str, value: object) -> None:
+    assert outcome(bent(claim), f=lambda: value, case=CASE) == BLIND
+
+
+@pytest.mark.parametrize(
+    ("claim", "value"),
+    [
+        ("assert f() == 6", Roughly(6)),
+        ("assert f() == 100", Roughly(100.4)),  # rounded
+        ("a, b = 5.5, 1e999\nassert f() == 6", Roughly(5.5)),  # the test says so
+        ("assert f() == 10", Angle(370)),
+        ("assert f() == f()", Roughly(5.5)),
+        ("assert f() == 6", Weight(6)),
+    ],
+)
+def test_a_number_with_an_equality_of_its_own_may_be_what_is_expected(claim: str, value: object) -> None:
+    assert outcome(bent(claim), f=lambda: value) is None
+
+
 def test_coroutines_are_read_as_functions_are() -> None:
     text = "from thing import f\n\n\nasync def test_it():\n    assert await f() == 4\n"
     twin = with_bent_comparisons(text, IMPL)
