@@ -387,6 +387,7 @@ LOOKS = {
     "environment": "asks for a variable of the test runner",
     "arguments": "looks at the name of the program",
     "frames": "looks at its callers",
+    "history": "asks git about the repository",
 }
 
 

@@ -352,3 +352,44 @@ def test_code(monkeypatch):
     assert done.results[name].passed, done.results[name].message
     found = {(item.owner, item.name, item.line) for item in done.reach.replaced if item.file}
     assert found == {("math", "fsum", 6)}
+
+
+def test_asking_git_about_the_project_is_told_and_about_another_folder_is_not(disguised: Disguised) -> None:
+    code = """
+import os, subprocess
+
+def version(folder=None):
+    return subprocess.run(["/usr/bin/git", "rev-parse", "HEAD"], cwd=folder, capture_output=True).stdout
+
+def last():
+    return os.system("git log -1 > /dev/null 2>&1")
+
+def listed():
+    return os.system("ls git > /dev/null 2>&1"), subprocess.run("echo it", shell=True, capture_output=True)
+"""
+    tests = """
+import os, subprocess
+import code_a, pytest
+
+def test_code(tmp_path, monkeypatch):
+    code_a.version(tmp_path)
+    code_a.listed()
+    if tmp_path.is_dir():
+        code_a.version()
+        code_a.last()
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    with pytest.raises((TypeError, IndexError)):
+        subprocess.run([5])
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    with pytest.raises(OSError):
+        subprocess.run([str(tmp_path / "none")])
+"""
+    name = "test_code.py::test_code"
+    done = disguised({"code_a.py": code, "test_code.py": tests}, name)
+    assert done.results[name].passed, done.results[name].message
+    asked = {(found.file, found.line) for found in done.reach.lookups if found.what == "history"}
+    assert asked == {("code_a.py", 5), ("code_a.py", 8)}

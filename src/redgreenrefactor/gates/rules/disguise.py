@@ -33,6 +33,7 @@ LOOKUPS = {
     "environment": "the code asks for a variable of the test runner",
     "arguments": "the code looks at the name of the program",
     "frames": "the code looks at its callers",
+    "history": "the code asks git about the repository that it is tested in, whose history has the tests",
 }
 
 

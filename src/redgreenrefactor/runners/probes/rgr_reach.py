@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.machinery import PathFinder
@@ -16,6 +17,7 @@ from rgr_records import Order, Paths, is_of
 _STARTS = frozenset(("subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "os.system"))
 _FRAMES = frozenset(("sys._getframe", "sys._current_frames", "gc.get_objects", "gc.get_referrers"))
 _HEARD = _STARTS | _FRAMES | {"open", "import", "object.__setattr__"}
+_POPEN = 4  # what it tells of: program, arguments, folder, environment
 _WALKERS = ("inspect", "traceback")  # modules that ask for frames on somebody's behalf
 _QUOTING = (*_WALKERS, "warnings")  # modules that open a source to quote from it
 _RUNNERS = ("pytest", "_pytest", "pluggy", "unittest", "hypothesis", "coverage", "builtins")
@@ -87,6 +89,7 @@ class Reach:
             return
         if event in _STARTS:
             self._started += 1
+            self._starts(arguments, getattr(sys, "_getframe")(1))  # noqa: B009 - its name is a private one
             return
         if event == "object.__setattr__":
             if arguments[1] == "__code__" and self.recoded is not None:
@@ -104,6 +107,18 @@ class Reach:
                 self._opens(os.fsdecode(arguments[0]), frame)
         finally:
             self._hears = True
+
+    def _starts(self, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Note who asks git about the project: its history has the tests, and what they expect."""
+        try:
+            git = b"git" in map(os.path.basename, _called(arguments)) and self._paths.inside(
+                _folder(arguments)
+            )
+        except (TypeError, ValueError, OSError):  # whoever starts something like that is told so
+            return
+        user = self._user(frame) if git else None
+        if user is not None:
+            self._lookups.add((*user, "history"))
 
     def _walks(self, frame: Any) -> None:
         while frame is not None and frame.f_globals.get("__name__") in _WALKERS:
@@ -130,6 +145,20 @@ class Reach:
                 return file, frame.f_lineno
             frame = frame.f_back
         return None
+
+
+def _called(arguments: tuple[Any, ...]) -> list[bytes]:
+    """Return the names of the programs that are started, also by a shell."""
+    said: Any = arguments[min(1, len(arguments) - 1)] if arguments else ()
+    words = [os.fsencode(word) for word in (said if type(said) in (list, tuple) else [said])]
+    commands = [*words[:1], *(word for word in words[1:] if b" " in word)]  # a shell is given some more
+    return [name for command in commands for name in re.findall(rb"(?:^|[;&|(])\s*([^\s;&|(]+)", command)]
+
+
+def _folder(arguments: tuple[Any, ...]) -> str:
+    """Return a path in the folder that a program is started in."""
+    folder = arguments[2] if len(arguments) == _POPEN else None
+    return os.path.abspath(os.path.join(os.getcwd(), os.fsdecode(folder or ""), "x"))  # noqa: PTH100, PTH109, PTH118
 
 
 def tell_the_end(
