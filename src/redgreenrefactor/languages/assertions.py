@@ -2,12 +2,19 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 
 from redgreenrefactor.languages.python import Function, docstrings, helpers, imports, parsed, tests_in
 
 TOOLS = ("pytest", "unittest", "hypothesis")
+PATCHING = ("setattr", "object")
+VALUES: dict[str, Callable[..., object]] = {
+    kind.__name__: kind for kind in (date, datetime, time, timedelta, Decimal, Fraction)
+}
 DOTTED = re.compile(r"\w+(\.\w+)+")  # as patches name what they replace
 SKIPPING = re.compile(
     r"\b(pytest|mark|unittest|self)\.(skip|xfail|importorskip)|^(skipIf|skipUnless|importorskip)$"
@@ -244,6 +251,31 @@ def constants(nodes: Iterable[ast.AST]) -> set[str]:
     return {repr(item.value) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Constant)}
 
 
+def other_forms(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the constants that say the same as values of the language that are made here: dates, decimal numbers."""
+    found: set[str] = set()
+    calls = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
+    for call in calls:
+        made = VALUES.get(ast.unparse(call.func).rpartition(".")[2])
+        given = [item.value for item in call.args if isinstance(item, ast.Constant)]
+        if made is None or len(given) != len(call.args):
+            continue
+        try:
+            value = made(*given)
+        except (TypeError, ValueError, ArithmeticError):
+            continue
+        found |= {repr(str(value)), repr(float(value)) if isinstance(value, Decimal | Fraction) else ""}
+    return found
+
+
+def names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return all names and attributes in pieces of code, as texts that they may stand for: without case and underscores."""
+    found = (
+        getattr(item, "attr", None) or getattr(item, "id", None) for node in nodes for item in ast.walk(node)
+    )
+    return {name.casefold().replace("_", "") for name in found if isinstance(name, str)}
+
+
 def keys(node: ast.AST) -> set[str]:
     """Return the constants by which a piece of code makes or reads dictionaries."""
     found = [
@@ -270,12 +302,19 @@ def asks_the_same(old: Function, new: Function) -> bool:
 
 def _values(node: ast.AST) -> list[object]:
     """Return the constants of a test in the order they are written, but for prose and what patches name."""
-    alone = docstrings(node)
+    alone = docstrings(node) | set(_patched(node))
     found = [item for item in ast.walk(node) if isinstance(item, ast.Constant) and item not in alone]
     ordered = sorted(found, key=lambda item: (item.lineno, item.col_offset))
     return [
         item.value for item in ordered if not (isinstance(item.value, str) and DOTTED.fullmatch(item.value))
     ]
+
+
+def _patched(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the names of what is replaced: `monkeypatch.setattr(owner, "name", …)`, `patch.object(owner, "name")`."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in PATCHING:
+            yield from item.args[1:2]
 
 
 def _operators(node: ast.AST) -> list[type[ast.AST]]:

@@ -9,6 +9,9 @@ from redgreenrefactor.languages.python import Function, parsed
 from redgreenrefactor.mutation.mutants import source_of_tree
 
 _EQUALITY = re.compile(r"assert\w*Equals?")  # unittest's, for all kinds of values
+_RUN = re.compile(
+    r"__|test|pytest_|(async)?set_?up|(async)?tear_?down", re.IGNORECASE
+)  # by the runner, or the language
 _NAMED = 2  # parts of a member's name: its class, and itself
 
 
@@ -85,9 +88,8 @@ class _EitherWay(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
-        for item in ast.walk(node):  # what stands in a test may be given to the code
-            if isinstance(item, ast.FunctionDef) and item is not node and not item.decorator_list:
-                item.decorator_list = [ast.Name("_rgr_given", ast.Load())]
+        if not node.decorator_list and not _RUN.match(node.name):  # the code may be given it
+            node.decorator_list = [ast.Name("_rgr_given", ast.Load())]
         return node
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
@@ -132,8 +134,13 @@ def _rgr_called(value):
 def _rgr_waited_for(value):
     import asyncio, inspect, sys
 
-    waits = inspect.iscoroutine(value) and value.cr_code.co_filename != sys._getframe(1).f_code.co_filename
-    return asyncio.run(value) if waits and asyncio._get_running_loop() is None else value
+    async def listed():
+        return [item async for item in value]
+
+    code = getattr(value, "cr_code", None) or getattr(value, "ag_code", None)
+    if code is None or code.co_filename == sys._getframe(1).f_code.co_filename or asyncio._get_running_loop():
+        return value
+    return asyncio.run(value) if inspect.iscoroutine(value) else iter(asyncio.run(listed()))
 
 
 def _rgr_given(function):
@@ -171,6 +178,14 @@ def _rgr_fields(value):
         return None
 
 
+def _rgr_alone(value, other):
+    plain = type(value) in (bool, int, float, str, bytes, list, tuple) and not isinstance(other, dict)
+    held = tuple((_rgr_fields(other) or {}).values()) if plain else ()
+    if len(held) == 1:
+        return _rgr_same(value, held[0])
+    return bool(held) and isinstance(value, tuple) and _rgr_same(value, held)
+
+
 def _rgr_items(value, other):
     return type(other)(value) if hasattr(value, "__next__") and isinstance(other, (list, tuple)) else value
 
@@ -188,7 +203,7 @@ def _rgr_same(one, two):
         known = MEMBERS.get(one) == type(two).__name__ + "." + two.name
         return known or one in (two.name, two.name.lower(), two.value)
     if not isinstance(one, dict) and not isinstance(two, dict):
-        return False
+        return _rgr_alone(one, two) or _rgr_alone(two, one)
     one, two = _rgr_fields(one), _rgr_fields(two)
     if one is None or two is None or one.keys() != two.keys():
         return False

@@ -141,7 +141,7 @@ def _rgr_others(value, alike, against):
         yield kind([_RgrUnlike() for _ in value] or [_RgrUnlike()])
     if not alike:
         return
-    if getattr(value, "__dict__", None) and _rgr_equals_all(value, False):
+    if getattr(value, "__dict__", None) and not isinstance(value, type) and _rgr_equals_all(value, False):
         import copy
         other = copy.copy(value)
         other.__dict__.update((name, _RgrUnlike()) for name in vars(value))

@@ -13,6 +13,8 @@ from redgreenrefactor.languages.assertions import (
     constants,
     expected_values,
     knows_tests,
+    names,
+    other_forms,
     trivially_true,
     ways_out,
 )
@@ -194,3 +196,32 @@ def test_conditions_on_which_tests_are_left_out_are_found() -> None:
     text = "@pytest.mark.skipif(a)\ndef test_a():\n    if b:\n        return\n    reader.skip(3)\n    self.skipTest('c')\n"
     assert ways_out(ast.parse(text)) == {"pytest.mark.skipif(a)", "b", "self.skipTest('c')"}
     assert ways_out(ast.parse("def helper():\n    if b:\n        return\n")) == ways_out(None) == set()
+
+
+def test_a_patch_may_become_an_argument_and_what_it_puts_there_counts() -> None:
+    old = body("monkeypatch.setattr(thing.random, 'randint', lambda low, high: high)\nassert f(2) == [6, 6]")
+    assert asks_the_same(old, body("assert f(2, die=lambda low, high: high) == [6, 6]"))
+    assert not asks_the_same(old, body("assert f(2, die=lambda low, high: high) == [6, 5]"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("date(2024, 1, 25)", "2024-01-25"),
+        ("datetime.timedelta(1)", "1 day, 0:00:00"),
+        ("Decimal('0.5')", 0.5),
+    ],
+)
+def test_a_value_of_the_language_says_the_same_as_a_text_or_a_number(text: str, said: object) -> None:
+    assert repr(said) in other_forms([body(f"assert f() == {text}")])
+
+
+@pytest.mark.parametrize(
+    "text", ["date(2024, 13, 1)", "date(year, 1, 1)", "Decimal('x')", "made(1)", "date('x')"]
+)
+def test_what_is_no_such_value_says_nothing(text: str) -> None:
+    assert other_forms([body(f"assert f() == {text}")]) == set()
+
+
+def test_names_are_what_texts_may_have_become() -> None:
+    assert names([body("assert Half_Circle(1).area() == 2")]) == {"halfcircle", "area"}

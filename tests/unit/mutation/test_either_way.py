@@ -267,6 +267,24 @@ def test_what_is_awaited_now_is_waited_for(test: str) -> None:
     run(f"def test():\n    {test}\n\n\ntest()", code())
 
 
+def test_objects_of_the_test_file_are_waited_for_too_and_an_asynchronous_generator_is_read() -> None:
+    fake = "class Fake:\n    def fetch(self, a):\n        return a\n\n\n"
+    space: dict[str, Any] = {}
+    exec(
+        "async def got(one):\n    return await one.fetch(5)\nasync def pages():\n    yield 1\n    yield 2",
+        space,
+    )
+    code = SimpleNamespace(**space)
+    run(f"{fake}def test():\n    assert person.got(Fake()) == 5\n\n\ntest()", code)
+    run("def test():\n    assert list(person.pages()) == [1, 2]\n\n\ntest()", code)
+
+
+def test_an_object_of_one_value_equals_it_and_one_of_several_the_tuple_of_them() -> None:
+    run("assert person == 5\nassert person != 6", SimpleNamespace(cents=5))
+    run("assert (2, 12) == person\nassert person != (2, 11)\nassert person != 2", Totals(2, 12))
+    run("assert [(2, 12)] == person", [Totals(2, 12)])
+
+
 def test_a_coroutine_of_another_result_is_noticed() -> None:
     with pytest.raises(AssertionError):
         run("def test():\n    assert person.twice(2, lambda: 3) == 13\n\n\ntest()", code())

@@ -284,6 +284,20 @@ class Weight:
     __hash__ = None  # type: ignore[assignment]
 
 
+class AnyClass(type):
+    """Makes classes that equal everything."""
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+    __hash__ = type.__hash__
+
+
+def test_a_class_that_equals_everything_is_seen_and_one_that_is_itself_is_not() -> None:
+    assert outcome(bent("assert f() == int"), f=lambda: AnyClass("Kind", (), {"size": 1})) == BLIND
+    assert outcome(bent("assert f() == int"), f=lambda: int) is None
+
+
 @pytest.mark.parametrize("claim", ["assert f() == 6", "assert 6 == f()", "case.assertEqual(f(), 6)"])
 @pytest.mark.parametrize("value", [Roughly(5.5), Weight(5.5)], ids=["a number", "an object"])
 def test_a_number_that_is_only_near_the_expected_one_is_not_it(claim: str, value: object) -> None:

@@ -164,12 +164,22 @@ class TestAll:
 
 def test_what_code_and_tests_put_there_themselves_is_seen(disguised: Disguised) -> None:
     code = """
-import gc, logging, warnings
+import gc, logging, sys, warnings
 
 class Node: pass
 
 def nodes():
     return [one for one in gc.get_objects() if type(one) is Node]
+
+def path():
+    return list(sys.path)
+
+def only():
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
+        root.removeHandler(handler)
+    root.addHandler(logging.NullHandler())
+    return root.handlers[0]
 
 def set_up():
     logging.getLogger().addHandler(logging.NullHandler())
@@ -182,10 +192,11 @@ def ignoring():
         return len(warnings.filters) - before, warnings.filters[0][0], warnings.filters[:1] == warnings.filters.copy()[:1]
 """
     tests = """
-import gc, logging, sys, threading, warnings
+import gc, logging, pickle, sys, threading, warnings
 import code_a
 
-def test_code(caplog, recwarn):
+def test_code(caplog, recwarn, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
     one = code_a.Node()
     assert code_a.nodes() == [one]
     with caplog.at_level(logging.INFO):
@@ -194,12 +205,17 @@ def test_code(caplog, recwarn):
     assert caplog.handler in logging.getLogger().handlers, "handler"
     assert code_a.set_up() == (1, True), code_a.set_up()
     assert code_a.ignoring() == (1, "ignore", True), code_a.ignoring()
+    assert not any("checks" in entry for entry in code_a.path()), code_a.path()
+    assert str(tmp_path) in code_a.path(), code_a.path()
+    assert str(tmp_path) in pickle.loads(pickle.dumps(sys.path)), "pickled"
+    assert [code_a.only()] == logging.getLogger().handlers, logging.getLogger().handlers
     warnings.warn("told", UserWarning)
     assert [str(one.message) for one in recwarn] == ["told"]
     assert any(type(one) is type(sys) for one in gc.get_objects())
 """
-    done = disguised({"code_a.py": code, "test_code.py": tests}, "test_code.py::test_code")
-    assert done.results["test_code.py::test_code"].passed, done.results["test_code.py::test_code"].message
+    name = "checks/test_code.py::test_code"
+    done = disguised({"code_a.py": code, "checks/test_code.py": tests, "checks/conftest.py": ""}, name)
+    assert done.results[name].passed, done.results[name].message
 
 
 def test_code_is_called_as_deep_as_ever_where_nothing_is_hidden(disguised: Disguised) -> None:

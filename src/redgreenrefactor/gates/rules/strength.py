@@ -18,6 +18,8 @@ from redgreenrefactor.languages.assertions import (
     expected_values,
     fields,
     keys,
+    names,
+    other_forms,
     ways_out,
 )
 from redgreenrefactor.languages.paths import inside, is_test, is_tests_own
@@ -295,12 +297,18 @@ def _still_bites(
 
 
 def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
-    """Return the constants of the old assertions that the new tests know nothing of; keys may have become names."""
+    """Return the constants of the old assertions that the new tests know nothing of.
+
+    Keys and other texts may have become names, texts and numbers values of the language (dates, decimal numbers).
+    """
     expected = {value for test in rewrites.old.values() for value in expected_values(test.node)}
     keyed = {value for test in rewrites.old.values() for value in keys(test.node)}
     nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
     named_now = {name for node in nodes for name in fields(node)}
-    return sorted(expected - constants(nodes) - (keyed & named_now))
+    said, known = constants(nodes) | other_forms(nodes), names(nodes)
+    return sorted(
+        value for value in expected - said - (keyed & named_now) if value.strip("'").casefold() not in known
+    )
 
 
 def _expecting(rewrites: Rewritten, value: str) -> list[TestKey]:

@@ -100,7 +100,7 @@ class Disguise:
         call: Callable[..., Any] = worker.call if worker is not None else _called
         if not self.hides:
             return call(self._served(_below), _depth(), function, arguments, named)  # type: ignore[arg-type]
-        show_lists(self._is_code)
+        show_lists(self._is_ours, self._is_for_tests)
         with self._classes:
             return call(function, *arguments, **named)
 
@@ -213,6 +213,19 @@ class Disguise:
             return self._unseen(worker, function, *arguments)
         finally:
             worker.end()
+
+    def _is_ours(self, frame: FrameType) -> bool:
+        """Tell whether a frame is of the project."""
+        return bool(self._paths.inside(frame.f_code.co_filename))
+
+    def _is_for_tests(self, folder: str) -> bool:
+        """Tell whether a folder of the project holds no loaded module but tests, for which it is on the path."""
+        if not self._paths.inside(folder):
+            return False
+        modules: dict[str, Any] = getattr(sys.modules, "_real", sys.modules)
+        files = {name: str(getattr(one, "__file__", None)) for name, one in list(modules.items())}
+        here = [name for name, file in files.items() if os.path.dirname(file) == folder.rstrip(os.sep)]  # noqa: PTH120
+        return bool(here) and all(name in self._own or name in ("conftest", self._name) for name in here)
 
     def _is_code(self, frame: FrameType) -> bool:
         """Tell whether a frame is of the project's code, and not of a test that is called otherwise for now."""

@@ -52,6 +52,9 @@ class Shown(List[Any]):  # noqa: UP006 - Python 3.8
             self._own.append(item)
         super().insert(place, item)
 
+    def __reduce__(self) -> Any:
+        return list, (list(super().__iter__()),)
+
     def _seen(self, name: str, arguments: tuple[Any, ...]) -> Any:
         frame: Any = getattr(sys, "_getframe")(2)  # noqa: B009 - its name is a private one
         if (frame.f_globals.get("__name__"), frame.f_code.co_name) == _ASKED:
@@ -72,14 +75,17 @@ def _reading(name: str) -> Any:
     return read
 
 
-for _name in ("__getitem__", "__len__", "__iter__", "__contains__", "__reversed__", "__eq__", "__ne__"):
+for _name in ("__getitem__", "__len__", "__iter__", "__reversed__", "__eq__", "__ne__"):
     setattr(Shown, _name, _reading(_name))
 for _name in ("__repr__", "copy", "count", "index"):
     setattr(Shown, _name, _reading(_name))
 
 
-def show_lists(asks: Callable[[FrameType], bool]) -> None:
-    """Let the project's code see neither the runner's handlers of logs nor its filters of warnings, from now on."""
+def show_lists(asks: Callable[[FrameType], bool], of_tests: Callable[[str], bool]) -> None:
+    """Let the project see neither handlers of logs nor filters of warnings of the runner, nor folders of tests on the path.
+
+    Whoever has got hold of one of them may ask whether it is there.
+    """
     logs: Any = sys.modules.get("logging")
     if logs is not None and not is_of(logs.root.handlers, Shown):
         home: Any = sys.modules.get("_pytest.logging")
@@ -91,6 +97,8 @@ def show_lists(asks: Callable[[FrameType], bool]) -> None:
     warnings: Any = sys.modules["warnings"]
     if not is_of(warnings.filters, Shown):
         warnings.filters = Shown(warnings.filters, asks, _as_usual)
+    if not is_of(sys.path, Shown):
+        sys.path = Shown(sys.path, asks, lambda held, _: [one for one in held if not of_tests(str(one))])
 
 
 def _as_usual(held: list[Any], own: list[Any]) -> list[Any]:
