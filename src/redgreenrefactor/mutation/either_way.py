@@ -137,10 +137,13 @@ def _rgr_waited_for(value):
     async def listed():
         return [item async for item in value]
 
-    code = getattr(value, "cr_code", None) or getattr(value, "ag_code", None)
-    if code is None or code.co_filename == sys._getframe(1).f_code.co_filename or asyncio._get_running_loop():
+    coroutine = inspect.iscoroutine(value)
+    if not coroutine and not inspect.isasyncgen(value) or asyncio._get_running_loop():
         return value
-    return asyncio.run(value) if inspect.iscoroutine(value) else iter(asyncio.run(listed()))
+    code = value.cr_code if coroutine else value.ag_code
+    if code.co_filename == sys._getframe(1).f_code.co_filename:
+        return value
+    return asyncio.run(value) if coroutine else iter(asyncio.run(listed()))
 
 
 def _rgr_given(function):

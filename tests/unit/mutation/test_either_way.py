@@ -236,6 +236,17 @@ def test_what_is_not_one_for_one_is_no_renaming(pairs: list[tuple[str, str]]) ->
 
 # --- functions that became coroutines
 
+
+class Obliging:
+    """Has whatever is asked for, as mocks do."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def __call__(self) -> Any:
+        return self
+
+
 RETRIED = """
 import asyncio
 
@@ -277,6 +288,7 @@ def test_objects_of_the_test_file_are_waited_for_too_and_an_asynchronous_generat
     code = SimpleNamespace(**space)
     run(f"{fake}def test():\n    assert person.got(Fake()) == 5\n\n\ntest()", code)
     run("def test():\n    assert list(person.pages()) == [1, 2]\n\n\ntest()", code)
+    run("def test():\n    assert person.anything().left is person\n\n\ntest()", Obliging())
 
 
 def test_an_object_of_one_value_equals_it_and_one_of_several_the_tuple_of_them() -> None:

@@ -12,6 +12,7 @@ CODE = """
 import faulthandler, gc, inspect, logging, os, sys, textwrap, warnings
 
 SEEN = "pytest" in sys.modules or "unittest" in sys.modules
+CLASSES = "_py" "test"
 RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "unittest" + os.sep, "test_code.py")
 WALKED = any(name in frame.filename for frame in inspect.stack() for name in RUNNERS)
 
@@ -39,7 +40,7 @@ def traces():
             "filters": len(warnings.filters) > 5,
             "objects": any("FixtureDef" in type(one).__name__ for one in gc.get_objects()),
             "functions": any(getattr(one, "__name__", "") == "only_here" for one in gc.get_objects()),
-            "classes": any(one.__module__.startswith(("_py" "test", "unittest.c")) for one in object.__subclasses__()),
+            "classes": any(one.__module__.startswith(CLASSES) for one in object.__subclasses__()),
             "names of classes": any(one.__name__ == "FixtureDef" for one in object.__subclasses__()),
             "depth": len(frames) > 5,
             "main": getattr(sys.modules.get("__main__"), "__file__", None),
@@ -111,7 +112,8 @@ Disguised = Callable[..., SuiteRun]
 def test_code_finds_no_trace_of_the_runner(
     disguised: Disguised, tests: str, name: str, command: dict[str, str]
 ) -> None:
-    done = disguised({"code_a.py": CODE, "test_code.py": tests}, name, **command)
+    code = CODE.replace('"_py" "test"\n', '"unittest."\n') if command else CODE
+    done = disguised({"code_a.py": code, "test_code.py": tests}, name, **command)
     assert done.results[name].passed, done.results[name].message
     assert {(found.what, found.file) for found in done.reach.lookups} >= {
         (what, "code_a.py") for what in ("modules", "arguments", "frames")

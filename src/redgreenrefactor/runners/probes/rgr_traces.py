@@ -14,7 +14,7 @@ from typing import Any, List, cast  # noqa: UP035 - Python 3.8
 
 from rgr_records import is_of
 
-_RUNNERS = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "xdist", "execnet", "unittest", "coverage"))
+_RUNNERS = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "xdist", "execnet", "coverage"))
 _USUAL = tuple(  # filters of warnings, where nobody has asked for others
     (action, None, kind, module, 0)
     for action, kind, module in (
@@ -143,9 +143,12 @@ def _runners() -> Iterator[type[Any]]:
             if kind not in seen and kind is not type:
                 seen.add(kind)
                 waiting.append(kind)
+    runners = (
+        _RUNNERS if "_pytest" in sys.modules else {*_RUNNERS, "unittest"}
+    )  # else it is the tests' own, or the code's
     for kind in seen:
         home = kind.__module__
-        if home != "unittest.mock" and (home.partition(".")[0] in _RUNNERS or home[:4] == "rgr_"):
+        if home != "unittest.mock" and (home.partition(".")[0] in runners or home[:4] == "rgr_"):
             yield kind
 
 
