@@ -1,7 +1,7 @@
 """RED: exactly one new test fails, for want of the behaviour, and nothing that worked has stopped working."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -15,6 +15,8 @@ from redgreenrefactor.gates.rules.measurement import Measured, gone, interferenc
 from redgreenrefactor.gates.rules.new_test import (
     NewTest,
     asks_again,
+    failing_anyway,
+    kept_by_error,
     meaningless,
     new_test,
     new_test_alone,
@@ -168,11 +170,18 @@ def _claims(new: NewTest, planned: str) -> Claims:
     made = list(assertions.claims(test))
     file = new.results[0].origin[0]
     said, handing = assertions.claims_made(test, new.tree)
+    never, caught = failing_anyway(test, new.tree), kept_by_error(test)
+
+    def places(items: Iterable[ast.stmt]) -> tuple[Place, ...]:
+        return tuple(Place(file, line) for item in items for line in python.span(item))
+
     return Claims(
         tuple(item.value for item in ast.walk(test) if isinstance(item, ast.Constant)),
-        tuple(Place(file, line) for item in said for line in python.span(item)),
+        places(said),
         (bool(made) and all(dataflow.uses(item, results) for item in made))
         or any(dataflow.uses(item, results) for item in handing),
+        frozenset(places(never)),
+        frozenset(places(item for item in never if item in caught)),
     )
 
 

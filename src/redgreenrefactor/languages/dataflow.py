@@ -16,13 +16,20 @@ from redgreenrefactor.languages.python import (
 
 
 def imported_from(tree: ast.Module, impl_file: str) -> frozenset[str]:
-    """Return the names of a file that stand for the planned module, something of it, or what it has decorated."""
+    """Return the names of a file that stand for the planned module, something of it, or what it has a hand in making."""
     names = frozenset(item.name for item in imported(tree) if _is_of(item, impl_file))
-    return names | {node.name for node in tree.body if _is_decorated(node, names)}
+    for node in tree.body:
+        if _is_made_by(node, names):
+            names |= {node.name}
+    return names
 
 
-def _is_decorated(node: ast.AST, names: frozenset[str]) -> TypeGuard[Function]:
-    return isinstance(node, Function) and any(uses(item, names) for item in node.decorator_list)
+def _is_made_by(node: ast.AST, names: frozenset[str]) -> TypeGuard[Function | ast.ClassDef]:
+    """Tell whether one of these names has a say in what a function or a class is: a decorator, a base, a metaclass."""
+    if not isinstance(node, Function | ast.ClassDef):
+        return False
+    derived_from = [*node.bases, *node.keywords] if isinstance(node, ast.ClassDef) else []
+    return any(uses(item, names) for item in (*node.decorator_list, *derived_from))
 
 
 def _is_of(item: Import, impl_file: str) -> bool:
@@ -70,7 +77,7 @@ def derived(test: Function, seeds: frozenset[str]) -> frozenset[str]:
     while size != len(names):
         size = len(names)
         for node in ast.walk(test):
-            if _is_decorated(node, frozenset(names)) and node is not test:
+            if _is_made_by(node, frozenset(names)) and node is not test:
                 names.add(node.name)
             if isinstance(node, Function) and node is not test and node.name in names:
                 names |= {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} - BUILTINS
@@ -88,6 +95,8 @@ def flowing(test: Function, seeds: frozenset[str]) -> frozenset[str]:
     while size != len(names):
         size = len(names)
         for node in ast.walk(test):
+            if _is_made_by(node, frozenset(names)) and node is not test:
+                names.add(node.name)
             for target, value in _steps(node):
                 if uses(value, frozenset(names)):
                     names |= {item.id for item in ast.walk(target) if isinstance(item, ast.Name)}

@@ -86,6 +86,7 @@ class TestResult:
     missing: Missing | None = None
     seconds: float = 0.0
     around: frozenset[Hook] = frozenset()  # fixtures, set-ups, helpers, whatever it names
+    given: str = ""  # a digest of its parameter set, where the runner may know that by its number alone
 
     @property
     def passed(self) -> bool:
@@ -356,8 +357,7 @@ class Rules:
     retries: int = 3
 
 
-DEFAULT_RULES = Rules()
-NO_PLAN = Plan()
+DEFAULT_RULES, NO_PLAN = Rules(), Plan()
 
 
 @frozen

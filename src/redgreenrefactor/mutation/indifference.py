@@ -21,11 +21,13 @@ _MAKING = re.compile(r"\b(?:creat|construct|instantiat|built|build|made|make|new
 
 @frozen
 class Claims:
-    """What a test speaks of, where it asserts something, and whether all of that is about what comes back."""
+    """What a test speaks of, where it asserts something or fails, and whether all of that is about what comes back."""
 
     constants: tuple[object, ...] = ()
     places: tuple[Place, ...] = ()
     about_results: bool = False
+    never: frozenset[Place] = frozenset()  # statements that fail by themselves: not to be come to
+    by_error: frozenset[Place] = frozenset()  # those of them that code may keep a test from by an error
 
     @property
     def words(self) -> list[str]:
@@ -73,14 +75,17 @@ def indifference(
     if any(result.silenced for result in run.results.values()):
         return "whatever else comes back, it is skipped or expected to fail"
     if not holds(run, ids):
-        return (yield from _minds_no_value(stands, run, claims))
+        fails = yield from _fails_anyway(stands, run, claims)
+        return fails or (yield from _minds_no_value(stands, run, claims))
     known = [place for place in claims.places if run.executed.get(place.file)]
-    if known and not any(place.line in run.executed[place.file] for place in known):
+    said = [place for place in known if place not in claims.never]
+    if said and not any(place.line in run.executed[place.file] for place in known):
         return "whatever else comes back, it comes to none of its assertions"
-    if (yield from stands.passes(Stand.NONE)):
+    none = yield stands.trial(Stand.NONE)
+    if holds(none, ids):
         why = yield from _minds_errors_alone(stands, claims)
     else:
-        made = _MAKING.search(case.description)
+        made = _MAKING.search(case.description) or (claims.never and not _asserted(none))
         why = "" if made else "any object may come back, and all it notices is None"
     return "" if why and (yield from _minds_a_value(stands, claims)) else why
 
@@ -110,6 +115,22 @@ def _minds_a_value(stands: _Stands, claims: Claims) -> Inquiry[bool]:
         if any(met) and not all(met[:2]):
             return True
     return False
+
+
+def _fails_anyway(stands: _Stands, run: SuiteRun, claims: Claims) -> Inquiry[str]:
+    """Return that a test comes to a statement which fails by itself, whatever is given to it."""
+    place = _failed_in(run, claims)
+    for stand in (Stand.ALIKE, Stand.NONE):
+        if place is None or _failed_in((yield stands.trial(stand)), claims) != place:
+            return ""
+    return f"whatever comes back, it fails in line {place.line}" if place else ""
+
+
+def _failed_in(run: SuiteRun, claims: Claims) -> Place | None:
+    """Return the statement that no code has a say in, and that a test has failed in."""
+    failed = next((result for result in run.results.values() if result.kind is Kind.ASSERTION), None)
+    inside = [Place(it.file, it.line) for it in failed.frames if it.file == failed.file] if failed else []
+    return inside[-1] if inside and inside[-1] in claims.never - claims.by_error else None
 
 
 def _minds_no_value(stands: _Stands, run: SuiteRun, claims: Claims) -> Inquiry[str]:

@@ -30,7 +30,7 @@ KEPT = 50  # results
 LARGEST = 20_000_000  # bytes of one
 MESSAGE = 300  # characters of a test's message
 
-_RESULT = ("id", "status", "file", "function", "line", "defined_in", "kind", "exception", "seconds")
+_RESULT = ("id", "status", "file", "function", "line", "defined_in", "kind", "exception", "seconds", "given")
 
 
 @frozen

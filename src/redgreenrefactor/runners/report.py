@@ -107,6 +107,7 @@ class Heard:
                 function=_text(record.get("function")),
                 line=_number(record.get("line")),
                 defined_in=_text(record.get("defined_in")),
+                given=_text(record.get("given")),
             )
 
     def part(self, record: _Json) -> None:

@@ -911,3 +911,74 @@ def test_a_part_that_holds_by_itself_does_no_harm(body: str) -> None:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     played = written(f"def test_doubles():\n{lines}")
     assert accepted(played), played.told
+
+
+# --- what must not be come to
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for part in parts(4):\n    assert False, part",
+        "if parts(4):\n    assert False",
+        "while parts(4):\n    assert False",
+        "if parts(4) != [4]:\n    assert False",
+        "try:\n    parts(4)\nexcept TypeError as error:\n    assert False, error",
+        "try:\n    parts(4)\nexcept ValueError:\n    return\nassert False, 'not refused'",
+        "try:\n    parts(4)\n    assert False\nexcept ValueError as error:\n    assert '4' in str(error)",
+        "def never(_):\n    assert False\n\nleave = subscribe(never)\nleave()",
+    ],
+)
+@pytest.mark.parametrize(
+    "code", [None, "def parts(n):\n    return [1]\n\n\ndef subscribe(listener):\n    return listener(1)\n"]
+)
+def test_what_fails_by_itself_may_stand_where_code_must_not_lead_to(body: str, code: str | None) -> None:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    text = f"from thing import parts, subscribe\n\n\ndef test_it():\n{lines}"
+    files = {} if code is None else {"thing.py": code}
+    fine = code is None or "TypeError" not in body  # it passes there at once
+    played = play(RED, files, {**files, "test_thing.py": text})
+    assert accepted(played) or not fine, played.told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "parts(4)\nassert False",
+        "import pytest\nif parts(4) is not None:\n    pass\npytest.fail('not yet')",
+        "found = parts(4)\nfor number in (1, 2):\n    assert False, found",
+    ],
+)
+def test_what_fails_by_itself_wherever_code_leads_can_never_pass_though_the_code_is_not_there(
+    body: str,
+) -> None:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    played = play(RED, {}, {"test_thing.py": f"from thing import parts\n\n\ndef test_it():\n{lines}"})
+    assert played.types == [FindingType.MEANINGLESS_TEST]
+    assert "whatever comes back, it fails in line" in played.told
+
+
+# --- what the code makes of the test's own classes
+
+
+@pytest.mark.parametrize("of", ["(Model)", "(Plain, metaclass=Meta)", ""])
+def test_a_class_of_the_test_may_be_the_codes_to_fill(of: str) -> None:
+    code = "class Model:\n    pass\n\n\nclass Meta(type):\n    pass\n"
+    text = f"""
+        from thing import Meta, Model
+
+
+        class Plain:
+            pass
+
+
+        def test_a_flag_becomes_a_switch():
+            class Lights{of}:
+                green = False
+
+            lights = Lights()
+            lights.green(True)
+            assert lights.green.on
+    """
+    played = play(RED, {"thing.py": code}, {"thing.py": code, "test_thing.py": text})
+    assert played.types == ([] if of else [FindingType.WRONG_FAILURE])

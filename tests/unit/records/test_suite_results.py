@@ -19,7 +19,7 @@ from redgreenrefactor.records.suite_results import KEPT, KeptResults
 
 RUN = SuiteRun(
     results={
-        "a": TestResult("a", Status.PASSED, "test_a.py", "test_a", 3, seconds=0.5),
+        "a": TestResult("a", Status.PASSED, "test_a.py", "test_a", 3, seconds=0.5, given="d1"),
         "b": TestResult("b", Status.FAILED, kind=Kind.ASSERTION, exception="AssertionError", message="no"),
     },
     errors=(CollectError("test_c.py", "x", "SyntaxError"),),

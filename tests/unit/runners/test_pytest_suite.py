@@ -275,6 +275,28 @@ def of(run: SuiteRun, name: str) -> TestResult:
     return run.results[f"tests/test_kinds.py::{name}"]
 
 
+def test_a_parameter_set_that_goes_by_its_number_is_told_by_what_it_holds(
+    tmp_path: Path, cache: Path
+) -> None:
+    (tmp_path / "test_rows.py").write_text(
+        "import datetime\nimport json\n\nimport pytest\n\n\n"
+        "class Money:\n    def __init__(self, amount):\n        self.amount = amount\n\n\n"
+        "class Odd:\n    __slots__ = ()\n\n    def __repr__(self):\n        raise ValueError\n\n\n"
+        "DAYS = [datetime.date(2026, 1, day) for day in (1, 2, 1)]\n"
+        "ROWS = [[1], [2], [1], Money(1), Money(2), Money(1), *DAYS, len, lambda: 1, lambda: 2, {1}, json, object()]\n\n\n"
+        '@pytest.mark.parametrize("row", [*ROWS, Odd(), 1, "a"])\n'
+        "def test_it(row):\n    assert row\n"
+    )
+    env = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    run = suite_for(PYTEST, SuiteContext(project=tmp_path, env=env, timeout=120, cache=cache)).run(tmp_path)
+    given = [result.given for result in run.results.values()]
+    told, (odd, number, text) = given[:-3], given[-3:]
+    assert (odd, number, text) == ("", "", "")
+    same = [told[start] == told[start + 2] for start in (0, 3, 6)]
+    assert same == [True, True, True]
+    assert len(set(told)) == len(told) - 3
+
+
 @pytest.mark.parametrize(
     ("name", "status", "kind", "exception"),
     [

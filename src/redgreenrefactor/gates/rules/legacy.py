@@ -156,7 +156,8 @@ def regressions(evidence: Evidence, measured: Measured) -> Inquiry[list[Finding]
     known = measured.legacy.results
     reports = evidence.rules.legacy_on_break == "report"  # then what is broken stays so, and was told already
     broken = [r for r in measured.broken if not reports or r.id in measured.before.passed]
-    old = [result for result in broken if result.id in known]
+    twins = measured.twins
+    old = [r for r in broken if r.id in known and twins.get(r.id) == r.id]  # else it was another one there
     recheck = yield from rechecked(evidence.base, Trial(evidence.head), old)
     found = list(_by_chance(recheck.flaky))
     for result in broken:

@@ -12,6 +12,7 @@ from redgreenrefactor.model.evidence import (
     Inquiry,
     SuiteRun,
     TestId,
+    TestKey,
     TestResult,
     Trial,
 )
@@ -31,9 +32,24 @@ class Measured:
     shifting: frozenset[tuple[str, str]] = frozenset()  # definitions whose ids differ from run to run
 
     @property
+    def twins(self) -> dict[TestId, TestId]:
+        """Tests that were there and still are, each with what it is called now: a runner may number parameter sets anew."""
+        given: dict[tuple[TestKey, str], list[TestId]] = {}
+        for result in (
+            self.after.results.values() if any(r.given for r in self.before.results.values()) else ()
+        ):
+            given.setdefault((result.origin, result.given), []).append(result.id)
+        found: dict[TestId, TestId] = {}
+        for old in self.before.results.values():
+            if old.given and (same := given.get((old.origin, old.given))):
+                found[old.id] = same.pop(same.index(old.id) if old.id in same else 0)
+        rest = self.before.ids & self.after.ids - found.keys() - set(found.values())
+        return {**found, **{name: name for name in rest}}
+
+    @property
     def lost(self) -> list[TestId]:
         """Tests that were there and are gone; what does not collect any more is not counted as lost."""
-        missing = self.before.ids - self.after.ids - self.after.deselected
+        missing = self.before.ids - self.twins.keys() - self.after.deselected
         return sorted(r.id for r in self._counted(self.before, missing, self.after.uncollected))
 
     @property
@@ -44,14 +60,16 @@ class Measured:
     @property
     def fresh(self) -> list[TestResult]:
         """Tests that were not there before; what did not collect before is not counted as added."""
-        new = [name for name in self.after.results if name not in self.before.results]
+        known = set(self.twins.values())
+        new = [name for name in self.after.results if name not in known]
         return self._counted(self.after, new, self.before.uncollected)
 
     @property
     def broken(self) -> list[TestResult]:
         """Tests that used to pass, are still there and no longer do; one slip before the turn changes nothing."""
         used_to = self.before.passed | (self.legacy.passed & self.before.ids)
-        return [self.after.results[name] for name in sorted(used_to & self.after.ids - self.after.passed)]
+        now = {new for old, new in self.twins.items() if old in used_to}
+        return [self.after.results[name] for name in sorted(now - self.after.passed)]
 
     def _counted(self, run: SuiteRun, names: Iterable[TestId], broken: frozenset[str]) -> list[TestResult]:
         results = (run.results[name] for name in names)

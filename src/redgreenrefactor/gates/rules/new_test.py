@@ -186,19 +186,42 @@ def meaningless(new: NewTest) -> Iterator[Finding]:
 
 
 def _can_never_pass(new: NewTest, test: python.Function, statement: ast.stmt) -> bool:
-    """Tell whether a statement fails by itself, whatever the code under test does."""
-    if isinstance(statement, ast.Assert):
-        outside = dataflow.outside_names(new.tree, test)
-        if outside is None:
-            return False
-        return not dataflow.uses(statement.test, dataflow.derived(test, outside | dataflow.arguments(test)))
+    """Tell whether a statement is come to in any case, and fails by itself."""
+    return _is_come_to(test, statement) and statement in failing_anyway(test, new.tree)
+
+
+def _is_come_to(test: python.Function, statement: ast.stmt) -> bool:
+    """Tell whether nothing the code does keeps a test from a statement, but for an error."""
     returns = any(isinstance(item, ast.Return) and item.lineno < statement.lineno for item in ast.walk(test))
-    unconditional = statement in test.body and not returns
-    if isinstance(statement, ast.Raise):
-        return unconditional
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return unconditional and ast.unparse(statement.value.func) in ("pytest.fail", "fail", "self.fail")
-    return False
+    return statement in test.body and not returns
+
+
+def failing_anyway(test: python.Function, tree: ast.Module | None) -> list[ast.stmt]:
+    """Return the statements of a test that fail by themselves, once they are come to, whatever the code under test does."""
+    outside = dataflow.outside_names(tree, test)
+    if outside is None:
+        return []
+    names = dataflow.derived(test, outside | dataflow.arguments(test))
+
+    def fails(item: ast.AST) -> bool:
+        if isinstance(item, ast.Assert):
+            return not dataflow.uses(item.test, names)
+        if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
+            return ast.unparse(item.value.func) in ("pytest.fail", "fail", "self.fail")
+        return isinstance(item, ast.Raise)
+
+    return [item for item in ast.walk(test) if isinstance(item, ast.stmt) and fails(item)]
+
+
+def kept_by_error(test: python.Function) -> set[ast.AST]:
+    """Return the parts of a test that code may keep it from by an error: where errors may be caught, or lead out."""
+    inside = [
+        item
+        for item in ast.walk(test)
+        if isinstance(item, ast.With | ast.AsyncWith) or (isinstance(item, ast.Try) and item.handlers)
+    ]
+    caught = {part for item in inside for part in ast.walk(item)}
+    return set(ast.walk(test)) if any(isinstance(item, ast.Return) for item in caught) else caught
 
 
 def unmendable(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
@@ -212,8 +235,9 @@ def unmendable(evidence: Evidence, new: NewTest) -> Inquiry[list[Finding]]:
     if not (failed and tree and test and isinstance(statement, ast.Assert)) or outside is None:
         return []
     names = dataflow.derived(test, outside | dataflow.arguments(test))
-    free = [part for part in assertions.conjuncts(statement.test) if not dataflow.uses(part, names)]
-    if not free or statement not in test.body:
+    parts = assertions.conjuncts(statement.test)
+    free = [part for part in parts if not dataflow.uses(part, names)]
+    if len(free) in (0, len(parts)) or not _is_come_to(test, statement):
         return []
     statement.test = ast.BoolOp(ast.And(), [*free, *free])
     del test.body[test.body.index(statement) + 1 :]

@@ -34,7 +34,9 @@ class Rewritten:
         """Return the tests that say what they said, and pass as they did: what each was called, and is."""
         was = {(r.key, _parameters(r)): r.id for r in measured.before.results.values() if r.passed}
         now = [r for r in measured.after.results.values() if r.passed and r.key not in self.changed]
-        pairs = ((was.get((self.moved.get(r.key, r.key), _parameters(r))), r.id) for r in now)
+        here = {new: old for old, new in measured.twins.items() if old in measured.before.passed}
+        moved = {r.id: was.get((self.moved[r.key], _parameters(r))) for r in now if r.key in self.moved}
+        pairs = ((moved.get(r.id, here.get(r.id)), r.id) for r in now)
         return {old: new for old, new in pairs if old is not None}
 
     def results(self, run: SuiteRun, side: Tests) -> list[TestResult]:

@@ -19,6 +19,7 @@ from rgr_around import Around
 from rgr_imports import Redirection, redirect
 from rgr_reach import Reach, tell_the_end
 from rgr_records import (
+    PLAIN,
     Order,
     Paths,
     Report,
@@ -26,6 +27,8 @@ from rgr_records import (
     describe,
     describe_collection,
     described_hook,
+    digest_of,
+    held_in,
     in_fixture,
     message_of,
 )
@@ -511,9 +514,21 @@ def _definition(item: pytest.Item, paths: Paths) -> dict[str, Any]:
         cls: Any = getattr(item, "cls", None)
         facts = definition(_path(item), name, cls, getattr(item, "function", None), paths)
         facts["line"] = facts["line"] or (item.location[1] or 0) + 1
+        facts["given"] = _given(item)
     except Exception:  # noqa: BLE001
         return {"file": paths.inside(_path(item)), "function": item.name}
     return facts
+
+
+def _given(item: Any) -> str:
+    """Return a digest of a parameter set, if the runner may have numbered it; it names numbers and texts by themselves."""
+    params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    if all(type(value) in PLAIN for value in params.values()):
+        return ""
+    try:
+        return digest_of([(name, held_in(value)) for name, value in sorted(params.items())])
+    except Exception:  # noqa: BLE001 - somebody else's objects
+        return ""
 
 
 def _around(item: Any, around: Around) -> list[int]:

@@ -23,8 +23,9 @@ _FRAMES = 30  # frames of a traceback that are kept, half of them from each end
 _FIXTURES = frozenset(("setUp", "tearDown", "asyncSetUp", "asyncTearDown"))
 _LINKS = 10  # causes that are followed
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
-_PLAIN = (str, bytes, int, float, complex, bool, type(None))
-VALUES = (*_PLAIN, list, tuple, dict, set, frozenset)
+PLAIN = (str, bytes, int, float, complex, bool, type(None))
+_HOLDING = (list, tuple, dict)
+VALUES = (*PLAIN, *_HOLDING, set, frozenset)
 _LONGEST, _DEEPEST = 2000, 3  # characters or parts of a value that are looked at, and levels
 
 # Compiled when they are needed, because most runs do without.
@@ -292,7 +293,7 @@ def is_of(value: Any, *kinds: Any) -> bool:
 
 def named_like(value: Any, depth: int = 0) -> str:
     """Return the same for values that are the same, without asking them anything of their own."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return repr(value)[:_LONGEST]
     if type(value) in VALUES:
         held: Any = value.items() if isinstance(value, dict) else value  # type: ignore[reportUnknownVariableType]
@@ -309,6 +310,20 @@ def named_like(value: Any, depth: int = 0) -> str:
         return f"{inner.__module__}.{inner.__qualname__}"
     owner = inner if is_of(inner, type) else cast("Any", type(inner))
     return f"{'' if owner is inner else 'a '}{owner.__module__}.{owner.__qualname__}"
+
+
+def held_in(value: Any, depth: int = 0) -> Any:
+    """Return the same for values of one kind that hold the same, as they show it or in their fields."""
+    if type(value) in _HOLDING and depth < _DEEPEST:
+        held: Any = value.items() if isinstance(value, dict) else value  # type: ignore[reportUnknownVariableType]
+        return named_like(type(value)), [held_in(part, depth + 1) for part in list(held)[:_LONGEST]]
+    if type(innermost(value)) is FunctionType or is_of(value, type, ModuleType):
+        return named_like(value)
+    fields: Any = getattr(value, "__dict__", None)
+    if type(fields) is dict and depth < _DEEPEST:
+        return named_like(value), held_in(fields, depth + 1)
+    shown = type(value) not in VALUES and type(value).__repr__ is not object.__repr__
+    return repr(value)[:_LONGEST] if shown else named_like(value)
 
 
 def _file_of(module: str) -> str | None:
