@@ -274,7 +274,7 @@ def _outside(path: str) -> bool:
     pure = PurePosixPath(path)
     parts = {part.lower() for part in pure.parts}
     steers_git = bool(parts & {"..", ".git", ".gitattributes"})
-    return pure.is_absolute() or steers_git or not parts or "\0" in path or "\\" in path
+    return pure.is_absolute() or steers_git or not parts or not path.isprintable() or "\\" in path
 
 
 def _malformed(what: str, hint: str, line: int | None = None) -> Finding:

@@ -202,7 +202,7 @@ def _rewritten(
     evidence: Evidence, files: Iterable[str], rewrite: Callable[[str | None], str | None]
 ) -> Overlay:
     """Return these files of tests, and the code of tests that they use, each rewritten where that can be."""
-    twins = ((file, rewrite(evidence.text(file))) for file in _test_code(evidence, files))
+    twins = ((file, rewrite(evidence.text(file))) for file in test_code(evidence, files))
     return tuple((f"{evidence.prefix}{file}", twin) for file, twin in twins if twin is not None)
 
 
@@ -229,7 +229,7 @@ def _family(test: TestId) -> TestId:
     return file + mark + name.partition("[")[0]
 
 
-def _test_code(evidence: Evidence, files: Iterable[str]) -> list[str]:
+def test_code(evidence: Evidence, files: Iterable[str]) -> list[str]:
     """Return these files and the code of tests that they use: what they import, and what is found above them."""
     found: list[str] = []
     waiting = [*files]

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.dataflow import imported_from
+from redgreenrefactor.languages.paths import is_tests_own, module_files
 from redgreenrefactor.model.evidence import Evidence, Inquiry, Kind, Place, SuiteRun, TestId, Trial
 from redgreenrefactor.model.values import frozen
-from redgreenrefactor.mutation.detection import SEED, holds
-from redgreenrefactor.mutation.unlike import Stand, stand_in
+from redgreenrefactor.mutation.detection import SEED, holds, test_code
+from redgreenrefactor.mutation.unlike import MEDDLED, Stand, stand_in
 
 _TOOLS = frozenset(("ast", "dis", "inspect", "tokenize"))  # that take sources apart
 _NEAR = re.compile(r"approx|isclose|allclose|Almost|delta|assertGreater|assertLess|[<>]=?")
+_PATCHING = re.compile(r"\b(?:setattr|setitem|delattr|patch|mocker)\b")
 _FAR = 7_919_017.5e30  # above every number that a test may mean
 _ODD = "\t~Rgr  \u00df-\n9Z "  # a text that nobody expects, and that keeps no promise about texts
 _MAKING = re.compile(r"\b(?:creat|construct|instantiat|built|build|made|make|new|exist)", re.IGNORECASE)
@@ -83,10 +85,11 @@ def indifference(
         return "whatever else comes back, it comes to none of its assertions"
     none = yield stands.trial(Stand.NONE)
     if holds(none, ids):
-        why = yield from _minds_errors_alone(stands, claims)
+        why = yield from _minds_errors_alone(stands, claims, passing=passing)
     else:
-        made = _MAKING.search(case.description) or (claims.never and not _asserted(none))
-        why = "" if made else "any object may come back, and all it notices is None"
+        made = _MAKING.search(case.description)
+        deed = not made and not _asserted(none) and not holds((yield _meddled(stands, claims)), ids)
+        why = "" if made or deed else "any object may come back, and all it notices is None"
     return "" if why and (yield from _minds_a_value(stands, claims)) else why
 
 
@@ -146,19 +149,50 @@ def _minds_no_value(stands: _Stands, run: SuiteRun, claims: Claims) -> Inquiry[s
         for value in values:
             if not (yield from stands.passes(Stand.GIVEN, value)):
                 break
-        else:
-            return f"any {kind} will do"
+        else:  # but it may mind that it gets back what it gave
+            return "" if _asserted((yield stands.trial(Stand.ECHO))) else f"any {kind} will do"
     return ""
 
 
-def _minds_errors_alone(stands: _Stands, claims: Claims) -> Inquiry[str]:
+def _minds_errors_alone(stands: _Stands, claims: Claims, *, passing: bool) -> Inquiry[str]:
     """Return what else may come back, or be done, without a test noticing that passes with None and with anything."""
     if (yield from stands.passes(Stand.RAISING)):  # else it is about what functions do beside, or leave alone
         made = not (yield from stands.passes(Stand.NOTHING))
         return "" if made else "every function and class in it may just raise an error"
     if not claims.about_results and (yield from stands.passes(Stand.UNTOUCHABLE)):
-        return ""
+        return "" if passing else (yield from _minds_no_deed(stands, claims))
     for stand in (Stand.ECHO, Stand.EMPTY, Stand.DIFFERENT):
         if not (yield from stands.passes(stand)):
             return ""
     return "it looks at what comes back, and passes whatever that is"
+
+
+def _minds_no_deed(stands: _Stands, claims: Claims) -> Inquiry[str]:
+    """Return that functions may do what they like with all that a test is seen to look at."""
+    evidence = stands.evidence
+    if claims.never or any(
+        _looks_beyond(evidence, file) for file in test_code(evidence, [evidence.test_file])
+    ):
+        return ""
+    run = yield _meddled(stands, claims)
+    others = [file for file in run.reach.files if not is_tests_own(evidence, file) and evidence.text(file)]
+    if not holds(run, stands.ids) or run.reach.programs or set(others) - {evidence.impl_file}:
+        return ""
+    return "it passes whatever functions in it return, change, call or write"
+
+
+def _looks_beyond(evidence: Evidence, file: str) -> bool:
+    """Tell whether code of tests uses what nobody meddles with, or puts something in the place of what code uses."""
+    text = evidence.text(file) or ""
+    tree = python.parsed(text) or ast.Module([], [])
+    ours = (*MEDDLED, *(name.partition(".")[0] for name in python.planned_modules(evidence.impl_file)))
+    used = {name.partition(".")[0] for name in python.imports(tree)}.difference(ours)
+    there = (evidence.text(path) is not None for name in used for path in module_files(name))
+    return sum(there) < len(used) or _PATCHING.search(text) is not None
+
+
+def _meddled(stands: _Stands, claims: Claims) -> Trial:
+    """Return a run with functions that do whatever a test may look at."""
+    tree = python.parsed(stands.evidence.text(stands.evidence.test_file))
+    asked = [item.attr for item in ast.walk(tree) if isinstance(item, ast.Attribute)] if tree else []
+    return stands.trial(Stand.MEDDLING, sorted({*claims.words, *asked, "~"}))

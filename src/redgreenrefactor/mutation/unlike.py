@@ -1,6 +1,7 @@
 """Code that gives nothing of what it promises: whoever looks at a result notices."""
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 from enum import Enum
 from keyword import iskeyword
@@ -22,13 +23,15 @@ class Stand(Enum):
     DIFFERENT = "results that are equal to nothing, not even to each other"
     EMPTY = "results that are equal to each other and to whatever is empty"
     GIVEN = "functions that always give the same value"
+    MEDDLING = "no results: functions change, call and write all that is in reach"
     SHOWN = "results that are equal to nothing; functions have something of everything in their source"
 
 
 def stand_in(text: str | None, stand: Stand, words: Iterable[str], value: object = None) -> str:
     """Return a module with something else in the place of all it defines, and of whatever else it is asked for.
 
-    Its text is still there, and `words` with it: whoever only reads it finds what is looked for. `value` is what is GIVEN.
+    Its text is still there, and `words` with it: whoever only reads it finds what is looked for. `value` is what is
+    GIVEN, or the words that are said where functions are MEDDLING.
     """
     said = "".join(f"        # {line}\n" for word in sorted(words) for line in word.splitlines())
     lines = (text or "").splitlines(keepends=True)
@@ -37,7 +40,8 @@ def stand_in(text: str | None, stand: Stand, words: Iterable[str], value: object
     standing = standing.replace("VALUE", repr(value))
     names = [word for word in sorted(words) if word.isidentifier() and not iskeyword(word)]
     shown = "".join(SHOWN.replace("NAME", name) for name in names if stand is Stand.SHOWN)
-    standing = f"\n{standing}\n\n{shown}"
+    meddling = MEDDLING.replace("VALUE", repr(value)) if stand is Stand.MEDDLING else ""
+    standing = f"\n{standing}\n\n{shown}{meddling}"
     return "".join([*lines[: place - 1], standing, *lines[place - 1 :]])
 
 
@@ -119,6 +123,8 @@ class _RgrUnlike:
         made = self.__dict__["_rgr_makes"]
         if "STAND" == "NOTHING" or ("STAND" == "RAISING" and not made):
             raise AssertionError("the code was called")
+        if "STAND" == "MEDDLING":
+            _rgr_meddle(*given, *_.values())
         if "STAND" == "ECHO" and given and not made:
             return given[0]
         if "STAND" == "GIVEN" and not made:
@@ -217,6 +223,128 @@ def NAME(*given, **named):
     return made
 
 
+"""
+
+# What tests may look at with these is another thing where functions are MEDDLING.
+MEDDLED = frozenset(
+    re.findall(
+        r"\w+",
+        "collections copy contextlib dataclasses datetime decimal enum fractions functools gc io itertools json logging math"
+        " operator os pathlib pytest queue random re string sys tempfile textwrap threading time types typing unittest uuid"
+        " warnings weakref",
+    )
+)
+
+MEDDLING = """
+import contextlib as _rgr_contextlib
+import os as _rgr_os
+import sys as _rgr_sys
+
+_rgr_home, _rgr_kept, _rgr_words = _rgr_os.path.realpath(_rgr_os.getcwd()), [], VALUE
+_rgr_known, _rgr_deeds = {}, ("clear", "append", "add", "update", "put_nowait", "write", "set", "acquire", "__next__")
+
+
+def _rgr_meddle(*given):
+    _rgr_kept.append(given)
+    _rgr_say()
+    _rgr_change_the_world()
+    replaced = [value for name, value in globals().items() if name[:1] != "_" and value is not _rgr_known.get(name)]
+    for value in (*given, *replaced, "."):
+        _rgr_change(value)
+    _rgr_os.chdir(_rgr_os.path.sep)
+
+
+def _rgr_say():
+    import logging
+    import warnings
+
+    for word in _rgr_words:
+        print(word)
+        print(word, file=_rgr_sys.stderr)
+        for name in [None, *logging.Logger.manager.loggerDict]:
+            for level in (10, 20, 30, 40, 50):
+                logging.getLogger(name).log(level, "%s", word)
+        logging.getLogger(word).addHandler(logging.NullHandler())
+    for kind in (UserWarning, DeprecationWarning):
+        warnings.warn("".join(_rgr_words), kind, stacklevel=4)
+
+
+def _rgr_change_the_world():
+    import decimal
+    import random
+    import threading
+
+    _rgr_os.environ["_RGR_MEDDLED"] = str(random.random())
+    _rgr_sys.path.append("~")
+    decimal.getcontext().prec += 1
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    for word in _rgr_words:
+        _rgr_sys.modules.setdefault(word, _rgr_sys)
+    _rgr_make_time_pass()
+
+
+def _rgr_make_time_pass():
+    import datetime
+    import time
+
+    class Later(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None, real=datetime.datetime):
+            return real.now(tz) + datetime.timedelta(11)
+
+    clocks = [getattr(time, name) for name in ("time", "monotonic", "perf_counter")]
+    laters = [*((real, lambda real=real: real() + 1e6) for real in clocks), (datetime.datetime, Later)]
+    frame, spaces = _rgr_sys._getframe(), [vars(time), vars(datetime)]
+    while frame := frame.f_back:
+        spaces.append(frame.f_globals)
+    for space in spaces[:9]:
+        space.update({key: later for key, value in space.items() for real, later in laters if value is real})
+
+
+def _rgr_change(value):
+    if isinstance(value, (str, _rgr_os.PathLike)):
+        _rgr_write(_rgr_os.path.realpath(value))
+        return
+    for part in list(value) if isinstance(value, (list, tuple)) else list(value.values()) if isinstance(value, dict) else ():
+        _rgr_change(part)
+    ours = type(value).__module__.split(".")[0] not in _rgr_sys.stdlib_module_names
+    for name in _rgr_words if ours or "mock" in type(value).__module__ else _rgr_deeds:
+        if name.isidentifier() and not name.startswith(("assert", "reset", "_rgr")):
+            for given in ((False,), ({"~": "~"},), ("~",), ()):
+                with _rgr_contextlib.suppress(Exception):
+                    getattr(value, name)(*given)
+                    break
+    if callable(value) and not isinstance(value, type):
+        for given in (("~",), (), ("~", "~")):
+            try:
+                value(*given)
+            except AssertionError:
+                raise
+            except Exception:
+                pass
+        return
+    for name in [*getattr(value, "__dict__", ()), *getattr(type(value), "__slots__", ())]:
+        with _rgr_contextlib.suppress(Exception):
+            (type if isinstance(value, type) else object).__setattr__(value, name, object())
+
+
+def _rgr_write(path):
+    import tempfile
+
+    inside = [path.startswith(folder + _rgr_os.sep) for folder in (_rgr_os.path.realpath(tempfile.gettempdir()), _rgr_home)]
+    if inside != [True, False] or path == _rgr_home:
+        return
+    with _rgr_contextlib.suppress(OSError, ValueError):
+        if _rgr_os.path.isfile(path):
+            _rgr_os.unlink(path)
+        elif not _rgr_os.path.isdir(path):
+            open(path, "x").close()
+        for word in _rgr_words if _rgr_os.path.isdir(path) else ():
+            with _rgr_contextlib.suppress(OSError, ValueError):
+                open(_rgr_os.path.join(path, _rgr_os.path.basename(word) or "~"), "x").close()
+
+
+_rgr_known = dict(globals())
 """
 
 SPOIL = """

@@ -180,6 +180,8 @@ def test_a_list_that_already_says_what_is_to_be_done_need_not_change() -> None:
         (answer("a", implFile="."), EMPTY, plan_of("o a")),
         (answer("a", implFile="a\\b.py"), EMPTY, plan_of("o a")),
         (answer("a", implFile="a\0.py"), EMPTY, plan_of("o a")),
+        (answer("a", implFile="a\\n.py"), EMPTY, plan_of("o a")),
+        (answer("a", implFile="a\u200b.py"), EMPTY, plan_of("o a")),
         (answer("a", implFile="./tests/test_a.py"), EMPTY, plan_of("o a")),
         ("no JSON here", EMPTY, plan_of("o a")),
         ("{}", EMPTY, plan_of("o a")),

@@ -164,6 +164,7 @@ def test_what_a_test_does_not_mind_is_told(body: str, why: str, code: str | None
         # what lets some values of a kind through
         "x = thing.double(2)\nassert x == x.lower().strip()",
         "assert 'def halve(' not in repr(thing.double(2))",
+        "for x in ('-a', 'B'):\n    made = thing.double(x)\n    assert thing.double(made) == made\n    assert not made.startswith(('-', 'B'))",
         # what can be made
         "assert thing.Stack() is not None",
         "assert thing.Stack.of(3) is not None",
@@ -172,6 +173,87 @@ def test_what_a_test_does_not_mind_is_told(body: str, why: str, code: str | None
 )
 def test_a_test_that_minds_is_left_alone(body: str, code: str | None) -> None:
     assert indifferent(body, code) == ""
+
+
+DEED = "it passes whatever functions in it return, change, call or write"
+
+
+def meddled(body: str) -> str:
+    imports = [line for line in body.splitlines() if line.startswith(("import ", "from "))]
+    lines = "\n".join(f"    {line}" for line in body.splitlines() if line not in imports)
+    text = "\n".join([*imports, f"import os\nimport thing\n\n\ndef test_it():\n{lines}\n"])
+    given = evidence(PhaseName.RED, {}, {"test_thing.py": text})
+    words = tuple(item.value for item in ast.walk(ast.parse(text)) if isinstance(item, ast.Constant))
+    return drive(indifference(given, [TEST], Claims(words)), Runner({HEAD: {"test_thing.py": text}}).answer)[
+        0
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "thing.double(2)\nassert 2 * 2 == 4",
+        "thing.double(2)\nassert os.sep",
+        "words = ['a']\nthing.put(words)\nwords[:] = ['b']\nassert words == ['b']",
+        "from unittest.mock import Mock\nmail = Mock()\nthing.tell(mail)\nmail.send(1)\nmail.send.assert_called_with(1)",
+        "from datetime import datetime\nbegin = datetime.now()\nthing.double(2)\nassert begin <= datetime.now()",
+        "thing.made(2).deeply()\nassert 2 * 2 == 4",
+    ],
+)
+def test_a_test_that_looks_at_nothing_code_can_reach_minds_no_deed(body: str) -> None:
+    assert meddled(body) in (DEED, "any object may come back, and all it notices is None")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "words = ['a']\nthing.put(words)\nassert words == ['a']",
+        "words = {}\nthing.put(into=words)\nassert words == {}",
+        "rows = [[1], (2, {3: [4]})]\nrow = rows[1][1][3]\nthing.put(rows)\nassert row == [4]",
+        "from unittest.mock import Mock\nmail = Mock()\nthing.tell(mail)\nmail.send.assert_not_called()",
+        "told = []\nthing.tell(told.append)\nassert told == []",
+        "def never():\n    raise AssertionError\nthing.tell(never)\nassert 2 * 2 == 4",
+        "class Box:\n    full = False\nthing.put(Box)\nassert Box.full is False",
+        "class Box:\n    __slots__ = ('n',)\nbox = Box()\nbox.n = 1\nthing.put(box)\nassert box.n == 1",
+        "import random\nstate = random.getstate()\nthing.double(2)\nassert random.getstate() == state",
+        "known = dict(os.environ)\nthing.double(2)\nassert os.environ == known",
+        "here = os.getcwd()\nthing.double(2)\nassert os.getcwd() == here",
+        "from time import perf_counter\nbegin = perf_counter()\nthing.double(2)\nassert perf_counter() < begin + 1",
+        "from datetime import datetime\nnow = datetime.now()\nthing.double(2)\nassert (datetime.now() - now).days == 0",
+        "import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('error')\n    thing.double(2)\nassert 1",
+        "from logging import getLogger\ncount = len(getLogger('x').handlers)\nthing.double(2)\nassert len(getLogger('x').handlers) == count",
+        "import io\nout = io.StringIO()\nthing.write(out)\nassert out.getvalue() == ''",
+        "import threading\nlock = threading.Lock()\nthing.double(lock)\nassert not lock.locked()",
+        "heard = []\nbus = thing.Bus()\nnote = bus.on('saved')(heard.append)\nassert heard == []",
+        "import tempfile\nwith tempfile.TemporaryDirectory() as place:\n    thing.build(place)\n    assert not os.listdir(place)",
+        "import tempfile\nwith tempfile.NamedTemporaryFile() as file:\n    thing.tidy(file.name)\n    kept = os.stat(file.name)\n    assert kept",
+        "import tempfile\nwith tempfile.TemporaryDirectory() as place:\n    thing.build(f'{place}/new')\n    assert not os.listdir(place)",
+        # what nobody meddles with may be what it is about
+        "import signal\nknown = signal.getsignal(signal.SIGTERM)\nthing.run()\nassert signal.getsignal(signal.SIGTERM) is known",
+        "from unittest.mock import patch\nwith patch('os.remove') as remove:\n    thing.tidy()\nassert not remove.called",
+    ],
+)
+def test_a_test_of_what_code_must_leave_alone_minds(body: str) -> None:
+    assert meddled(body) == ""
+
+
+def test_what_a_test_has_put_into_the_module_is_called() -> None:
+    body = "sent = []\nthing.send = sent.append\nthing.notify()\nassert sent == []"
+    assert meddled(body) == ""
+
+
+def test_other_code_of_the_project_may_be_what_a_test_is_about() -> None:
+    text = "import other\nimport thing\n\n\ndef test_it():\n    thing.load(2)\n    assert other.NAMES == []\n"
+    files = {"test_thing.py": text, "other.py": "NAMES = []\n"}
+    given = evidence(PhaseName.RED, {}, files)
+    reach = Reach(files=frozenset(["other.py", "test_thing.py"]))
+    runner = Runner({HEAD: files})
+
+    def reaching(trial: Trial) -> SuiteRun:
+        return replace(runner.answer(trial), reach=reach)
+
+    assert drive(indifference(given, [TEST], Claims()), reaching)[0] == ""
+    assert drive(indifference(given, [TEST], Claims()), runner.answer)[0] == DEED
 
 
 def test_that_something_can_be_made_by_a_function_is_worth_a_test_where_the_case_says_so() -> None:

@@ -315,8 +315,9 @@ def named_like(value: Any, depth: int = 0) -> str:
 def held_in(value: Any, depth: int = 0) -> Any:
     """Return the same for values of one kind that hold the same, as they show it or in their fields."""
     if type(value) in _HOLDING and depth < _DEEPEST:
+        kind = named_like(type(value))
         held: Any = value.items() if isinstance(value, dict) else value  # type: ignore[reportUnknownVariableType]
-        return named_like(type(value)), [held_in(part, depth + 1) for part in list(held)[:_LONGEST]]
+        return kind, [held_in(part, depth + 1) for part in list(held)[:_LONGEST]]
     if type(innermost(value)) is FunctionType or is_of(value, type, ModuleType):
         return named_like(value)
     fields: Any = getattr(value, "__dict__", None)
