@@ -195,4 +195,5 @@ def _meddled(stands: _Stands, claims: Claims) -> Trial:
     """Return a run with functions that do whatever a test may look at."""
     tree = python.parsed(stands.evidence.text(stands.evidence.test_file))
     asked = [item.attr for item in ast.walk(tree) if isinstance(item, ast.Attribute)] if tree else []
-    return stands.trial(Stand.MEDDLING, sorted({*claims.words, *asked, "~"}))
+    said = sorted({*claims.words, *asked, "~"})
+    return stands.trial(Stand.MEDDLING, [stands.evidence.impl_file, *said])

@@ -31,7 +31,7 @@ def stand_in(text: str | None, stand: Stand, words: Iterable[str], value: object
     """Return a module with something else in the place of all it defines, and of whatever else it is asked for.
 
     Its text is still there, and `words` with it: whoever only reads it finds what is looked for. `value` is what is
-    GIVEN, or the words that are said where functions are MEDDLING.
+    GIVEN; where functions are MEDDLING, it is the module's file in its project, and the words that are said.
     """
     said = "".join(f"        # {line}\n" for word in sorted(words) for line in word.splitlines())
     lines = (text or "").splitlines(keepends=True)
@@ -240,8 +240,9 @@ import contextlib as _rgr_contextlib
 import os as _rgr_os
 import sys as _rgr_sys
 
-_rgr_home, _rgr_kept, _rgr_words = _rgr_os.path.realpath(_rgr_os.getcwd()), [], VALUE
-_rgr_known, _rgr_deeds = {}, ("clear", "append", "add", "update", "put_nowait", "write", "set", "acquire", "__next__")
+_rgr_own, *_rgr_words = VALUE
+_rgr_home, _rgr_kept, _rgr_known = _rgr_os.path.realpath(__file__).removesuffix(_rgr_own), [], {}
+_rgr_deeds = ("clear", "append", "add", "update", "put_nowait", "write", "set", "acquire", "__next__")
 
 
 def _rgr_meddle(*given):
@@ -314,8 +315,10 @@ def _rgr_change(value):
                 with _rgr_contextlib.suppress(Exception):
                     getattr(value, name)(*given)
                     break
+    made_by = str(getattr(value, "__module__", None) or "").split(".")[0]
     if callable(value) and not isinstance(value, type):
-        for given in (("~",), (), ("~", "~")):
+        harmless = made_by == "unittest" or made_by not in _rgr_sys.stdlib_module_names
+        for given in (("~",), (), ("~", "~")) if harmless else ():
             try:
                 value(*given)
             except AssertionError:
@@ -331,9 +334,10 @@ def _rgr_change(value):
 def _rgr_write(path):
     import tempfile
 
-    inside = [path.startswith(folder + _rgr_os.sep) for folder in (_rgr_os.path.realpath(tempfile.gettempdir()), _rgr_home)]
-    if inside != [True, False] or path == _rgr_home:
-        return
+    theirs = _rgr_os.path.realpath(tempfile.gettempdir()) + _rgr_os.sep
+    ours = (path + _rgr_os.sep).startswith(_rgr_home)
+    if ours or not path.startswith(theirs) or not _rgr_home.endswith(_rgr_os.sep):
+        return  # nothing that lies elsewhere, or belongs to the project, is touched
     with _rgr_contextlib.suppress(OSError, ValueError):
         if _rgr_os.path.isfile(path):
             _rgr_os.unlink(path)

@@ -982,3 +982,12 @@ def test_a_class_of_the_test_may_be_the_codes_to_fill(of: str) -> None:
     """
     played = play(RED, {"thing.py": code}, {"thing.py": code, "test_thing.py": text})
     assert played.types == ([] if of else [FindingType.WRONG_FAILURE])
+
+
+def test_a_class_beside_the_test_may_be_the_codes_to_fill_too() -> None:
+    code = "class Model:\n    pass\n"
+    text = "from thing import Model\n\n\nclass Lights(Model):\n    green = False\n\n\ndef test_it():\n    Lights().green(True)\n"
+    played = play(
+        RED, {"thing.py": code}, {"thing.py": code, "test_thing.py": f"{text}    assert Lights.green.on\n"}
+    )
+    assert accepted(played), played.told
