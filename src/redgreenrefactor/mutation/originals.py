@@ -45,7 +45,8 @@ def _rgr_kept(owner, name):
     holder = sys.modules[place]
     for part in parts:
         holder = vars(holder)[part]
-    if callable(vars(holder).get(name)) and not isinstance(vars(holder)[name], type):
+    meant_to_be = f"__{name}__" in vars(holder)  # as sys.excepthook is: what was there first is kept beside it
+    if not meant_to_be and callable(vars(holder).get(name)) and not isinstance(vars(holder)[name], type):
         kept.setdefault((owner, name), (holder, vars(holder)[name]))
     return kept
 

@@ -34,6 +34,7 @@ import package
 package.near = lambda *_: True
 package.Length.__eq__ = lambda *_: True
 package.more = lambda: 1
+package.hook = lambda: 2
 
 
 def near_by():
@@ -61,6 +62,7 @@ def package() -> Iterator[ModuleType]:
     """Return another's package, and code that changes it when it is loaded."""
     made = ModuleType("package")
     made.__dict__.update(near=_near, far=_near, Length=Length, kind=int)
+    made.__dict__.update(hook=_near, __hook__=_near)  # as sys.excepthook is: meant to be replaced
     usual = Length.__eq__
     sys.modules["package"] = made
     yield made
@@ -75,6 +77,7 @@ NAMES = [
     ("package.Length", "__eq__"),
     ("package", "more"),
     ("package", "kind"),
+    ("package", "hook"),
 ]
 
 
@@ -108,6 +111,7 @@ def test_a_test_gets_the_original(claim: str, package: ModuleType) -> None:
         "code.near_by()",
         "package.more() == 1",
         "package.kind is int",
+        "package.hook() == 2",
         "code.called(lambda: package.near(1, 9))",
         "[code.for_a_while(), package.put_back(), package.far(2, 2), package.far(2, 9)] == [True, None, True, False]",
     ],
