@@ -25,7 +25,7 @@ from redgreenrefactor.gates.rules.scope import doubts, tests_touched
 from redgreenrefactor.gates.rules.tampering import altered_examples, borrowed, forbidden, sniffing
 from redgreenrefactor.languages import python
 from redgreenrefactor.languages.assertions import claims_made
-from redgreenrefactor.languages.diff import added_lines
+from redgreenrefactor.languages.diff import added_lines, first_written
 from redgreenrefactor.languages.paths import inside, is_test
 from redgreenrefactor.model.evidence import (
     Evidence,
@@ -216,7 +216,9 @@ def _equals_anything(
 
 
 def _met_anyway(evidence: Evidence, what: str, hint: str) -> Finding:
-    return Finding(FindingType.TEST_TAMPERING, what, evidence.impl_file or None, hint=hint)
+    planned = evidence.impl_file
+    lines = (first_written(change) for change in evidence.changes if inside(evidence, change.path) == planned)
+    return Finding(FindingType.TEST_TAMPERING, what, planned or None, next(lines, None), hint)
 
 
 def _bites(evidence: Evidence, ids: Sequence[TestId], usual: Trial) -> Inquiry[MutantCounts | None]:

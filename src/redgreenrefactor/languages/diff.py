@@ -43,6 +43,12 @@ def added_lines(change: Change) -> frozenset[int]:
     )
 
 
+def first_written(change: Change) -> int | None:
+    """Return the number of the first line that is new or changed, and not empty; None where none is."""
+    _, after = sides(change)
+    return min((line for line in added_lines(change) if after[line - 1].strip()), default=None)
+
+
 def hunks(change: Change) -> Iterator[Hunk]:
     """Yield the pieces of a change that can be taken away one by one."""
     before, after = sides(change)

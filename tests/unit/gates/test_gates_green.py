@@ -904,6 +904,7 @@ def double(x):
 def test_a_result_that_is_whatever_the_test_asks_for_is_no_result() -> None:
     played = coded(SEARCHING)
     assert played.types == [FindingType.TEST_TAMPERING]
+    assert (played.verdict.findings[0].file, played.verdict.findings[0].line) == ("thing.py", 5)
     assert f"{TEST} passes although another value is asked for at test_thing.py:11" in played.told
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gates_support import change, src
-from redgreenrefactor.languages.diff import added_lines, hunks
+from redgreenrefactor.languages.diff import added_lines, first_written, hunks
 from redgreenrefactor.model.evidence import Change, File
 
 lines = st.lists(st.sampled_from(["a", "b", "    c", "", "d"]), max_size=8)
@@ -21,6 +21,11 @@ def test_new_and_changed_lines_are_numbered_as_in_the_new_text() -> None:
 def test_in_a_new_file_every_line_is_new_and_in_a_deleted_one_none() -> None:
     assert added_lines(change("f", None, "a\nb\n")) == {1, 2}
     assert added_lines(change("f", "a\nb\n", None)) == frozenset()
+
+
+def test_what_was_written_begins_where_a_new_line_says_something() -> None:
+    assert first_written(change("f", "a\n\x0c\n", "a\n\x0c\n\n\nb\nc\n")) == 5
+    assert first_written(change("f", "a\nb\n", "a\n")) is None
 
 
 def test_a_binary_file_has_no_lines() -> None:
