@@ -411,3 +411,93 @@ def test_code(tmp_path, monkeypatch):
     assert done.results[name].passed, done.results[name].message
     asked = {(found.file, found.line) for found in done.reach.lookups if found.what == "history"}
     assert asked == {("code_a.py", 5), ("code_a.py", 8)}
+
+
+PUT_BACK = """
+import logging, sys, warnings
+
+class Odd:
+    __module__ = None
+
+class Alike(type):
+    def __eq__(self, other):
+        return type.__eq__(self, other)
+
+class Kind(metaclass=Alike):
+    pass
+
+class Wrap(logging.Handler):
+    pass
+
+def quiet(done):
+    root, saved = logging.getLogger(), logging.getLogger().handlers[:]
+    root.handlers = [logging.NullHandler()]
+    done()
+    root.handlers = saved
+
+def wrap():
+    root = logging.getLogger()
+    for place, handler in enumerate(root.handlers):
+        root.handlers[place] = Wrap()
+
+def refuse():
+    saved = warnings.filters.copy()
+    warnings.filters[:] = [("error", None, UserWarning, None, 0)]
+    try:
+        warnings.warn("refused", UserWarning)
+    except UserWarning:
+        return len(warnings.filters)
+    finally:
+        warnings.filters[:] = saved
+
+def reset():
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        none = len(warnings.filters)
+        warnings.simplefilter("always", append=True)
+        return none, len(warnings.filters)
+
+def more():
+    before = len(warnings.filters)
+    warnings.filterwarnings("ignore", message="never said", append=True)
+    return len(warnings.filters) - before
+
+def drop(folder):
+    sys.path += [folder, "next"]
+    del sys.path[sys.path.index(folder)]
+"""
+PUTS_BACK = """
+import logging, sys, warnings
+import code_a, pytest
+
+@pytest.fixture(autouse=True)
+def path():
+    saved = list(sys.path)
+    sys.path[:] = [*saved]
+    yield
+    sys.path[:] = saved
+
+def test_code(caplog, tmp_path):
+    code_a.quiet(lambda: logging.warning("unheard"))
+    logging.warning("heard")
+    assert caplog.messages == ["heard"]
+    mine = logging.StreamHandler()
+    logging.getLogger().addHandler(mine)
+    code_a.wrap()
+    assert mine not in logging.getLogger().handlers
+    with pytest.warns(DeprecationWarning):
+        assert code_a.refuse() == 1
+        warnings.warn("old", DeprecationWarning)
+    assert (code_a.reset(), code_a.more()) == ((0, 1), 1)
+    code_a.drop(str(tmp_path))
+    assert str(tmp_path) not in sys.path and sys.path[-1] == "next"
+    from beside import one
+    assert one() == 1 and code_a.Kind == code_a.Kind and code_a.Odd.__module__ is None
+"""
+
+
+def test_what_is_changed_and_put_back_is_what_it_was(disguised: Disguised) -> None:
+    name = "checks/test_code.py::test_code"
+    files = {"code_a.py": PUT_BACK, "checks/test_code.py": PUTS_BACK}
+    done = disguised({**files, "checks/beside.py": "def one():\n    return 1\n"}, name)
+    assert done.results[name].passed, done.results[name].message

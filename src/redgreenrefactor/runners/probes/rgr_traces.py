@@ -30,55 +30,95 @@ _DICT: Any = dict
 
 
 class Shown(List[Any]):  # noqa: UP006 - Python 3.8
-    """A list that looks to the project's code as if the runner had put nothing into it."""
+    """A list that looks to the project's code as if the runner had put nothing into it.
+
+    What the runner has put there stays when the project's code changes the list, or takes a copy and puts it back.
+    """
 
     def __init__(
         self,
         held: Iterable[Any],
         asks: Callable[[FrameType], bool],
-        instead: Callable[[list[Any], list[Any]], list[Any]],
+        hides: Callable[[Any], bool],
+        usual: tuple[Any, ...] = (),
     ) -> None:
-        """Show what `instead` makes of all that is held and of what the project's code has put there."""
+        """Show all that is held but what is hidden, and what is usually there in the place of that."""
         super().__init__(held)
-        self._asks, self._instead = asks, instead
+        self._asks, self._hides, self._usual = asks, hides, usual
         self._own: list[Any] = []
-
-    def insert(self, place: Any, item: Any) -> None:
-        """Put something in, and know whose it is."""
-        frame: Any = getattr(sys, "_getframe")(1)  # noqa: B009 - its name is a private one
-        while frame is not None and frame.f_globals.get("__name__") == "warnings":
-            frame = frame.f_back
-        if frame is not None and self._asks(frame):
-            self._own.append(item)
-        super().insert(place, item)
 
     def __reduce__(self) -> Any:
         return list, (list(super().__iter__()),)
 
-    def _seen(self, name: str, arguments: tuple[Any, ...]) -> Any:
+    def _parted(self) -> tuple[list[Any], list[Any]]:
+        """Return what is shown and what is hidden."""
+        shown: list[Any] = []
+        hidden: list[Any] = []
+        for one in super().__iter__():
+            (shown if _is_among(one, self._own) or not self._hides(one) else hidden).append(one)
+        return [*shown, *(self._usual if hidden else ())], hidden
+
+    def _read(self, name: str, arguments: tuple[Any, ...]) -> Any:
         frame: Any = getattr(sys, "_getframe")(2)  # noqa: B009 - its name is a private one
         if (frame.f_globals.get("__name__"), frame.f_code.co_name) == _ASKED:
             frame = frame.f_back
-        shown, whole = self._asks(frame), list(super().__iter__())
-        found = getattr(self._instead(whole, self._own) if shown else whole, name)(*arguments)
-        if shown or type(found) is not list:
+        shown = self._asks(frame)
+        whole = not shown or name == "copy" or arguments == (slice(None),)  # that may be put back
+        found = getattr(list(super().__iter__()) if whole else self._parted()[0], name)(*arguments)
+        if not whole or type(found) is not list:
             return found
-        copy = Shown(found, self._asks, self._instead)  # pyright: ignore[reportUnknownArgumentType]
+        copy = Shown(found, self._asks, self._hides, self._usual)  # pyright: ignore[reportUnknownArgumentType]
         copy._own = self._own[:]
         return copy
+
+    def _write(self, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        frame: Any = getattr(sys, "_getframe")(2)  # noqa: B009 - its name is a private one
+        while frame is not None and frame.f_globals.get("__name__") == "warnings":
+            frame = frame.f_back
+        if frame is None or not self._asks(frame) or any(is_of(one, Shown) for one in arguments):
+            return getattr(super(), name)(*arguments, **named)
+        shown, hidden = self._parted()
+        result = getattr(shown, name)(*arguments, **named)
+        self._own = [one for one in shown if not _is_among(one, self._usual)]
+        gone = self._usual and len(self._own) == len(shown)  # with what the hidden ones stand for
+        super().__setitem__(slice(None), [*self._own, *(() if gone else hidden)])
+        return self if name == "__iadd__" else result
+
+
+def _is_among(one: Any, others: Iterable[Any]) -> bool:
+    return any(one is each for each in others)
 
 
 def _reading(name: str) -> Any:
     def read(self: Any, *arguments: Any) -> Any:
-        return self._seen(name, arguments)
+        return self._read(name, arguments)
 
     return read
+
+
+def _writing(name: str) -> Any:
+    def write(self: Any, *arguments: Any, **named: Any) -> Any:
+        return self._write(name, arguments, named)
+
+    return write
 
 
 for _name in ("__getitem__", "__len__", "__iter__", "__reversed__", "__eq__", "__ne__"):
     setattr(Shown, _name, _reading(_name))
 for _name in ("__repr__", "copy", "count", "index"):
     setattr(Shown, _name, _reading(_name))
+for _name in (
+    "__setitem__",
+    "__delitem__",
+    "__iadd__",
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "clear",
+):
+    setattr(Shown, _name, _writing(_name))
 
 
 def show_lists(asks: Callable[[FrameType], bool], of_tests: Callable[[str], bool]) -> None:
@@ -91,18 +131,12 @@ def show_lists(asks: Callable[[FrameType], bool], of_tests: Callable[[str], bool
         home: Any = sys.modules.get("_pytest.logging")
         kinds = [kind for kind in home.__dict__.values() if is_of(kind, type)] if home is not None else []
         kinds = [kind for kind in kinds if kind not in logs.__dict__.values()]
-        logs.root.handlers = Shown(
-            logs.root.handlers, asks, lambda held, _: [one for one in held if type(one) not in kinds]
-        )
+        logs.root.handlers = Shown(logs.root.handlers, asks, lambda one: type(one) in kinds)
     warnings: Any = sys.modules["warnings"]
     if not is_of(warnings.filters, Shown):
-        warnings.filters = Shown(warnings.filters, asks, _as_usual)
+        warnings.filters = Shown(warnings.filters, asks, lambda _: True, _USUAL)
     if not is_of(sys.path, Shown):
-        sys.path = Shown(sys.path, asks, lambda held, _: [one for one in held if not of_tests(str(one))])
-
-
-def _as_usual(held: list[Any], own: list[Any]) -> list[Any]:
-    return [one for one in held if any(one is each for each in own)] + list(_USUAL)
+        sys.path = Shown(sys.path, asks, lambda one: of_tests(str(one)))
 
 
 class Classes:
@@ -110,22 +144,24 @@ class Classes:
 
     def __init__(self) -> None:
         self._depth = 0
-        self._names: dict[type[Any], tuple[str, str, str]] = {}
+        self._names: dict[int, tuple[type[Any], tuple[str, str, str]]] = {}  # by id: not all can be compared
 
     def __contains__(self, kind: Any) -> bool:
-        return kind in self._names
+        return id(kind) in self._names
 
     def __enter__(self) -> None:
         self._depth += 1
         if self._depth == 1:
-            self._names = {kind: (kind.__module__, kind.__name__, kind.__qualname__) for kind in _runners()}
-            for kind in self._names:
+            self._names = {
+                id(kind): (kind, (kind.__module__, kind.__name__, kind.__qualname__)) for kind in _runners()
+            }
+            for kind, _ in self._names.values():
                 _call(kind, "builtins", "object", "object")
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
         if self._depth == 0:
-            for kind, names in self._names.items():
+            for kind, names in self._names.values():
                 _call(kind, *names)
 
 
@@ -137,18 +173,19 @@ def _call(kind: type[Any], *names: str) -> None:
 def _runners() -> Iterator[type[Any]]:
     """Yield every class of the runner and of ours; what tests make their own of keeps its name."""
     waiting: list[type[Any]] = [object]
-    seen: set[type[Any]] = set()
+    seen: dict[int, type[Any]] = {}
     while waiting:
         for kind in type.__subclasses__(waiting.pop()):
-            if kind not in seen and kind is not type:
-                seen.add(kind)
+            if id(kind) not in seen and kind is not type:
+                seen[id(kind)] = kind
                 waiting.append(kind)
-    runners = (
-        _RUNNERS if "_pytest" in sys.modules else {*_RUNNERS, "unittest"}
-    )  # else it is the tests' own, or the code's
-    for kind in seen:
-        home = kind.__module__
-        if home != "unittest.mock" and (home.partition(".")[0] in runners or home[:4] == "rgr_"):
+    # Without pytest, unittest is the tests' own, or the code's.
+    runners = _RUNNERS if "_pytest" in sys.modules else {*_RUNNERS, "unittest"}
+    for kind in seen.values():
+        home: Any = type.__dict__["__module__"].__get__(kind)
+        if type(home) is not str or home == "unittest.mock":
+            continue
+        if home.partition(".")[0] in runners or home[:4] == "rgr_":
             yield kind
 
 
