@@ -65,7 +65,16 @@ class _EitherWay(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        return _read(node, node.value, ast.Constant(node.attr))
+        mangled = node.attr.startswith("__") and not node.attr.endswith(
+            "__"
+        )  # within a class, it means another
+        return node if mangled else _read(node, node.value, ast.Constant(node.attr))
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        """Leave patterns alone: in them, a call is a pattern of its own."""
+        node.guard = self.visit(node.guard) if node.guard else None
+        node.body = [self.visit(item) for item in node.body]
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         operands = [_value(item) for item in (node.left, *node.comparators)]

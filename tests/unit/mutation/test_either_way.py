@@ -307,6 +307,37 @@ def test_a_test_that_is_a_coroutine_waits_by_itself() -> None:
     run(f"import asyncio\n\n\n{body}\n\n\nasyncio.run(test())", code())
 
 
+MATCHING = """
+match person['state']:
+    case State.OPEN if person['name'] == 'Bob':
+        raise ValueError
+    case State.OPEN | State.SENT:
+        assert person['name'] == 'Ada'
+    case _:
+        raise ValueError
+"""
+PRIVATE = """
+class Sink:
+    def __init__(self):
+        self.__all = [person['name']]
+
+    def all(self):
+        return self.__all
+
+assert Sink().all() == ['Ada']
+"""
+
+
+@pytest.mark.parametrize("test", [MATCHING, PRIVATE], ids=["patterns", "private names"])
+def test_patterns_and_private_names_stay_what_they_are(test: str) -> None:
+    text = reading_either_way(test)
+    assert text is not None
+    exec(
+        compile(text, "test", "exec"),
+        {"person": SimpleNamespace(name="Ada", state=State.OPEN), "State": State},
+    )
+
+
 def test_a_comparison_that_answers_in_its_own_way_is_left_alone() -> None:
     run("assert (person == 'Ada') == 'Ada'\nassert (person != 'Bob') == 'Bob'", Column())
 
