@@ -269,11 +269,16 @@ def other_forms(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return all names and attributes in pieces of code, as texts that they may stand for: without case and underscores."""
+    """Return all names and attributes in pieces of code, as `letters_of` has them."""
     found = (
         getattr(item, "attr", None) or getattr(item, "id", None) for node in nodes for item in ast.walk(node)
     )
-    return {name.casefold().replace("_", "") for name in found if isinstance(name, str)}
+    return {letters_of(name) for name in found if isinstance(name, str)} - {""}
+
+
+def letters_of(words: str) -> str:
+    """Return the same for a text in quotes and a name that may stand for it: no case, and nothing between words."""
+    return re.sub(r"[\s'_-]", "", words).casefold()
 
 
 def keys(node: ast.AST) -> set[str]:

@@ -860,3 +860,22 @@ def test_a_condition_that_tests_have_always_had_may_move() -> None:
     guarded = f"{HEAD}def test_halves():\n    if half(2) == 7:\n        return\n    assert half(4) == 2\n"
     before = {**BASE, "test_thing.py": f"{guarded}\n\n{DOUBLES}"}
     assert rewritten(f"{before['test_thing.py']}\n# the same\n", before).types == []
+
+
+@pytest.mark.parametrize("text", ["in_progress", "in-progress", "in progress"])
+def test_a_text_of_several_words_may_become_a_member_named_by_them(text: str) -> None:
+    test = "from thing import {}\n\n\ndef test_states():\n    assert {}\n    assert {}\n"
+    code = "def {}(done):\n    return {} if done else {}\n"
+    before = {
+        "thing.py": code.format("state", "'shut'", repr(text)),
+        "test_thing.py": test.format("state", "state(True) == 'shut'", f"state(False) == {text!r}"),
+    }
+    members = "from enum import Enum, auto\n\n\nclass State(Enum):\n    SHUT = auto()\n    IN_PROGRESS = auto()\n\n\n"
+    now = test.format("State, of", "of(True) is State.SHUT", "of(False) is State.IN_PROGRESS")
+    after = members + code.format("of", "State.SHUT", "State.IN_PROGRESS")
+    played = rewritten(now, before, files={"thing.py": after})
+    assert accepted(played), played.told
+    played = rewritten(
+        now.replace("is State.IN_PROGRESS", "is not of(True)"), before, files={"thing.py": after}
+    )
+    assert f"{text!r} is no longer expected" in played.told

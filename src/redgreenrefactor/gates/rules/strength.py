@@ -18,6 +18,7 @@ from redgreenrefactor.languages.assertions import (
     expected_values,
     fields,
     keys,
+    letters_of,
     names,
     other_forms,
     ways_out,
@@ -306,9 +307,7 @@ def _no_longer_expected(evidence: Evidence, rewrites: Rewritten) -> list[str]:
     nodes = [*(test.node for test in rewrites.new.values()), *_shared(evidence, rewrites)]
     named_now = {name for node in nodes for name in fields(node)}
     said, known = constants(nodes) | other_forms(nodes), names(nodes)
-    return sorted(
-        value for value in expected - said - (keyed & named_now) if value.strip("'").casefold() not in known
-    )
+    return sorted(value for value in expected - said - (keyed & named_now) if letters_of(value) not in known)
 
 
 def _expecting(rewrites: Rewritten, value: str) -> list[TestKey]:
