@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -258,13 +259,13 @@ def other_forms(nodes: Iterable[ast.AST]) -> set[str]:
     for call in calls:
         made = VALUES.get(ast.unparse(call.func).rpartition(".")[2])
         given = [item.value for item in call.args if isinstance(item, ast.Constant)]
-        if made is None or len(given) != len(call.args):
+        endless = made is Fraction and "e" in str(given).casefold()  # all digits of a power would be made
+        if made is None or endless or len(given) != len(call.args):
             continue
-        try:
+        with suppress(TypeError, ValueError, ArithmeticError):
             value = made(*given)
-        except (TypeError, ValueError, ArithmeticError):
-            continue
-        found |= {repr(str(value)), repr(float(value)) if isinstance(value, Decimal | Fraction) else ""}
+            found |= {repr(str(value))}
+            found |= {repr(float(value))} if isinstance(value, Decimal | Fraction) else set()
     return found
 
 

@@ -217,10 +217,18 @@ def test_a_value_of_the_language_says_the_same_as_a_text_or_a_number(text: str, 
 
 
 @pytest.mark.parametrize(
-    "text", ["date(2024, 13, 1)", "date(year, 1, 1)", "Decimal('x')", "made(1)", "date('x')"]
+    "text",
+    [
+        *("date(2024, 13, 1)", "date(year, 1, 1)", "Decimal('x')", "made(1)", "date('x')"),
+        "Fraction('1e999999999')",
+    ],
 )
 def test_what_is_no_such_value_says_nothing(text: str) -> None:
     assert other_forms([body(f"assert f() == {text}")]) == set()
+
+
+def test_a_number_that_is_none_for_the_machine_is_a_text_all_the_same() -> None:
+    assert other_forms([body("assert f() == Decimal('sNaN')")]) == {"'sNaN'"}
 
 
 def test_names_are_what_texts_may_have_become() -> None:
