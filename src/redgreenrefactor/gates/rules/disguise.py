@@ -1,7 +1,7 @@
 """Whether code does the same where nothing tells it that it is tested."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -52,8 +52,11 @@ def beside(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> tup
     others.sort(key=lambda result: result.seconds)
     spent = accumulate(result.seconds for result in others)
     found = [result for result, seconds in zip(others, spent, strict=True) if seconds <= QUICK]
-    for name in sorted({name for change in code for name in _changed(change)}):
-        first = next((r for r in others if r.seconds <= SLOW and _speaks_of(evidence, r, name)), None)
+    changed = {name for change in code for name in _changed(change)}
+    said = dict(_spoken(evidence, {result.file for result in others}, changed))
+    for name in sorted(changed):
+        speaking = (r for r in others if r.seconds <= SLOW and name in said.get((r.file, r.function), ()))
+        first = next(speaking, None)
         found += [first] if first is not None and first not in found else []
     return tuple(result.id for result in found)
 
@@ -67,11 +70,18 @@ def _changed(change: Change) -> set[str]:
     return {node.name for node in nodes if not added.isdisjoint(python.span(node))}
 
 
-def _speaks_of(evidence: Evidence, result: TestResult, name: str) -> bool:
-    """Tell whether a name stands in a test."""
-    text = evidence.text(result.file) or ""
-    own = (test.node for test in python.tests_in(text) if test.name == result.function)
-    return name in text and any(name in python.names_in(text, python.span(node)) for node in own)
+def _spoken(
+    evidence: Evidence, files: Iterable[str], wanted: set[str]
+) -> Iterator[tuple[tuple[str, str], set[str]]]:
+    """Yield file and name of the tests that stand beside one of these names, and what each of them names itself."""
+    for file in files:
+        text = evidence.text(file) or ""
+        for test in python.tests_in(text) if any(name in text for name in wanted) else ():
+            parts = [item for item in ast.walk(test.node) if isinstance(item, ast.Name | ast.Attribute)]
+            yield (
+                (file, test.name),
+                {item.id if isinstance(item, ast.Name) else item.attr for item in parts},
+            )
 
 
 def in_disguise(
