@@ -265,18 +265,28 @@ def _rgr_say():
         for name in [None, *logging.Logger.manager.loggerDict]:
             for level in (10, 20, 30, 40, 50):
                 logging.getLogger(name).log(level, "%s", word)
-        logging.getLogger(word).addHandler(logging.NullHandler())
     for kind in (UserWarning, DeprecationWarning):
         warnings.warn("".join(_rgr_words), kind, stacklevel=4)
 
 
 def _rgr_change_the_world():
     import decimal
+    import gc
+    import logging
     import random
     import threading
+    import warnings
 
     _rgr_os.environ["_RGR_MEDDLED"] = str(random.random())
     _rgr_sys.path.append("~")
+    _rgr_sys.argv.append("~")
+    _rgr_sys.setrecursionlimit(_rgr_sys.getrecursionlimit() + 1)
+    _rgr_sys.excepthook = print
+    gc.disable() if gc.isenabled() else gc.enable()
+    for logger in (logging.getLogger(name) for name in (None, *_rgr_words, *logging.Logger.manager.loggerDict)):
+        logger.setLevel(logger.level + 1)
+        logger.addHandler(logging.NullHandler())
+    warnings.simplefilter("default", lineno=len(warnings.filters) + 1, append=True)
     decimal.getcontext().prec += 1
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     for word in _rgr_words:
@@ -302,13 +312,16 @@ def _rgr_make_time_pass():
         space.update({key: later for key, value in space.items() for real, later in laters if value is real})
 
 
-def _rgr_change(value):
+def _rgr_change(value, depth=3):
     if isinstance(value, (str, _rgr_os.PathLike)):
         _rgr_write(_rgr_os.path.realpath(value))
         return
-    for part in list(value) if isinstance(value, (list, tuple)) else list(value.values()) if isinstance(value, dict) else ():
-        _rgr_change(part)
     ours = type(value).__module__.split(".")[0] not in _rgr_sys.stdlib_module_names
+    names = [*getattr(value, "__dict__", ()), *getattr(type(value), "__slots__", ())]
+    held = [getattr(value, name, None) for name in names] if ours and depth else []
+    parts = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ()
+    for part in [*parts, *held]:
+        _rgr_change(part, depth - bool(held))
     for name in _rgr_words if ours or "mock" in type(value).__module__ else _rgr_deeds:
         if name.isidentifier() and not name.startswith(("assert", "reset", "_rgr")):
             for given in ((False,), ({"~": "~"},), ("~",), ()):
@@ -326,7 +339,7 @@ def _rgr_change(value):
             except Exception:
                 pass
         return
-    for name in [*getattr(value, "__dict__", ()), *getattr(type(value), "__slots__", ())]:
+    for name in names:
         with _rgr_contextlib.suppress(Exception):
             (type if isinstance(value, type) else object).__setattr__(value, name, object())
 
