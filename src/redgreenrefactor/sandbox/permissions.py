@@ -18,7 +18,9 @@ _SETTINGS = secrets.words(
     ".m2/settings.xml .gradle/gradle.properties .cargo/config.toml .cargo/config .npmrc"
 )
 # Of these settings: whom Maven signs in to, and other files that git would have to be able to read.
-_LEFT_OUT = re.compile(r"(?ims)<servers>.*?</servers>|^[ \t]*\[include(?:if[^]\n]*)?\][^\[]*")
+_LEFT_OUT = re.compile(
+    r"(?im)<servers>[\s\S]*?</servers>|^[ \t]*\[include(?:if[^]\n]*)?\].*(?:\n(?![ \t]*\[).*)*"
+)
 
 
 @frozen

@@ -196,7 +196,7 @@ def test_under_landlock_git_finds_a_copy_of_the_users_settings_wherever_they_are
     settings = home / (named or ".gitconfig")
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(
-        "[include]\n\tpath = ~/.gitconfig.work\n[user]\n\tname = Ada\n[core]\n\texcludesFile = ~/.ignored\n"
+        "[include]\n\tpath = ~/work[1].conf\n[user]\n\tname = Ada\n[core]\n\texcludesFile = ~/.ignored\n"
         '[includeIf "gitdir:~/work/"]\n\tpath = elsewhere\n[github]\n\ttoken = secret\n'
     )
     here = ground(home)
