@@ -31,9 +31,8 @@ class Reach:
         self._openers: dict[str, set[str]] = {}  # by file
         self._importers: dict[str, set[str]] = {}  # by module
         self._lookups: set[tuple[str, int, str]] = set()
-        self.swapped: list[
-            list[Any]
-        ] = []  # what was put in the place of a function of others: owner, place, name
+        # What was put in the place of a function of others: owner, place, name.
+        self.swapped: set[tuple[str, str, int, str]] = set()
         self._started = 0
         self._loaded: set[str] = set()
         self._hears = True
@@ -80,7 +79,7 @@ class Reach:
             self._importers.setdefault(what[7:], set()).add(file)
         elif file and what[:5] == "swap ":
             owner, _, name = what[5:].rpartition(".")
-            self.swapped.append([owner, file, frame.f_lineno, name])
+            self.swapped.add((owner, file, frame.f_lineno, name))
         elif file:
             self._lookups.add((file, frame.f_lineno, what))
 
