@@ -419,6 +419,8 @@ import logging, sys, warnings
 class Odd:
     __module__ = None
 
+Homeless = eval("type('Homeless', (), {})", {"__builtins__": {"type": type}})
+
 class Alike(type):
     def __eq__(self, other):
         return type.__eq__(self, other)
@@ -493,6 +495,7 @@ def test_code(caplog, tmp_path):
     assert str(tmp_path) not in sys.path and sys.path[-1] == "next"
     from beside import one
     assert one() == 1 and code_a.Kind == code_a.Kind and code_a.Odd.__module__ is None
+    assert not hasattr(code_a.Homeless, '__module__')
 """
 
 

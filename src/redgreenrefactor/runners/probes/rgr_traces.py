@@ -182,11 +182,18 @@ def _runners() -> Iterator[type[Any]]:
     # Without pytest, unittest is the tests' own, or the code's.
     runners = _RUNNERS if "_pytest" in sys.modules else {*_RUNNERS, "unittest"}
     for kind in seen.values():
-        home: Any = type.__dict__["__module__"].__get__(kind)
-        if type(home) is not str or home == "unittest.mock":
-            continue
-        if home.partition(".")[0] in runners or home[:4] == "rgr_":
+        home = _home(kind)
+        if home != "unittest.mock" and (home.partition(".")[0] in runners or home[:4] == "rgr_"):
             yield kind
+
+
+def _home(kind: type[Any]) -> str:
+    """Return the name of a class's module; nothing where it has none, or something else by that name."""
+    try:
+        home: Any = type.__dict__["__module__"].__get__(kind)  # its metaclass is not asked
+    except AttributeError:
+        return ""
+    return home if type(home) is str else ""
 
 
 def show_objects(
