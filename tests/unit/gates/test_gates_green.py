@@ -362,6 +362,16 @@ def test_tests_of_before_are_looked_at_where_code_was_not_only_added(code: str, 
     assert any(OLDER in trial.tests for trial in disguised) is looked_at
 
 
+def lasting(seconds: float) -> Callable[[Trial, SuiteRun], SuiteRun]:
+    """Return what lets every test of the whole suite take so long."""
+
+    def bend(trial: Trial, run: SuiteRun) -> SuiteRun:
+        results = {name: replace(each, seconds=seconds) for name, each in run.results.items()}
+        return run if trial.tests else replace(run, results=results)
+
+    return bend
+
+
 @pytest.mark.parametrize(
     ("seconds", "after", "looked_at"),
     [
@@ -373,13 +383,22 @@ def test_tests_of_before_are_looked_at_where_code_was_not_only_added(code: str, 
 def test_a_slow_test_of_before_is_looked_at_only_where_it_speaks_of_what_was_changed(
     seconds: float, after: Files, looked_at: bool
 ) -> None:
-    def slow(trial: Trial, run: SuiteRun) -> SuiteRun:
-        results = {name: replace(each, seconds=seconds) for name, each in run.results.items()}
-        return run if trial.tests else replace(run, results=results)
-
-    disguised = [trial.tests for trial in play(GREEN, BASE, after, bend=slow).asked if trial.disguise]
+    played = play(GREEN, BASE, after, bend=lasting(seconds))
+    disguised = [trial.tests for trial in played.asked if trial.disguise]
     assert (TEST,) in disguised
     assert any(OLDER in tests for tests in disguised) is looked_at
+
+
+@pytest.mark.parametrize(("seconds", "looked_at"), [(5.0, 2), (15.0, 1)])
+def test_slow_tests_of_before_take_together_what_a_single_one_may(seconds: float, looked_at: int) -> None:
+    third = "\n\ndef third(x):\n    return x / 3\n"
+    tests = "\n\ndef test_thirds():\n    from thing import third\n\n    assert third(9) == 3\n"
+    before = {"thing.py": BASE["thing.py"] + third, "test_thing.py": BASE["test_thing.py"] + tests}
+    changed = before["thing.py"].replace("return x / ", "return x * 1.0 / ")
+    after = {**before, "thing.py": changed + DOUBLE}
+    played = play(GREEN, before, after, notes=[TEST], bend=lasting(seconds))
+    older = {name for trial in played.asked if trial.disguise for name in trial.tests} - {TEST}
+    assert len(older) == looked_at
 
 
 LOOKS = {

@@ -27,7 +27,7 @@ from redgreenrefactor.model.verdict import Finding, FindingType
 from redgreenrefactor.mutation.detection import belongs, holds
 
 QUICK = 1.0  # seconds that tests of before may take which are looked at beside the new one
-SLOW = 20.0  # and that a single one may take where no other speaks of what was changed
+SLOW = 20.0  # and slower ones together, where no other speaks of what was changed
 LOOKUPS = {
     "modules": "the code looks for the test runner among the modules",
     "environment": "the code asks for a variable of the test runner",
@@ -54,10 +54,13 @@ def beside(evidence: Evidence, measured: Measured, ids: Sequence[TestId]) -> tup
     found = [result for result, seconds in zip(others, spent, strict=True) if seconds <= QUICK]
     changed = {name for change in code for name in _changed(change)}
     said = dict(_spoken(evidence, {result.file for result in others}, changed))
+    left = SLOW
     for name in sorted(changed):
-        speaking = (r for r in others if r.seconds <= SLOW and name in said.get((r.file, r.function), ()))
+        speaking = (r for r in others if r.seconds <= left and name in said.get((r.file, r.function), ()))
         first = next(speaking, None)
-        found += [first] if first is not None and first not in found else []
+        if first is not None and first not in found:
+            found.append(first)
+            left -= first.seconds
     return tuple(result.id for result in found)
 
 
