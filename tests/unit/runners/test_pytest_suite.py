@@ -1111,6 +1111,7 @@ def test_what_serves_each_test_is_told_with_its_file(run: Run) -> None:
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("old", "new", "other"),
     [

@@ -216,6 +216,7 @@ def test_unittest_is_kept_loaded_too(make: Callable[..., Bench], lay: Lay) -> No
     assert (warm.warm, warm.exit_code) == (True, cold.exit_code)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("put", "found"),
     [

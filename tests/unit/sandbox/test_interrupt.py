@@ -155,6 +155,7 @@ def closed() -> None:
     interrupt.close()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("end", [closed, Interrupt], ids=["closed", "forgotten"])
 def test_no_descriptor_is_lost_with_an_interrupt(end: Callable[[], object]) -> None:
     gc.collect()
