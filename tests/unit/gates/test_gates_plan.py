@@ -418,6 +418,7 @@ def test_what_comes_later_is_an_open_box_inside_the_project(upcoming: Any, told:
         ('"currentTest": null', "holds no JSON object with the key currentTest"),
         ("I named the currentTest.", "holds no JSON object with the key currentTest"),
         ('{"upcoming": [{}], "currentTest": null,}', "cannot be read"),
+        ('{"currentTest": ' + "1" * 5_000 + "}", "no JSON object"),
         ('{so} {"a": "currentTest"}', "holds no JSON object with the key currentTest"),
         ('{"currentTest": ' + '{"a":' * 100_000, "holds no JSON object with the key currentTest"),
     ],

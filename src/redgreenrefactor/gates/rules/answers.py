@@ -15,32 +15,30 @@ def said(message: str, key: str) -> str:
 
 def unreadable(message: str, key: str) -> str:
     """Return why nothing under a key can be read in a message: it is not there, or its JSON breaks off, and where."""
-    decoder, place = json.JSONDecoder(strict=False), message.rfind(f'"{key}"')
-    position = message.find("{")
-    while 0 <= position < place:
-        try:
-            end = decoder.raw_decode(message, position)[1]
-        except json.JSONDecodeError as error:
-            if error.pos > place:
-                before = message[position : error.pos][-40:]
-                return f"the JSON of the final message cannot be read: {error.msg.lower()} after {before!r}"
-            end = position + 1
-        except RecursionError:
-            end = position + HOPELESS
-        position = message.find("{", end)
+    place = message.rfind(f'"{key}"')
+    for start, found in _read(message):
+        if isinstance(found, json.JSONDecodeError) and start < place < found.pos:
+            before = message[start : found.pos][-40:]
+            return f"the JSON of the final message cannot be read: {found.msg.lower()} after {before!r}"
     return f"the final message holds no JSON object with the key {key}"
 
 
 def objects(message: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that stand in a text, outermost ones, in order; their texts may go over several lines."""
-    decoder, position = json.JSONDecoder(strict=False), message.find("{")
-    while position >= 0:
+    return (found for _, found in _read(message) if not isinstance(found, ValueError))
+
+
+def _read(message: str) -> Iterator[tuple[int, dict[str, Any] | ValueError]]:
+    """Yield where something begins that may be an object, and the object, or why it is none."""
+    decoder, start = json.JSONDecoder(strict=False), message.find("{")
+    while start >= 0:
         try:
-            value, end = decoder.raw_decode(message, position)
-        except ValueError:
-            end = position + 1
+            value, end = decoder.raw_decode(message, start)
+        except ValueError as error:
+            yield start, error
+            end = start + 1
         except RecursionError:
-            end = position + HOPELESS  # what begins within is nested nearly as deep
+            end = start + HOPELESS  # what begins within is nested nearly as deep
         else:
-            yield cast("dict[str, Any]", value)
-        position = message.find("{", end)
+            yield start, cast("dict[str, Any]", value)
+        start = message.find("{", end)
